@@ -1,0 +1,91 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
+]
+
+/// One room of the package: every target gets the same settings.
+func room(_ name: String, uses: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: uses, swiftSettings: strict)
+}
+
+/// The tests of one room; they always see the private servers of `TestServices`.
+func tests(_ name: String, of rooms: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name, dependencies: rooms + ["TestServices"], swiftSettings: strict)
+}
+
+let migrationFiles = [
+    "001_jobs.sql",
+    "002_enqueue.sql",
+    "003_notifications.sql",
+    "004_coupons.sql",
+]
+
+let package = Package(
+    name: "errand",
+    products: [
+        .executable(name: "errand", targets: ["errand"]),
+        .library(name: "JobQueue", targets: ["JobQueue"]),
+    ],
+    targets: [
+        // Floor 0: C libraries, no logic.
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CRedis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CSystem"),
+
+        // Floor 1: thin, safe Swift over them; pointers stop here.
+        room("Threads", uses: ["CSystem"]),
+        room("Postgres", uses: ["CPostgres", "Threads"]),
+        room("Redis", uses: ["CRedis", "Threads"]),
+        room("HTTP", uses: ["CCurl", "Threads"]),
+        room("Terminal"),
+
+        // Floor 2: the engine, delivery, the schema.
+        .target(
+            name: "Migrations", dependencies: ["Postgres"], path: "migrations",
+            resources: migrationFiles.map { .embedInCode($0) }, swiftSettings: strict),
+        room("JobQueue", uses: ["Postgres", "Redis", "Threads"]),
+        room("Delivery", uses: ["HTTP"]),
+
+        // Floors 3 and 4: the domains.
+        room("Notifications", uses: ["JobQueue", "Delivery", "Postgres"]),
+        room("Coupons", uses: ["Notifications", "JobQueue", "Postgres"]),
+
+        // Floor 5: the command.
+        .executableTarget(
+            name: "errand",
+            dependencies: [
+                "Coupons", "Notifications", "Delivery", "JobQueue", "Migrations", "Postgres",
+                "Redis", "Terminal", "Threads",
+            ],
+            swiftSettings: strict),
+
+        // Tests and measurements.
+        .target(
+            name: "TestServices", dependencies: ["Postgres", "Redis", "Migrations", "JobQueue"],
+            path: "Tests/TestServices", swiftSettings: strict),
+        tests("PostgresTests", of: ["Postgres", "Threads"]),
+        tests("RedisTests", of: ["Redis", "Threads"]),
+        tests("TerminalTests", of: ["Terminal"]),
+        tests("DeliveryTests", of: ["Delivery", "HTTP"]),
+        tests("JobQueueTests", of: ["JobQueue", "Migrations", "Postgres", "Redis"]),
+        tests("CouponsTests", of: ["Coupons", "Notifications", "JobQueue", "Postgres"]),
+        tests("CommandTests", of: ["Postgres", "Redis"]),
+        tests("CrashTests", of: ["Postgres", "Redis"]),
+        .executableTarget(
+            name: "bench", dependencies: ["JobQueue", "Migrations", "Postgres", "Redis"],
+            path: "Tests/Bench", swiftSettings: strict),
+    ]
+)
