@@ -26,7 +26,6 @@ BEGIN
         INSERT INTO errand.queues (name) VALUES (queue) ON CONFLICT DO NOTHING;
     END IF;
     job_id := nextval('errand.jobs_id_seq');
-    due_at := greatest(asked, clock_timestamp());
 
     WHILE unique_key IS NOT NULL LOOP
         INSERT INTO errand.unique_keys AS u (kind, key, job_id, until, while_running)
@@ -68,8 +67,10 @@ BEGIN
 
     INSERT INTO errand.jobs (id, queue, kind, args_version, args, priority, max_attempts, run_at,
         not_after, unique_key, tags, options)
-    VALUES (job_id, queue, kind, args_version, args, priority, max_attempts, due_at,
-        not_after, unique_key, nullif(tags, '{}'), options);
+    -- The clock is read under the statement's lock on the table (see errand.jobs).
+    VALUES (job_id, queue, kind, args_version, args, priority, max_attempts,
+        greatest(asked, clock_timestamp()), not_after, unique_key, nullif(tags, '{}'), options)
+    RETURNING jobs.run_at INTO due_at;
     outcome := 'inserted';
 END $$;
 

@@ -128,7 +128,7 @@ package struct Migrator: Sendable {
                 """,
                 [.int32(Int32(migration.number)), .text(migration.name), .bytes(migration.sql)])
             try await session.script("COMMIT")
-        } catch let error as PostgresError {
+        } catch {
             try? await session.script("ROLLBACK")
             throw MigrationError.failed(
                 number: migration.number, name: migration.name, cause: error)

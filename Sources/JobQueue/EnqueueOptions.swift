@@ -1,8 +1,8 @@
 public import FoundationEssentials
-import Postgres
+package import Postgres
 
 /// What one enqueue asks for; what is nil comes from the kind (``JobOptions``).
-public struct EnqueueOptions: Sendable, Hashable {
+public struct EnqueueOptions: Sendable {
     /// Another queue than the kind's.
     public var queue: String?
     /// Another priority than the kind's.

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 /// Work to be done later, as a value: its stored properties are the arguments.
 ///
@@ -48,11 +48,11 @@ public struct Upcaster<Lifted: Job>: Sendable {
     let lift: @Sendable (Data, JSONDecoder) throws -> Lifted
 
     /// Declares the form of an earlier version and the way up from it.
-    public init<Old: Decodable>(
+    public init<Old: Decodable & SendableMetatype>(
         from version: Int, _ old: Old.Type, lift: @escaping @Sendable (Old) throws -> Lifted
     ) {
         self.version = version
-        self.lift = { data, decoder in try lift(decoder.decode(Old.self, from: data)) }
+        self.lift = { data, decoder in try lift(decoder.decode(old, from: data)) }
     }
 }
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
 public import Postgres
-import Redis
+public import Redis
 import Synchronization
 
 /// Enqueues jobs.
@@ -122,13 +122,19 @@ public final class JobClient: Sendable {
 
     /// Copies any number of jobs into PostgreSQL in one transaction, then tells the feeder.
     ///
-    /// - Parameter next: the next rows in the form of ``BulkRows``, or nil at the end.
+    /// - Parameter next: the next rows in the form of ``BulkRows``, or nil at the end; it is given
+    ///   the time that rows due now are to carry.
     /// - Returns: how many were copied.
     package func copy(
-        lanes: @Sendable () -> Set<Lane>, next: @Sendable () throws -> [UInt8]?
+        lanes: @Sendable () -> Set<Lane>, next: @escaping @Sendable (Instant) throws -> [UInt8]?
     ) async throws -> Int {
         let count = try await pool.withSession { session in
-            try await session.copyIn(Statements.copy, next: next)
+            try await session.transaction { session in
+                // No row may be older than the lock under which it is written: see errand.jobs.
+                _ = try session.query("LOCK TABLE errand.jobs IN ROW EXCLUSIVE MODE")
+                let now = try session.query("SELECT clock_timestamp()").timestamp(0, 0)
+                return try session.copyIn(Statements.copy) { try next(now) }
+            }
         }
         for lane in lanes() {
             try await know(lane.queue)

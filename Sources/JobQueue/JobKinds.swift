@@ -19,14 +19,14 @@ public struct JobKinds: Sendable {
         _ type: Work.Type,
         _ body: @escaping @Sendable (Work, JobContext) async throws -> Void
     ) {
-        handle(type) { job, context -> Outcome in
+        handleWithOutcome(type) { job, context in
             try await body(job, context)
             return .done
         }
     }
 
     /// Declares how one kind of job is run, with the outcome that the handler chooses.
-    public mutating func handle<Work: Job>(
+    public mutating func handleWithOutcome<Work: Job>(
         _ type: Work.Type,
         _ body: @escaping @Sendable (Work, JobContext) async throws -> Outcome
     ) {

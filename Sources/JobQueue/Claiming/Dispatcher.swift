@@ -23,7 +23,7 @@ actor Dispatcher {
     private var turn = 0
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
-        thread.asUnownedSerialExecutor()
+        thread.executor
     }
 
     init(

@@ -38,17 +38,14 @@ struct Rescuer: Sendable {
         let parameters: [Parameter] = [
             .int64Array(dead.map(\.id)), .textArray(dead.map(\.reason)),
         ]
-        // Together, so that no worker is forgotten while its jobs are still in its name. The
-        // planner may read the whole table: no index names the claim.
+        // Together, so that no worker is forgotten while its jobs are still in its name.
         let answers = try await session.pipeline([
-            Statement("SET LOCAL enable_seqscan = on", []),
-            Statement("SET LOCAL enable_hashjoin = on", []),
             Statement(Statements.buryRescued, parameters),
             Statement(Statements.rescue, parameters),
             Statement(Statements.forgetWorkers, [.int64Array(dead.map(\.id))]),
         ])
-        let buried = try answers[2].int64(0, 0)
-        let freed = answers[3]
+        let buried = try answers[0].int64(0, 0)
+        let freed = answers[1]
         for row in 0..<freed.count {
             offer(
                 Staged(

@@ -109,8 +109,28 @@ package struct Inspector: Sendable {
         try await session.query(Statements.workers, []).map(WorkerRecord.init)
     }
 
-    /// The kinds that some program has declared.
-    package func kinds() async throws -> [String] {
-        try await session.query(Statements.kinds, []).map { try $0.text(0) }
+    /// The names of the kinds that some program has declared.
+    package func kinds() async throws -> [String] { try await declaredKinds().keys.sorted() }
+
+    /// What the declared kinds ask for, as far as an enqueue needs to know.
+    package func declaredKinds() async throws -> [String: (version: Int, options: JobOptions)] {
+        var kinds: [String: (version: Int, options: JobOptions)] = [:]
+        for row in try await session.query(Statements.kinds, []) {
+            kinds[try row.text("kind")] = (
+                Int(try row.int16("args_version")),
+                JobOptions(
+                    queue: try row.text("queue"),
+                    priority: Priority(rawValue: try row.int16("priority")) ?? .normal,
+                    maxAttempts: Int(try row.int16("max_attempts")))
+            )
+        }
+        return kinds
+    }
+
+    /// What one declared kind asks for.
+    package func declaredKind(
+        _ kind: String
+    ) async throws -> (version: Int, options: JobOptions)? {
+        try await declaredKinds()[kind]
     }
 }

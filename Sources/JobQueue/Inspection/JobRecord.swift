@@ -43,7 +43,7 @@ package struct JobRecord: Sendable {
         worker = try row.optionalInt64("worker")
         notAfter = try row.optionalTimestamp("not_after")
         uniqueKey = try row.optionalText("unique_key")
-        durationMs = try row.optionalFloat("duration_ms").map(Double.init)
+        durationMs = try row.optionalDouble("duration_ms")
         reason = try row.optionalText("reason")
         args = try row.json("args")
         errors = try row.json("errors")

@@ -43,6 +43,9 @@ enum Statements {
     /// For the sessions that handlers and clients use: their own statements are planned as usual.
     static let poolSetup = ["SET TimeZone = 'UTC'", "SET jit = off"]
 
+    /// Rescuing reads the whole table, because no index names the claim: planned as usual.
+    static let maintenanceSetup = poolSetup + ["SET statement_timeout = '60s'"]
+
     /// A lost claim only frees the job, and the fence turns its old owner away: no fsync.
     static let claimSessionSetup = sessionSetup + ["SET synchronous_commit = off"]
 }

@@ -137,5 +137,7 @@ extension Statements {
         FROM errand.workers ORDER BY id
         """
 
-    static let kinds = "SELECT kind FROM errand.kinds ORDER BY kind"
+    static let kinds = """
+        SELECT kind, args_version, queue, priority, max_attempts FROM errand.kinds ORDER BY kind
+        """
 }

@@ -11,7 +11,7 @@ struct Runner: Sendable {
     let log: Log
 
     /// Runs jobs of one queue until none waits there.
-    func run(_ queue: LocalQueue, onFinished: @Sendable () -> Void) async {
+    func run(_ queue: LocalQueue, onFinished: @escaping @Sendable () -> Void) async {
         var hasMore = true
         while hasMore {
             let handle = RunnerHandle()

@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import Postgres
+package import Postgres
 public import Redis
 import Synchronization
 import Threads
@@ -75,12 +75,10 @@ private struct Shift: Sendable {
     init(servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log) async throws {
         self.kinds = kinds
         self.options = options
-        func session(_ name: String, _ thread: OwnThread? = nil, fast: Bool = false) -> Session {
-            Session(
-                SessionSettings(
-                    servers.database, name: name,
-                    setup: fast ? Statements.claimSessionSetup : Statements.sessionSetup),
-                thread: thread)
+        func session(
+            _ name: String, _ thread: OwnThread? = nil, setup: [String] = Statements.sessionSetup
+        ) -> Session {
+            Session(SessionSettings(servers.database, name: name, setup: setup), thread: thread)
         }
         heartSession = session("errand-heart")
         finishing = session("errand-finish")
@@ -115,7 +113,7 @@ private struct Shift: Sendable {
         completer = Completer(session: finishing, log: self.log, offer: offer)
         let thread = OwnThread(name: "errand-claim")
         dispatcher = Dispatcher(
-            thread: thread, claims: session("errand-claim", thread, fast: true),
+            thread: thread, claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
             window: window("errand-pop", thread), queues: queues, worker: identity, log: self.log)
         runner = Runner(
             kinds: kinds, engine: engine, client: client, running: running, completer: completer,
@@ -126,7 +124,7 @@ private struct Shift: Sendable {
             room: dispatcher.room, wake: heartWake, log: self.log)
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
         leadership = Leadership(
-            feeding: session("errand-feed"), maintenance: session("errand-maintain"),
+            feeding: session("errand-feed"), maintenance: session("errand-maintain", setup: Statements.maintenanceSetup),
             window: window("errand-stage"), listening: window("errand-feed"),
             requests: Feeder.Requests(), options: options, offer: offer,
             longestRetention: Int((retention.max() ?? 0) / 86_400), log: self.log)
