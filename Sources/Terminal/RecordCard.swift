@@ -11,22 +11,28 @@ struct RecordCard {
         let names = record.fields.map { $0.name.split(separator: "_").joined(separator: " ") }
         let width = names.map { DisplayWidth.of($0) }.max() ?? 0
         var lines: [String] = []
-        for (name, field) in zip(names, record.fields) {
-            let label = paint(DisplayWidth.padded(name, to: width), .bold)
-            if case .records(let records) = field.cell, !records.isEmpty {
-                lines.append(paint(name, .bold))
-                lines += Table(records).lines(width: nil, paint: paint).map { "  " + $0 }
-                continue
-            }
-            // A card is for reading in full, so a text of several lines keeps them.
-            let text = DisplayWidth.harmless(field.cell.text, keepingLines: true)
-            let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
-            let style = field.cell.style
-            for (index, part) in parts.enumerated() {
-                let start = index == 0 ? label : String(repeating: " ", count: width)
-                let shown = style.map { paint(String(part), $0) } ?? String(part)
-                lines.append(start + "  " + shown)
-            }
+        for (place, name) in names.enumerated() {
+            lines += Self.lines(record.fields[place].cell, name: name, width: width, paint: paint)
+        }
+        return lines
+    }
+
+    private static func lines(
+        _ cell: Cell, name: String, width: Int, paint: Paint
+    ) -> [String] {
+        if case .records(let records) = cell, !records.isEmpty {
+            return [paint(name, .bold)]
+                + Table(records).lines(width: nil, paint: paint).map { "  " + $0 }
+        }
+        // A card is for reading in full, so a text of several lines keeps them.
+        let text = DisplayWidth.harmless(cell.text, keepingLines: true)
+        var label = paint(DisplayWidth.padded(name, to: width), .bold)
+        var lines: [String] = []
+        for part in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            var shown = String(part)
+            if let style = cell.style { shown = paint(shown, style) }
+            lines.append(label + "  " + shown)
+            label = String(repeating: " ", count: width)
         }
         return lines
     }
