@@ -6,7 +6,7 @@ import Synchronization
 /// Enqueues jobs.
 ///
 /// A job is there from the commit that made it. Alone (``enqueue(_:_:)``), or inside a transaction
-/// of the caller (``enqueue(_:_:in:)``): then it exists if, and only if, the caller's own writes do.
+/// of the caller (``enqueue(_:_:in:)``): then it exists if, and only if, the caller's writes do.
 public final class JobClient: Sendable {
     /// Arguments may take 1 MiB of JSON.
     public static let argumentLimit = 1_048_576
@@ -225,7 +225,8 @@ enum EnqueueStatement {
         made.reserveCapacity(rows.count)
         for row in 0..<rows.count {
             let result: Enqueued.Result =
-                hasResult ? Enqueued.Result(rawValue: try rows.text(row, 2)) ?? .inserted : .inserted
+                hasResult
+                ? Enqueued.Result(rawValue: try rows.text(row, 2)) ?? .inserted : .inserted
             made.append(
                 Enqueued(
                     id: try rows.int64(row, 0), result: result, runAt: try rows.timestamp(row, 1)))

@@ -1,4 +1,6 @@
-/// What a handler says became of its job. A handler that throws asks for a retry.
+/// What a handler says became of its job.
+///
+/// A handler that throws asks for a retry.
 public enum Outcome: Sendable, Equatable {
     /// The work is done.
     case done

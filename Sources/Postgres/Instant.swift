@@ -137,8 +137,9 @@ public struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible {
         }
     }
 
-    /// Days from 1970-01-01, proleptic Gregorian. Years are counted from March, so that the leap
-    /// day is the last of its year.
+    /// Days from 1970-01-01, proleptic Gregorian.
+    ///
+    /// Years are counted from March, so that the leap day is the last of its year.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let monthFromMarch = (month + 9) % 12

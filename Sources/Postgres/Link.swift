@@ -59,7 +59,7 @@ import Glibc
                 + "\"host=… dbname=…\"")
     }
 
-    /// Why a connection was not made. libpq gives the server's words, and no SQLSTATE with them.
+    /// Why a connection was not made: libpq gives the server's words, and no SQLSTATE with them.
     private static func refusal(_ message: String) -> PostgresError {
         let causes = [
             ("does not exist", "3D000"), ("password authentication failed", "28P01"),
@@ -78,7 +78,7 @@ import Glibc
         _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Value
     ) -> Value {
         let copies = unsafe texts.map { unsafe strdup($0) }
-        defer { for unsafe copy in unsafe copies { unsafe free(copy) } }
+        defer { unsafe copies.forEach { unsafe free($0) } }
         let pointers = unsafe copies.map { unsafe UnsafePointer($0) } + [nil]
         return unsafe pointers.withUnsafeBufferPointer { buffer in
             guard let start = buffer.baseAddress else {

@@ -1,4 +1,6 @@
-/// A value for a statement's placeholder. It travels in PostgreSQL's binary form with its type.
+/// A value for a statement's placeholder.
+///
+/// It travels in PostgreSQL's binary form with its type.
 public enum Parameter: Sendable {
     case null
     case bool(Bool)

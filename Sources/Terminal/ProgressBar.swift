@@ -62,7 +62,7 @@ package struct Progress: Equatable, Sendable {
     }
 }
 
-/// Shows progress on standard error: one changing line on a terminal, now and then a line elsewhere.
+/// Shows progress on standard error: one changing line, or now and then a line.
 package final class ProgressBar: Sendable {
     private struct State {
         var lastShown: ContinuousClock.Instant?

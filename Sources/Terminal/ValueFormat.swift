@@ -113,7 +113,8 @@ extension ValueFormat where Value: RawRepresentable & CaseIterable, Value.RawVal
 extension ValueFormat where Value == Duration {
     /// A length of time such as `250ms`, `30s`, `5m`, `2h`, `1d` or `1h30m`.
     package static func duration(
-        _ placeholder: String = "TIME", in range: ClosedRange<Duration> = .zero ... .seconds(Int64.max)
+        _ placeholder: String = "TIME",
+        in range: ClosedRange<Duration> = .zero ... .seconds(Int64.max)
     ) -> ValueFormat {
         let lower = HumanFormat.notation(range.lowerBound)
         let bounds =

@@ -49,6 +49,8 @@ actor Dispatcher {
         while !stop.isStopped {
             let wanted = shares()
             guard !wanted.isEmpty else {
+                // All queues are full, or paused.
+                if await isDrained() { return }
                 await room.wait(upTo: .milliseconds(500))
                 continue
             }

@@ -339,7 +339,8 @@ struct Feeder: Sendable {
             memory.lanes[entry.lane]?[entry.priority].swept(
                 first: jobs.first.map { LanePlace(at: $0.runAt, id: $0.id) }, horizon: horizon)
         }
-        try await window.stage(zip(swept, found).map { (lane: $0.lane, jobs: $1) }
-            .filter { !$0.jobs.isEmpty })
+        try await window.stage(
+            zip(swept, found).map { (lane: $0.lane, jobs: $1) }
+                .filter { !$0.jobs.isEmpty })
     }
 }

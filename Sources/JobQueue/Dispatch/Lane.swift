@@ -45,7 +45,9 @@ struct Staged: Sendable, Equatable {
     var runAt: Instant
 
     /// Where it stands in the window: priority, then the time it was due, in microseconds since
-    /// 2020. A double holds 53 bits: 2 for the priority, 50 for the time (until the year 2055).
+    /// 2020.
+    ///
+    /// A double holds 53 bits: 2 for the priority, 50 for the time (until the year 2055).
     var score: Int64 {
         let time = min(max(runAt.microseconds - Self.epoch, 0), Self.band - 1)
         return Int64(priority) * Self.band + time

@@ -30,7 +30,9 @@ struct WindowCount: Sendable {
     var upTo: [Int]
 }
 
-/// The bounded sets of ready ids in Redis: staging and popping. Ids only, never arguments.
+/// The bounded sets of ready ids in Redis: staging and popping.
+///
+/// Ids only, never arguments.
 struct ReadyWindow: Sendable {
     let connection: Connection
     let keys: RedisKeys
@@ -122,8 +124,10 @@ struct ReadyWindow: Sendable {
         }
     }
 
-    /// Stages what the feeder read. Staging twice is harmless: the score is a function of the job,
-    /// and Redis adds only what is not there.
+    /// Stages what the feeder read.
+    ///
+    /// Staging twice is harmless: the score is a function of the job, and Redis adds only what is
+    /// not there.
     func stage(_ batches: [(lane: Lane, jobs: [Staged])]) async throws {
         var commands: [Command] = []
         for batch in batches {
@@ -181,8 +185,9 @@ struct ReadyWindow: Sendable {
         return counts
     }
 
-    /// Pops up to `count` ids of one queue, best first. Popping decides nothing: a job is owned
-    /// only once its claim is written.
+    /// Pops up to `count` ids of one queue, best first.
+    ///
+    /// Popping decides nothing: a job is owned only once its claim is written.
     func pop(upTo count: Int, from lanes: [Lane]) async throws -> [Int64] {
         var arguments = Arguments()
         arguments.append(count)

@@ -88,7 +88,8 @@ struct Heart: Sendable {
             session, options: options, kinds: kinds, queues: queues)
     }
 
-    private func readControls() async throws {
+    /// Learns which queues are paused, and which running jobs are to be cancelled.
+    func readControls() async throws {
         // Jobs that have only just begun are told by the notification; this is for lost ones.
         let ids = running.running(since: .milliseconds(500))
         let answers = try await session.pipeline(

@@ -62,8 +62,10 @@ extension Statements {
         """
 
     /// The moment before which no row can newly appear: rows are written with a run_at no earlier
-    /// than the clock at their statement, which comes after its lock on the table. So either
-    /// nobody is writing now, or the oldest writer's start bounds what is still to be seen.
+    /// than the clock at their statement, which comes after its lock on the table.
+    ///
+    /// So either nobody is writing now, or the oldest writer's start bounds what is still to be
+    /// seen.
     static let horizon = """
         SELECT coalesce(min(a.xact_start), clock_timestamp()) AS at, clock_timestamp() AS now
         FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
@@ -133,8 +135,9 @@ extension Statements {
 
     static let forgetWorkers = "DELETE FROM errand.workers WHERE id = ANY ($1)"
 
-    /// Frees the jobs of dead workers ($1, with a text for each), attempts counted. With no
-    /// workers named: the jobs of workers that are not in the table at all.
+    /// Frees the jobs of dead workers ($1, with a text for each), attempts counted.
+    ///
+    /// With no workers named: the jobs of workers that are not in the table at all.
     static let rescue = """
         UPDATE errand.jobs j
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL,

@@ -69,7 +69,6 @@ extension Statements {
         RETURNING j.id, j.queue, j.kind, j.args_version, j.priority, j.run_at
         """
 
-
     /// Records an effect outside the database as done, if the claim still holds.
     static let recordOnce = """
         INSERT INTO errand.once_effects (job_id, key, result)

@@ -82,7 +82,8 @@ extension Statements {
             FROM back
             RETURNING id, queue, kind, args_version
         )
-        SELECT id, pg_notify('errand_ready', queue || E'\\t' || kind || E'\\t' || args_version)::text
+        SELECT id, pg_notify('errand_ready',
+            queue || E'\\t' || kind || E'\\t' || args_version)::text
         FROM made
         """
 
@@ -92,11 +93,14 @@ extension Statements {
             WHERE id = ANY ($1) AND claimed_by IS NULL
             RETURNING id, queue, kind, args_version
         )
-        SELECT id, pg_notify('errand_ready', queue || E'\\t' || kind || E'\\t' || args_version)::text
+        SELECT id, pg_notify('errand_ready',
+            queue || E'\\t' || kind || E'\\t' || args_version)::text
         FROM hurried
         """
 
-    /// Depth and age of each queue. Counting stops at $1 jobs a queue.
+    /// Depth and age of each queue.
+    ///
+    /// Counting stops at $1 jobs a queue.
     static let queues = """
         SELECT q.name, q.paused_at, q.paused_by, q.pause_reason,
             coalesce(d.available, 0) AS available, coalesce(d.scheduled, 0) AS scheduled,

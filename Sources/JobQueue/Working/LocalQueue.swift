@@ -62,7 +62,8 @@ final class LocalQueue: Sendable {
         let now = ContinuousClock.now
         let elapsed = now - state.rateSince
         guard elapsed > .milliseconds(10) else { return }
-        let seconds = Double(elapsed.components.attoseconds) * 1e-18
+        let seconds =
+            Double(elapsed.components.attoseconds) * 1e-18
             + Double(elapsed.components.seconds)
         let recent = Double(state.finished - state.finishedAtRate) / seconds
         state.rate += (recent - state.rate) * min(seconds / 0.05, 1)

@@ -113,7 +113,8 @@ private struct Shift: Sendable {
         completer = Completer(session: finishing, log: self.log, offer: offer)
         let thread = OwnThread(name: "errand-claim")
         dispatcher = Dispatcher(
-            thread: thread, claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
+            thread: thread,
+            claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
             window: window("errand-pop", thread), queues: queues, worker: identity, log: self.log)
         runner = Runner(
             kinds: kinds, engine: engine, client: client, running: running, completer: completer,
@@ -124,7 +125,8 @@ private struct Shift: Sendable {
             room: dispatcher.room, wake: heartWake, log: self.log)
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
         leadership = Leadership(
-            feeding: session("errand-feed"), maintenance: session("errand-maintain", setup: Statements.maintenanceSetup),
+            feeding: session("errand-feed"),
+            maintenance: session("errand-maintain", setup: Statements.maintenanceSetup),
             window: window("errand-stage"), listening: window("errand-feed"),
             requests: Feeder.Requests(), options: options, offer: offer,
             longestRetention: Int((retention.max() ?? 0) / 86_400), log: self.log)
@@ -144,6 +146,8 @@ private struct Shift: Sendable {
     func work(until stop: Stop) async throws {
         let onStop = stop.onStop { wakeAll() }
         defer { stop.forget(onStop) }
+        // A paused queue must not be popped from before the first heartbeat.
+        try await heart.readControls()
         // The feeder should hear of a new worker at once.
         client.offers?.ask(for: "*")
         log.info(
@@ -170,7 +174,9 @@ private struct Shift: Sendable {
             let starts = StartRequests()
             await withTaskGroup(of: Void.self) { dispatch in
                 dispatch.addTask {
-                    await dispatcher.run(until: stop) { starts.add($0) } isDrained: {
+                    await dispatcher.run(until: stop) {
+                        starts.add($0)
+                    } isDrained: {
                         await isDrained()
                     }
                     starts.close()

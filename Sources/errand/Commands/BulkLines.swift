@@ -108,7 +108,9 @@ final class BulkLines: Sendable {
     }
 
     private func parse(_ line: ArraySlice<UInt8>) throws -> (BulkRows.Job, ArraySlice<UInt8>) {
-        let members = try check { () throws(JSONScanner.Malformed) in try JSONScanner.members(of: line) }
+        let members = try check { () throws(JSONScanner.Malformed) in
+            try JSONScanner.members(of: line)
+        }
         guard let kind = try members.first(where: { $0.name == "kind" }).map(text) else {
             throw LineError(
                 text: "\"kind\" is missing: expected {\"kind\": …, \"args\": {…}}, or KIND on the "
@@ -119,7 +121,9 @@ final class BulkLines: Sendable {
         for member in members where member.name != "kind" {
             switch member.name {
             case "args":
-                try check { () throws(JSONScanner.Malformed) in try JSONScanner.checkObject(member.value) }
+                try check { () throws(JSONScanner.Malformed) in
+                    try JSONScanner.checkObject(member.value)
+                }
                 args = member.value
             case "queue":
                 job.queue = try text(member)

@@ -164,10 +164,13 @@ enum DoctorCommand {
             return Finding(
                 check: "permissions", grade: lacking.isEmpty ? .ok : .critical,
                 found: lacking.isEmpty
-                    ? "all tables can be read and written" : "no access to " + lacking.joined(separator: ", "),
+                    ? "all tables can be read and written"
+                    : "no access to " + lacking.joined(separator: ", "),
                 remedy: lacking.isEmpty
                     ? nil
-                    : "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA errand TO this user")
+                    : "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA errand "
+                        + "TO this user"
+            )
         }
     }
 
@@ -191,7 +194,8 @@ enum DoctorCommand {
             return Finding(
                 check: "transactions", grade: .warning,
                 found: "one is open for \(age) (pid \(pid), \(try row.text(1)))",
-                remedy: "it keeps dead rows from being cleaned: SELECT pg_terminate_backend(\(pid))")
+                remedy: "it keeps dead rows from being cleaned: SELECT pg_terminate_backend(\(pid))"
+            )
         }
     }
 

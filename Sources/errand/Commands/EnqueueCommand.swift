@@ -63,7 +63,9 @@ enum EnqueueCommand {
             is given. All is enqueued in one transaction, or nothing if a line is bad.
             """,
         examples: [
-            .init("errand enqueue demo.sleep '{\"ms\": 500}' --in 10s", "one job, ten seconds from now"),
+            .init(
+                "errand enqueue demo.sleep '{\"ms\": 500}' --in 10s",
+                "one job, ten seconds from now"),
             .init("errand enqueue demo.noop --count 100000", "a hundred thousand of the same"),
             .init("errand enqueue --bulk jobs.ndjson", "one job a line"),
         ],

@@ -15,14 +15,18 @@ enum JobCommands {
         "tag", placeholder: "TAG", help: "Only jobs with this tag")
     private static let states = Option<[JobState]>.list(
         "state", .choice(of: JobState.self, "STATE"),
-        help: "Only jobs in these states: \(JobState.allCases.map(\.rawValue).joined(separator: ", "))")
+        help:
+            "Only jobs in these states, such as available, running, retrying or dead"
+    )
     private static let limit = Option.integer(
         "limit", default: 50, range: 1...100_000, help: "At most so many")
     private static let before = Option<Int?>.integer(
         "before", range: 1...Int.max, placeholder: "ID",
         help: "Only jobs with lower ids: the next page")
-    private static let id = Argument.required(ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
-    private static let ids = Argument.several(ValueFormat.integer("ID", in: 1...Int.max), help: "The jobs' ids")
+    private static let id = Argument.required(
+        ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
+    private static let ids = Argument.several(
+        ValueFormat.integer("ID", in: 1...Int.max), help: "The jobs' ids")
 
     private static let list = Command(
         "job", "ls", summary: "List jobs, the newest first",

@@ -15,7 +15,8 @@ enum WorkCommand {
             queue($0)
         },
         environment: "ERRAND_QUEUES",
-        help: "Queues to work, each with how many jobs run at once and its share (default: default)")
+        help: "Queues to work, each with how many jobs run at once and its share (default: default)"
+    )
     private static let concurrency = Option.integer(
         "concurrency", default: 32, range: 1...4096, environment: "ERRAND_CONCURRENCY",
         help: "Jobs of a queue that run at once, where the queue does not say")
@@ -41,7 +42,8 @@ enum WorkCommand {
             """,
         examples: [
             .init("errand work", "work the queue 'default'"),
-            .init("errand work --queues default:64,mail:8:2", "two queues, mail with twice the share"),
+            .init(
+                "errand work --queues default:64,mail:8:2", "mail with twice the share"),
             .init("errand work --drain --output json", "for cron: end when nothing is due"),
         ],
         options: [queues, concurrency, drain, grace, lease, window]
