@@ -53,6 +53,8 @@ struct Feeder: Sendable {
     let requests: Requests
     let pollInterval: Duration
     let log: Log
+    /// Called when a round went well.
+    let onFed: @Sendable () -> Void
 
     /// Jobs due within this time are read ahead, so that they are staged the moment they are due.
     private static let lookAhead = 1.2
@@ -97,6 +99,7 @@ struct Feeder: Sendable {
             if started >= nextReset {
                 nextReset = try await readAgain(&memory)
             }
+            onFed()
             let wait = min(nextPoll - .now, untilUpcoming(memory))
             if wait > .zero { await requests.signal.wait(upTo: wait) }
         }

@@ -115,7 +115,8 @@ private struct Shift: Sendable {
         dispatcher = Dispatcher(
             thread: thread,
             claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
-            window: window("errand-pop", thread), queues: queues, worker: identity, log: self.log)
+            window: window("errand-pop", thread), queues: queues, worker: identity,
+            patience: options.drain ? .milliseconds(10) : .seconds(1), log: self.log)
         runner = Runner(
             kinds: kinds, engine: engine, client: client, running: running, completer: completer,
             log: self.log)
@@ -136,8 +137,8 @@ private struct Shift: Sendable {
     private static func declare(
         _ kinds: JobKinds, _ options: WorkerOptions, on session: Session
     ) async throws {
-        var statements: [Statement] = options.queues.map {
-            Statement(Statements.addQueue, [.text($0.name)])
+        var statements = options.queues.map(\.name).sorted().map {
+            Statement(Statements.addQueue, [.text($0)])
         }
         statements += kinds.declarations
         _ = try await session.pipeline(statements)
@@ -272,7 +273,8 @@ private struct StartRequests: Sendable {
 extension JobKinds {
     /// What `errand.enqueue()` should know of them.
     package var declarations: [Statement] {
-        registrations.values.map { known in
+        // In one order for all: workers that start together must not wait for each other in a ring.
+        registrations.values.sorted { $0.kind < $1.kind }.map { known in
             Statement(
                 Statements.declareKind,
                 [
