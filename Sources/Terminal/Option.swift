@@ -210,7 +210,8 @@ extension Option where Value == Duration {
     /// A length of time such as `30s`, with a default.
     package static func duration(
         _ name: String, short: Character? = nil, default fallback: Duration,
-        range: ClosedRange<Duration> = .zero ... .seconds(Int64.max), placeholder: String = "TIME",
+        range: ClosedRange<Duration> = Duration.zero...Duration.longest,
+        placeholder: String = "TIME",
         environment: String? = nil, help: String
     ) -> Option<Duration> {
         value(
@@ -223,7 +224,8 @@ extension Option where Value == Duration? {
     /// A length of time such as `30s`, nil when it is not given.
     package static func duration(
         _ name: String, short: Character? = nil,
-        range: ClosedRange<Duration> = .zero ... .seconds(Int64.max), placeholder: String = "TIME",
+        range: ClosedRange<Duration> = Duration.zero...Duration.longest,
+        placeholder: String = "TIME",
         environment: String? = nil, help: String
     ) -> Option<Duration?> {
         value(

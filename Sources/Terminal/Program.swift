@@ -88,7 +88,7 @@ package struct Program: Sendable {
     ) throws(CommandFailure) -> Plan {
         if arguments.first == "--version" { return .show(.version) }
         if arguments.first == "help" {
-            return .show(try page(for: arguments.dropFirst().filter { !$0.hasPrefix("-") }))
+            return .show(try page(for: arguments.dropFirst().prefix { !$0.hasPrefix("-") }))
         }
         let (path, rest) = try splitPath(arguments)
         let options = arguments.prefix { $0 != "--" }
@@ -117,11 +117,12 @@ package struct Program: Sendable {
         var rest = arguments[...]
         while let word = rest.first, word != "--" {
             if ArgumentScanner.isOption(word) {
-                let spec = globals.first { spec in
-                    word.hasPrefix("--\(spec.name)") || spec.short.map { word == "-\($0)" } ?? false
+                guard let spec = globals.first(where: { Self.names(word, $0) }) else {
+                    if commands.contains(where: { $0.path == path }) { break }
+                    throw misplaced(word, among: globals)
                 }
-                guard let spec else { break }
-                let takesNext = spec.placeholder != nil && !word.contains("=")
+                let hasValue = word.contains("=") || (!word.hasPrefix("--") && word.count > 2)
+                let takesNext = spec.placeholder != nil && !hasValue
                 let taken = rest.prefix(takesNext ? 2 : 1)
                 passedOver += taken
                 rest = rest.dropFirst(taken.count)
@@ -138,6 +139,22 @@ package struct Program: Sendable {
             rest = rest.dropFirst()
         }
         return (path, passedOver + rest)
+    }
+
+    /// Whether a word such as `--output=json` or `-ojson` gives the option.
+    private static func names(_ word: String, _ spec: OptionSpec) -> Bool {
+        guard word.hasPrefix("--") else { return spec.short == word.dropFirst().first }
+        return word == "--\(spec.name)" || word.hasPrefix("--\(spec.name)=")
+    }
+
+    private func misplaced(_ word: String, among globals: [OptionSpec]) -> CommandFailure {
+        let option = String(word.prefix { $0 != "=" })
+        let meant = nearest(
+            to: String(option.drop { $0 == "-" }), among: globals.map(\.name) + ["version"])
+        let hint =
+            meant.map { "did you mean '--\($0)'?" }
+            ?? "options of a command stand after it: '\(name) COMMAND \(option) …'"
+        return .usage("there is no option '\(option)' before the command", hint: hint)
     }
 
     private func page(for path: [String]) throws(CommandFailure) -> Page {
