@@ -238,6 +238,11 @@ public struct Row: Sendable {
     public func textArray(_ name: String) throws(PostgresError) -> [String] {
         try rows.textArray(index, rows.column(name))
     }
+    /// An array of whole numbers, or nil for null.
+    public func optionalInt64Array(_ name: String) throws(PostgresError) -> [Int64]? {
+        let column = try rows.column(name)
+        return rows.isNull(index, column) ? nil : try rows.int64Array(index, column)
+    }
     /// An array of whole numbers.
     public func int64Array(_ name: String) throws(PostgresError) -> [Int64] {
         try rows.int64Array(index, rows.column(name))
