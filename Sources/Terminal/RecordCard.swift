@@ -10,24 +10,27 @@ struct RecordCard {
     func lines(paint: Paint) -> [String] {
         let names = record.fields.map { $0.name.split(separator: "_").joined(separator: " ") }
         let width = names.map { DisplayWidth.of($0) }.max() ?? 0
-        var lines: [String] = []
-        for (name, field) in zip(names, record.fields) {
-            let label = paint(DisplayWidth.padded(name, to: width), .bold)
-            if case .records(let records) = field.cell, !records.isEmpty {
-                lines.append(paint(name, .bold))
-                lines += Table(records).lines(width: nil, paint: paint).map { "  " + $0 }
-                continue
+        return zip(names, record.fields).flatMap { name, field in
+            let nested = field.cell.nestedRecords
+            if nested.isEmpty {
+                return Self.lines(name, field.cell, width: width, paint: paint)
             }
-            // A card is for reading in full, so a text of several lines keeps them.
-            let text = DisplayWidth.harmless(field.cell.text, keepingLines: true)
-            let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
-            let style = field.cell.style
-            for (index, part) in parts.enumerated() {
-                let start = index == 0 ? label : String(repeating: " ", count: width)
-                let shown = style.map { paint(String(part), $0) } ?? String(part)
-                lines.append(start + "  " + shown)
-            }
+            let table = Table(nested).lines(width: nil, paint: paint)
+            return [paint(name, .bold)] + table.map { "  " + $0 }
         }
-        return lines
+    }
+
+    /// A card is for reading in full, so a text of several lines keeps them.
+    private static func lines(
+        _ name: String, _ cell: Cell, width: Int, paint: Paint
+    ) -> [String] {
+        let text = DisplayWidth.harmless(cell.text, keepingLines: true)
+        let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let style = cell.style
+        let blank = String(repeating: " ", count: width)
+        return parts.enumerated().map { index, part in
+            let start = index == 0 ? paint(DisplayWidth.padded(name, to: width), .bold) : blank
+            return start + "  " + (style.map { paint(part, $0) } ?? part)
+        }
     }
 }

@@ -1,7 +1,7 @@
 /// The candidate that was probably meant, or nil when none is close enough.
 ///
 /// Close enough is one slip for every three letters, and at least one.
-func nearest(to word: String, among candidates: [String]) -> String? {
+package func nearest(to word: String, among candidates: [String]) -> String? {
     let limit = max(1, word.count / 3)
     var best: (distance: Int, word: String)?
     for candidate in candidates {
@@ -17,7 +17,7 @@ func nearest(to word: String, among candidates: [String]) -> String? {
 /// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
 ///
 /// The restricted Damerau-Levenshtein distance (optimal string alignment).
-func editDistance(_ first: String, _ second: String) -> Int {
+package func editDistance(_ first: String, _ second: String) -> Int {
     let first = Array(first)
     let second = Array(second)
     var beforeLast: [Int] = []
