@@ -63,7 +63,7 @@ package struct Progress: Equatable, Sendable {
     }
 }
 
-/// Shows progress on standard error: one changing line on a terminal, now and then a line elsewhere.
+/// Shows progress on standard error: one changing line on a terminal, a line at times elsewhere.
 package final class ProgressBar: Sendable {
     private struct State {
         var lastShown: ContinuousClock.Instant?

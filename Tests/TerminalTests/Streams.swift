@@ -4,6 +4,19 @@ import Testing
 
 /// File descriptors that tests print to and read back.
 enum Streams {
+    /// What an action printed on standard output, off a terminal, by lines.
+    static func captureOutput(_ action: (Output) throws -> Void) throws -> [String] {
+        let pipe = Pipe()
+        let screen = Screen(
+            output: pipe.fileHandleForWriting.fileDescriptor, error: -1, input: -1,
+            environment: [:])
+        try action(Output(screen: screen, format: .table))
+        try screen.flush()
+        try pipe.fileHandleForWriting.close()
+        let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
     /// What an action printed on standard error, off a terminal, by lines.
     static func captureError(
         isQuiet: Bool, _ action: (Output) throws -> Void

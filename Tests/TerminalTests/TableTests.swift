@@ -112,7 +112,30 @@ import Testing
         }
     }
 
-    @Test func `one record is shown as a card, its nested records as a table`() async throws {
+    @Test func `nested records stand below their name, and long texts keep their lines`() throws {
+        let lines = try Streams.captureOutput { output in
+            try output.show([
+                "id": .id(5), "last_error": .text("first\nsecond \u{1B}[2J"),
+                "errors": .records([["attempt": .int(1), "error": .text("no\nway")]]),
+                "children": .records([]),
+            ])
+        }
+        #expect(
+            lines == [
+                "id          5", "last error  first", "            second ␛[2J", "errors",
+                "  ATTEMPT  ERROR", "        1  no way", "children    0",
+            ])
+    }
+
+    @Test func `an empty list is a note, not an empty table`() throws {
+        #expect(try Streams.captureOutput { try $0.list([], empty: "No jobs match.") } == [])
+        let notes = try Streams.captureError(isQuiet: false) {
+            try $0.list([], empty: "No jobs match.")
+        }
+        #expect(notes == ["No jobs match."])
+    }
+
+    @Test func `one record is an object in JSON and a card elsewhere`() async throws {
         let printed = try await Printed("job show 5")
         #expect(printed.output == "id  5\n")
         let json = try await Printed("job show 5 -o json")
