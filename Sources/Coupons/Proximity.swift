@@ -8,7 +8,7 @@ enum Proximity {
     /// A person is told of a coupon once in this time, in seconds.
     private static let cooldown = 86_400.0
 
-    /// One statement for the whole batch, in the order of the business:
+    /// One statement for the whole batch, in the order of the business.
     ///
     /// 1. who may be told at all: consent to notices by place, and 16 or older, with a day added
     ///    so that it holds wherever on Earth the person is;

@@ -11,8 +11,8 @@ package struct Program: Sendable {
 
     /// A program.
     ///
-    /// - Parameter describe: puts errors of other modules into words; nil for those it does not
-    ///   know, which are then printed as they describe themselves, with exit code 1.
+    /// `describe` puts errors of other modules into words; nil for those it does not know, which
+    /// are then printed as they describe themselves, with exit code 1.
     package init(
         name: String, version: String, summary: String, nounSummaries: [String: String] = [:],
         commands: [Command],
@@ -28,8 +28,8 @@ package struct Program: Sendable {
 
     /// Finds, checks and runs the command that the arguments call for.
     ///
-    /// Errors are printed, never thrown; standard output has been flushed on return.
-    /// - Parameter arguments: without the program's own name.
+    /// The arguments come without the program's own name. Errors are printed, never thrown, and
+    /// standard output has been flushed on return.
     package func run(
         _ arguments: [String], environment: [String: String], screen: Screen
     ) async -> ExitCode {
@@ -130,9 +130,10 @@ package struct Program: Sendable {
             }
             let longer = path + [word]
             guard commands.contains(where: { $0.path.starts(with: longer) }) else {
-                guard commands.contains(where: { $0.path == path }) else {
-                    throw unknown(longer)
-                }
+                // A command that takes no argument, but has verbs, was given a wrong verb.
+                guard let command = commands.first(where: { $0.path == path }),
+                    !command.arguments.isEmpty || verbs(after: path).isEmpty
+                else { throw unknown(longer) }
                 break
             }
             path = longer
