@@ -64,7 +64,7 @@ import Testing
 
     @Test
     func
-        `a connection lost after the final dot is deferred as perhaps delivered, and a retry keeps the Message-ID`()
+        `a connection lost after the final dot is deferred, and a retry keeps the Message-ID`()
         async throws
     {
         try await withMailSink(["--fail", "end#1=drop"]) { sink in
