@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 /// A moment as PostgreSQL's `timestamptz` has it: whole microseconds since 2000-01-01 UTC.
-public struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible {
+public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
     /// Since 2000-01-01 00:00 UTC; negative before.
     public var microseconds: Int64
 
@@ -25,8 +25,12 @@ public struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible {
     }
 
     /// The same moment for Foundation.
+    ///
+    /// The infinities become its distant future and past.
     public var date: Date {
-        Date(
+        if self == .infinity { return .distantFuture }
+        if self == .negativeInfinity { return .distantPast }
+        return Date(
             timeIntervalSinceReferenceDate: Double(microseconds - 366 * 86_400 * 1_000_000)
                 / 1_000_000)
     }
@@ -40,15 +44,24 @@ public struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible {
     }
 
     /// A moment later, or earlier for a negative duration.
+    ///
+    /// An infinity stays what it is, and what is out of range becomes one.
     public func adding(_ duration: Duration) -> Instant {
+        if self == .infinity || self == .negativeInfinity { return self }
         let (seconds, attoseconds) = duration.components
-        return Instant(
-            microseconds: microseconds + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+        let (scaled, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        let (sum, isTooFar) = microseconds.addingReportingOverflow(scaled)
+        let (exact, isBeyond) = sum.addingReportingOverflow(attoseconds / 1_000_000_000_000)
+        guard !isTooLong, !isTooFar, !isBeyond else {
+            return duration < .zero ? .negativeInfinity : .infinity
+        }
+        return Instant(microseconds: exact)
     }
 
     /// How long after another moment this one is.
     public func durationSince(_ other: Instant) -> Duration {
-        .microseconds(microseconds - other.microseconds)
+        let (length, overflow) = microseconds.subtractingReportingOverflow(other.microseconds)
+        return .microseconds(overflow ? (self < other ? .min : .max) : length)
     }
 
     /// RFC 3339 in UTC, with as many decimals as are needed.
@@ -74,6 +87,15 @@ public struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible {
 
     /// Reads RFC 3339: `2026-11-20T08:00:00Z`, with decimals and any offset; nil for other texts.
     public init?(_ text: some StringProtocol) {
+        switch text {
+        case "infinity":
+            self = .infinity
+            return
+        case "-infinity":
+            self = .negativeInfinity
+            return
+        default: break
+        }
         var rest = Array(text.utf8)[...]
         func number(_ digits: Int) -> Int64? {
             guard rest.count >= digits else { return nil }
@@ -159,6 +181,25 @@ public struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible {
         let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
         let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+}
+
+extension Instant {
+    /// Reads RFC 3339 text.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let instant = Instant(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "expected an RFC 3339 time, not \(text)")
+        }
+        self = instant
+    }
+
+    /// Writes RFC 3339 text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
     }
 }
 

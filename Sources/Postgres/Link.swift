@@ -9,6 +9,10 @@ import Glibc
     private let connection: OpaquePointer
     /// How long one answer may take.
     private let limit: Duration
+    /// How another thread stops what is under way.
+    private(set) var canceller: Canceller?
+    /// Server and database, for error texts.
+    private var place = ""
 
     /// Connects, by every host that the settings name.
     init(_ settings: SessionSettings) throws(PostgresError) {
@@ -33,11 +37,51 @@ import Glibc
         unsafe errand_ignore_notices(opened)
         guard unsafe PQstatus(opened) == CONNECTION_OK else { throw Link.refusal(lastMessage) }
         _ = unsafe PQsetnonblocking(opened, 1)
+        canceller = unsafe Canceller(opened)
+        place = unsafe Link.place(opened)
     }
 
     deinit { unsafe PQfinish(connection) }
 
     var descriptor: Int32 { unsafe PQsocket(connection) }
+
+    var serverVersion: Int { Int(unsafe PQserverVersion(connection)) }
+
+    // MARK: State
+
+    /// Whether no transaction is open and nothing is under way.
+    var isIdle: Bool { unsafe PQtransactionStatus(connection) == PQTRANS_IDLE }
+
+    /// Whether a transaction is open that can only be rolled back.
+    var isSpoiled: Bool { unsafe PQtransactionStatus(connection) == PQTRANS_INERROR }
+
+    /// Whether the next statement may be sent.
+    var isReady: Bool {
+        let status = unsafe PQtransactionStatus(connection)
+        return status == PQTRANS_IDLE || status == PQTRANS_INTRANS || status == PQTRANS_INERROR
+    }
+
+    /// Whether the server has not hung up since the last statement, as far as can be seen from
+    /// here without waiting.
+    var isAlive: Bool {
+        var socket = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // A server that hangs up says why first: only the end of the stream tells that it did.
+        while unsafe poll(&socket, 1, 0) > 0 {
+            guard consumeInput() else { return false }
+        }
+        return unsafe PQstatus(connection) == CONNECTION_OK
+    }
+
+    private static func place(_ connection: OpaquePointer) -> String {
+        let host = unsafe PQhost(connection).map { unsafe String(cString: $0) } ?? ""
+        let database = unsafe PQdb(connection).map { unsafe String(cString: $0) } ?? ""
+        return "\(host)/\(database)"
+    }
+
+    /// The error for a connection that is of no use any more.
+    private var loss: PostgresError {
+        .unreachable("the connection to \(place) was lost: \(lastMessage)")
+    }
 
     private var lastMessage: String {
         guard let text = unsafe PQerrorMessage(connection) else { return "no reason was given" }
@@ -62,7 +106,8 @@ import Glibc
     /// Why a connection was not made: libpq gives the server's words, and no SQLSTATE with them.
     private static func refusal(_ message: String) -> PostgresError {
         let causes = [
-            ("does not exist", "3D000"), ("password authentication failed", "28P01"),
+            ("role ", "28000"), ("does not exist", "3D000"),
+            ("password authentication failed", "28P01"),
             ("no password supplied", "28P01"), ("no pg_hba.conf entry", "28000"),
             ("too many clients", "53300"), ("remaining connection slots", "53300"),
             ("too many connections", "53300"), ("starting up", "57P03"),
@@ -90,18 +135,29 @@ import Glibc
 
     // MARK: Sending
 
-    func sendPrepare(_ name: String, _ sql: String, _ parameters: [Parameter])
-        throws(PostgresError)
-    {
-        let types = parameters.map(\.type)
-        try sent(unsafe PQsendPrepare(connection, name, sql, Int32(types.count), types))
+    func sendPrepare(
+        _ entry: PreparedStatements.Entry, _ sql: String
+    ) throws(PostgresError) {
+        try sent(
+            unsafe PQsendPrepare(
+                connection, entry.name, sql, Int32(entry.types.count), entry.types))
     }
 
     func sendPrepared(_ name: String, _ parameters: [Parameter]) throws(PostgresError) {
-        let encoded = EncodedParameters(parameters)
-        let code = unsafe encoded.withPointers { values, lengths, formats in
+        let encoded = try EncodedParameters(parameters)
+        let code = encoded.withPointers { values, lengths, formats in
             unsafe PQsendQueryPrepared(
                 connection, name, Int32(parameters.count), values, lengths, formats, 1)
+        }
+        try sent(code)
+    }
+
+    func sendUnprepared(_ statement: Statement) throws(PostgresError) {
+        let encoded = try EncodedParameters(statement.parameters)
+        let types = statement.parameters.map(\.type)
+        let code = encoded.withPointers { values, lengths, formats in
+            unsafe PQsendQueryParams(
+                connection, statement.sql, Int32(types.count), types, values, lengths, formats, 1)
         }
         try sent(code)
     }
@@ -116,7 +172,7 @@ import Glibc
     func sync() throws(PostgresError) { try sent(unsafe PQpipelineSync(connection)) }
 
     private func sent(_ code: Int32) throws(PostgresError) {
-        guard code == 1 else { throw .unreachable("the connection was lost: \(lastMessage)") }
+        guard code == 1 else { throw loss }
     }
 
     // MARK: Receiving
@@ -129,14 +185,14 @@ import Glibc
             if !isFlushed {
                 let code = unsafe PQflush(connection)
                 guard code >= 0 else {
-                    throw .unreachable("the connection was lost: \(lastMessage)")
+                    throw loss
                 }
                 isFlushed = code == 0
             }
             if isFlushed, unsafe PQisBusy(connection) == 0 { break }
             try wait(for: isFlushed ? POLLIN : POLLIN | POLLOUT, until: deadline)
             guard unsafe PQconsumeInput(connection) == 1 else {
-                throw .unreachable("the connection was lost: \(lastMessage)")
+                throw loss
             }
         }
         guard let result = unsafe PQgetResult(connection) else { return nil }
@@ -149,7 +205,7 @@ import Glibc
         while true {
             let left = deadline - .now
             guard left > .zero else {
-                throw .unreachable("no answer from PostgreSQL within \(limit)")
+                throw .unreachable("no answer from \(place) within \(limit)")
             }
             let (seconds, attoseconds) = left.components
             let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1
@@ -190,7 +246,7 @@ import Glibc
                 _ = unsafe PQflush(connection)
                 return
             case 0: try wait(for: POLLOUT, until: deadline)
-            default: throw .unreachable("the connection was lost: \(lastMessage)")
+            default: throw loss
             }
             _ = unsafe PQflush(connection)
         }
@@ -207,47 +263,5 @@ import Glibc
         let value = unsafe notify.pointee
         return unsafe PostgresNotification(
             channel: String(cString: value.relname), payload: String(cString: value.extra))
-    }
-}
-
-/// A message of NOTIFY.
-public struct PostgresNotification: Sendable, Equatable {
-    /// The channel that it came over.
-    public var channel: String
-    /// What it says.
-    public var payload: String
-}
-
-/// Parameters in one buffer, as libpq wants them.
-private struct EncodedParameters {
-    private var bytes: [UInt8] = []
-    private var starts: [Int?] = []
-    private var lengths: [Int32] = []
-
-    init(_ parameters: [Parameter]) {
-        for parameter in parameters {
-            let start = bytes.count
-            let isValue = parameter.encode(into: &bytes)
-            starts.append(isValue ? start : nil)
-            lengths.append(Int32(bytes.count - start))
-        }
-        // An empty value needs an address too: null stands for NULL.
-        bytes.append(0)
-    }
-
-    func withPointers<Value>(
-        _ body: (
-            UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
-        ) -> Value
-    ) -> Value {
-        let formats = [Int32](repeating: 1, count: starts.count)
-        return unsafe bytes.withUnsafeBufferPointer { buffer in
-            unsafe buffer.withMemoryRebound(to: CChar.self) { text in
-                let values = unsafe starts.map { start in
-                    unsafe start.flatMap { unsafe text.baseAddress?.advanced(by: $0) }
-                }
-                return unsafe body(values, lengths, formats)
-            }
-        }
     }
 }

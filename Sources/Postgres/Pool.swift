@@ -12,7 +12,9 @@ public final class Pool: Sendable {
         var made = 0
         var waiters: [Waiter] = []
         var nextWaiter: UInt64 = 0
-        var cancelled: Set<UInt64> = []
+        /// Those on their way from being told to wait to the queue, and whether they were
+        /// cancelled on it.
+        var arriving: [UInt64: Bool] = [:]
         var isClosed = false
     }
 
@@ -27,16 +29,19 @@ public final class Pool: Sendable {
     }
 
     /// Lends a session for as long as `body` runs.
+    ///
+    /// - Throws: what `body` throws, `CancellationError` when the task is cancelled while it
+    ///   waits its turn, and ``PostgresError/usage(_:)`` once the pool is closed.
     public func withSession<Value: Sendable>(
         _ body: (Session) async throws -> Value
     ) async throws -> Value {
         let session = try await take()
         do {
             let value = try await body(session)
-            giveBack(session)
+            await giveBack(session)
             return value
         } catch {
-            giveBack(session)
+            await giveBack(session)
             throw error
         }
     }
@@ -46,19 +51,21 @@ public final class Pool: Sendable {
         _ body: (Transaction) async throws -> Value
     ) async throws -> Value {
         try await withSession { session in
-            try await session.begin()
-            let transaction = Transaction(session: session)
+            let number = try await session.begin()
             let value: Value
-            do { value = try await body(transaction) } catch {
-                transaction.end()
-                await session.rollback()
+            do {
+                value = try await body(Transaction(session: session, number: number))
+            } catch {
+                await session.rollback(number)
                 throw error
             }
-            transaction.end()
-            try await session.commit()
+            try await session.commit(number)
             return value
         }
     }
+
+    /// How many wait for a session now.
+    public var waitingCount: Int { state.withLock(\.waiters.count) }
 
     /// Disconnects what is idle; what is lent is disconnected when it comes back.
     public func close() async {
@@ -87,6 +94,7 @@ public final class Pool: Sendable {
                 return .make
             }
             state.nextWaiter += 1
+            state.arriving[state.nextWaiter] = false
             return .wait(state.nextWaiter)
         }
         switch answer {
@@ -101,7 +109,9 @@ public final class Pool: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { reply in
                 let answer = state.withLock { state -> Result<Session, any Error>? in
-                    if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
+                    if state.arriving.removeValue(forKey: id) == true {
+                        return .failure(CancellationError())
+                    }
                     if state.isClosed { return .failure(Self.closed) }
                     // One may have come back while this task was on its way here.
                     if let session = state.idle.popLast() { return .success(session) }
@@ -113,7 +123,8 @@ public final class Pool: Sendable {
         } onCancel: {
             let waiter = state.withLock { state -> Waiter? in
                 guard let place = state.waiters.firstIndex(where: { $0.id == id }) else {
-                    state.cancelled.insert(id)
+                    // Not in the queue yet, or served already: then it has its session.
+                    if state.arriving[id] != nil { state.arriving[id] = true }
                     return nil
                 }
                 return state.waiters.remove(at: place)
@@ -122,7 +133,9 @@ public final class Pool: Sendable {
         }
     }
 
-    private func giveBack(_ session: Session) {
+    private func giveBack(_ session: Session) async {
+        // A transaction that someone left open is not the next one's: the server undoes it.
+        if session.hasOpenTransaction { await session.close() }
         let (waiter, isClosed) = state.withLock { state -> (Waiter?, Bool) in
             if state.isClosed { return (nil, true) }
             guard state.waiters.isEmpty else { return (state.waiters.removeFirst(), false) }
@@ -130,38 +143,6 @@ public final class Pool: Sendable {
             return (nil, false)
         }
         waiter?.reply.resume(returning: session)
-        if isClosed { Task { await session.close() } }
-    }
-}
-
-/// A transaction that is open on a lent session; of no use once its closure has returned.
-public final class Transaction: Sendable {
-    private let session: Session
-    private let isOver = Mutex(false)
-
-    init(session: Session) { self.session = session }
-
-    func end() { isOver.withLock { $0 = true } }
-
-    private func check() throws(PostgresError) {
-        if isOver.withLock({ $0 }) {
-            throw .usage("the transaction is over: use it only inside its closure")
-        }
-    }
-
-    /// Runs one statement.
-    @discardableResult
-    public func query(
-        _ sql: String, _ parameters: [Parameter] = []
-    ) async throws(PostgresError) -> Rows {
-        try check()
-        return try await session.query(sql, parameters)
-    }
-
-    /// Runs statements in one round trip.
-    @discardableResult
-    public func pipeline(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
-        try check()
-        return try await session.pipeline(statements)
+        if isClosed { await session.close() }
     }
 }

@@ -37,6 +37,8 @@ public enum PostgresError: Error, Sendable, CustomStringConvertible {
 public struct ServerError: Sendable, CustomStringConvertible {
     /// Its five characters.
     public var sqlState: String
+    /// `ERROR`, `FATAL` or `PANIC`, never translated.
+    public var severity = "ERROR"
     /// What went wrong.
     public var message: String
     /// More about it.
@@ -45,10 +47,16 @@ public struct ServerError: Sendable, CustomStringConvertible {
     public var hint: String?
     /// Where it happened: in which COPY line, function or statement.
     public var context: String?
+    /// The schema of what it is about.
+    public var schema: String?
     /// The table that it is about.
     public var table: String?
+    /// The column that it is about.
+    public var column: String?
     /// The constraint that was violated.
     public var constraint: String?
+    /// Where in the statement, in characters from 1.
+    public var position: Int?
 
     /// Connection trouble, shutdown, deadlock, serialization, and too many connections pass.
     public var isTransient: Bool {
@@ -57,7 +65,7 @@ public struct ServerError: Sendable, CustomStringConvertible {
     }
 
     /// Whether the server ends the connection with this error.
-    var endsConnection: Bool { sqlState.hasPrefix("57P") || sqlState.hasPrefix("08") }
+    var endsConnection: Bool { severity == "FATAL" || severity == "PANIC" }
 
     /// All that a person needs, on one line.
     public var description: String {

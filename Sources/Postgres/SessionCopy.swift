@@ -1,0 +1,79 @@
+/// Rows in bulk.
+extension Session {
+    /// Sends rows with COPY … FROM STDIN; returns how many the server took.
+    ///
+    /// - Parameter next: the next bytes, or nil at the end. If it throws, the COPY is undone and
+    ///   the error is thrown on. It may not use this session.
+    public func copyIn(_ sql: String, next: () throws -> [UInt8]?) throws -> Int {
+        try Self.checkText(sql)
+        let link = try connected()
+        do throws(PostgresError) {
+            try link.sendScript(sql)
+            try startCopy(on: link)
+        } catch .server(let error) {
+            throw failed(error)
+        } catch .usage(let text) where link.isReady {
+            settle()
+            throw PostgresError.usage(text)
+        } catch {
+            throw brokenOff(error)
+        }
+        isCopying = true
+        defer { isCopying = false }
+        var mistake: (any Error)?
+        var outcome = CopyOutcome()
+        do throws(PostgresError) {
+            mistake = try feed(link, next)
+            try link.endCopy(failing: mistake == nil ? nil : "the sender gave up")
+            while let result = try link.nextResult() { outcome.note(result) }
+        } catch {
+            throw brokenOff(error, after: outcome.failure)
+        }
+        if let failure = outcome.failure {
+            let error = failed(failure)
+            throw mistake ?? error
+        }
+        settle()
+        if let mistake { throw mistake }
+        return outcome.count
+    }
+
+    private struct CopyOutcome {
+        var count = 0
+        var failure: ServerError?
+
+        mutating func note(_ result: ResultBox) {
+            if result.kind == .rows { count = result.affected }
+            if result.kind == .failed { failure = failure ?? result.error }
+        }
+    }
+
+    private func startCopy(on link: Link) throws(PostgresError) {
+        guard let start = try link.nextResult() else { throw Self.outOfStep }
+        switch start.kind {
+        case .copyIn: return
+        case .failed:
+            let failure = start.error
+            do throws(PostgresError) { while try link.nextResult() != nil {} } catch {
+                throw brokenOff(error, after: failure)
+            }
+            throw .server(failure)
+        case .rows:
+            while let result = try link.nextResult() { try Self.refuseCopy(result) }
+            throw .usage("copyIn takes COPY … FROM STDIN and nothing else")
+        default: try Self.refuseCopy(start)
+        }
+    }
+
+    /// Sends what `next` gives; returns the error that it threw, if it did.
+    private func feed(
+        _ link: Link, _ next: () throws -> [UInt8]?
+    ) throws(PostgresError) -> (any Error)? {
+        while true {
+            let bytes: [UInt8]?
+            do { bytes = try next() } catch { return error }
+            guard let bytes else { return nil }
+            try link.putCopyData(bytes)
+        }
+    }
+}
