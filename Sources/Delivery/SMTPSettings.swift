@@ -13,6 +13,7 @@ package struct SMTPSettings: Sendable, CustomStringConvertible {
     /// Reads a URL.
     ///
     /// - Parameters:
+    ///   - url: the server, as described above.
     ///   - connectLimit: how long reaching the server may take.
     ///   - transferLimit: how long one message may take in all.
     /// - Throws: `EmailError.badURL` with the URL (password hidden) and what was expected.

@@ -70,7 +70,9 @@ package struct SMTPEnvelope: Sendable, Equatable {
     /// The addresses to deliver to; at least one.
     package let recipients: [String]
 
-    /// Addresses a message. The addresses must be free of control characters and angle brackets.
+    /// Addresses a message.
+    ///
+    /// The addresses must be free of control characters and angle brackets.
     package init(sender: String, recipients: [String]) {
         self.sender = sender
         self.recipients = recipients

@@ -22,8 +22,10 @@ final class SMTPExchange {
         return next.count
     }
 
-    /// Whether to give up. Not once the message was handed over: giving up then would leave it
-    /// open whether the server has it, where its answer is a moment away.
+    /// Whether to give up.
+    ///
+    /// Not once the message was handed over: giving up then would leave it open whether the
+    /// server has it, where its answer is a moment away.
     var shouldStop: Bool { cancellation.isAsked && conversation.stage < .acceptance }
 }
 
