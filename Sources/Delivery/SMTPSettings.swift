@@ -124,7 +124,9 @@ package struct SMTPSettings: Sendable, CustomStringConvertible {
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return host == "localhost" || host == "::1"
+            || (numbers.count == 4 && numbers[0] == 127 && !numbers.contains(nil))
     }
 
     private static func isHostName(_ name: String) -> Bool {

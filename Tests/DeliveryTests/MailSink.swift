@@ -66,7 +66,7 @@ struct MailSink {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments =
             ["python3", simulators.appending(path: "smtp_sink.py").path, "--folder", folder.path]
-            + options
+            + ["--with-parent"] + options
         process.standardOutput = output
         try process.run()
         var line = Data()
@@ -104,14 +104,18 @@ func temporaryFolder() throws -> URL {
 
 /// What a command wrote to its standard output.
 func output(of command: [String]) throws -> Data {
+    // A file, not a pipe: another child may hold a pipe's other end open, and it never ends then.
+    let folder = try temporaryFolder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "output")
+    try Data().write(to: file)
     let process = Process()
-    let output = Pipe()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = command
-    process.standardOutput = output
+    process.standardOutput = try FileHandle(forWritingTo: file)
     try process.run()
-    let data = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
+    let data = try Data(contentsOf: file)
     guard process.terminationStatus == 0 else {
         throw MailSink.Trouble(text: "\(command.prefix(2)) ended with \(process.terminationStatus)")
     }

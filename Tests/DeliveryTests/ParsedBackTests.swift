@@ -24,7 +24,7 @@ private struct Parsed: Decodable {
 
     private static let script = """
         import email, email.policy, json, sys
-        mail = email.message_from_binary_file(open(sys.argv[1], 'rb'), policy=email.policy.default)
+        mail = email.message_from_bytes(open(sys.argv[1], 'rb').read(), policy=email.policy.default)
         def people(name):
             found = mail[name].addresses if mail[name] else []
             return [part for a in found for part in (a.display_name, a.addr_spec)]
