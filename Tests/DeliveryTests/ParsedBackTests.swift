@@ -30,8 +30,8 @@ private struct Parsed: Decodable {
             return [part for a in found for part in (a.display_name, a.addr_spec)]
         def body(kind):
             part = mail.get_body(preferencelist=(kind,))
-            charset = part and part.get_content_charset()
-            return part and part.get_payload(decode=True).decode(charset)
+            if part is None: return None
+            return part.get_payload(decode=True).decode(part.get_content_charset())
         print(json.dumps({
             'subject': mail['subject'], 'from': people('from'), 'to': people('to'),
             'reply_to': people('reply-to'), 'date': mail['date'].datetime.isoformat(),
