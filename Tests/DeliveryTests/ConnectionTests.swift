@@ -34,6 +34,24 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a mail that hangs does not hold up the others`() async throws {
+        try await withMailSink(["--fail", "rcpt:slow@*=slow 600"]) { sink in
+            let mailer = try sink.mailer(connections: 2, transferLimit: .seconds(600))
+            let slow = try message(to: "slow@example.org")
+            let hanging = Task { await mailer.send(slow) }
+            for _ in 0..<5 {
+                #expect(await mailer.send(try message()) == .delivered(reply: "250 2.0.0 kept"))
+            }
+            hanging.cancel()
+            guard case .deferred = await hanging.value else {
+                Issue.record("a hanging mail was not deferred")
+                return
+            }
+            #expect(try sink.kept().count == 5)
+        }
+    }
+
     @Test func `a refused mail does not spoil the next one`() async throws {
         try await withMailSink(["--fail", "rcpt:nobody@*=550 5.1.1 no such user"]) { sink in
             let mailer = try sink.mailer(connections: 1)
@@ -64,7 +82,7 @@ import Testing
 
     @Test
     func
-        `a connection lost after the final dot is deferred, and a retry keeps the Message-ID`()
+        `after the final dot a lost connection may have delivered, and a retry is the same mail`()
         async throws
     {
         try await withMailSink(["--fail", "end#1=drop"]) { sink in

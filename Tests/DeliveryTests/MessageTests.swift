@@ -81,6 +81,15 @@ import Testing
         #expect(lines.allSatisfy { !$0.utf8.contains(13) && !$0.utf8.contains(10) })
     }
 
+    @Test(
+        "a blank at a line's end is encoded, for relays may cut it off",
+        arguments: ["blank \nend", "tab\t\nend", String(repeating: "a", count: 75) + " \nend"])
+    func trailingBlank(text: String) throws {
+        let lines = String(decoding: try message(text: text).rendered(), as: UTF8.self)
+            .components(separatedBy: "\r\n")
+        #expect(lines.allSatisfy { !$0.hasSuffix(" ") && !$0.hasSuffix("\t") })
+    }
+
     @Test func `a web address in a header is not folded`() throws {
         let address = "<https://errand.example/u/" + String(repeating: "k", count: 200) + ">"
         let bytes = try message(headers: [.init("List-Unsubscribe", address)]).rendered()

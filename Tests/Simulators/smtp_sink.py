@@ -58,7 +58,8 @@ class Rule:
         if self.answer.startswith("slow "):
             self.delay = float(self.answer[5:])
         elif not self.drop and not re.match(r"[2-5]\d\d[ -]", self.answer):
-            raise ValueError(f"rule {text!r}: expected drop, slow SECONDS, or a reply code and text")
+            raise ValueError(
+                f"rule {text!r}: expected drop, slow SECONDS, or a reply code and text")
 
     def holds(self, subject):
         if self.left == 0:
@@ -94,7 +95,8 @@ class Store:
             "tls": session.encrypted, "hello": session.hello,
             "message_id": found[1].decode("ascii", "replace") if found else None,
             "size": len(content),
-            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z",
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+            + f".{int(now * 1000) % 1000:03}Z",
         }
         if self.single_file:
             lines = re.sub(rb"(?m)^(>*From )", rb">\1", content.replace(b"\r\n", b"\n"))
@@ -459,7 +461,8 @@ def read_options():
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--folder", required=True, help="where mail is kept")
-    parser.add_argument("--single-file", action="store_true", help="mails.mbox instead of .eml files")
+    parser.add_argument("--single-file", action="store_true",
+                        help="mails.mbox instead of .eml files")
     parser.add_argument("--cert", help="PEM certificate; offers STARTTLS")
     parser.add_argument("--key", help="PEM key of the certificate")
     parser.add_argument("--tls", action="store_true", help="TLS from the first byte")
