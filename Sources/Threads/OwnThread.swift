@@ -15,6 +15,7 @@ public final class OwnThread: SerialExecutor, Sendable {
         var isWaiting = false
         var isStopping = false
         var watched: Watched?
+        var handle = pthread_t()
     }
 
     private struct Watched {
@@ -34,6 +35,11 @@ public final class OwnThread: SerialExecutor, Sendable {
         start(name: name)
     }
 
+    /// What an actor names as its executor, so as to run here.
+    ///
+    /// Unowned by the runtime's design: the actor must hold the thread, in a stored property.
+    @safe public var executor: UnownedSerialExecutor { unsafe asUnownedSerialExecutor() }
+
     /// Queues one job of an actor; called by the Swift runtime.
     public func enqueue(_ job: consuming ExecutorJob) {
         let unowned = UnownedJob(job)
@@ -43,6 +49,13 @@ public final class OwnThread: SerialExecutor, Sendable {
             return state.isWaiting
         }
         if mustWake { wake() }
+    }
+
+    /// Confirms to the runtime that the caller is on this thread, as in `onReadable`.
+    public func checkIsolated() {
+        precondition(
+            pthread_equal(state.withLock { $0.handle }, pthread_self()) != 0,
+            "called from outside the actor's own thread")
     }
 
     /// Calls `onReadable` on this thread whenever it is idle and `descriptor` has input.
@@ -102,6 +115,7 @@ public final class OwnThread: SerialExecutor, Sendable {
     }
 
     private func loop() {
+        state.withLock { $0.handle = pthread_self() }
         var batch: [UnownedJob] = []
         while true {
             let (ended, watched) = state.withLock { state -> (Bool, Watched?) in

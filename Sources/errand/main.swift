@@ -1,1 +1,21 @@
-print("errand")
+import FoundationEssentials
+import Glibc
+import Terminal
+
+let environment = ProcessInfo.processInfo.environment
+let program = Program(
+    name: "errand", version: Build.version,
+    summary: "A job queue on PostgreSQL and Redis: its worker and its tools",
+    nounSummaries: [
+        "migrate": "Bring the database's schema up to date",
+        "job": "Look at jobs, retry and cancel them",
+        "queue": "Look at queues, pause and resume them",
+        "worker": "Look at the worker processes",
+    ],
+    commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
+        + QueueCommands.all + WorkerCommands.all + StatusCommand.all + DoctorCommand.all,
+    describe: describe)
+let exitCode = await program.run(
+    Array(CommandLine.arguments.dropFirst()), environment: environment,
+    screen: Screen.standard(environment: environment))
+exit(Int32(exitCode.rawValue))

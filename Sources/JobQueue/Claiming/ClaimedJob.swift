@@ -1,0 +1,90 @@
+import FoundationEssentials
+import Postgres
+
+/// One claimed job as its row said it, with the fence under which its end is written.
+struct ClaimedJob: Sendable {
+    var id: Int64
+    /// The claim's token: random for each batch, so that a claim which PostgreSQL lost in a crash
+    /// can never be handed out again under the same number.
+    var token: Int64
+    var lane: Lane
+    var attempt: Int
+    var maxAttempts: Int
+    var priority: Int16
+    var runAt: Instant
+    var notAfter: Instant?
+    var isCancelRequested: Bool
+    var args: [UInt8]
+    var overrides: JobOverrides?
+
+    static func read(_ rows: Rows, token: Int64) throws -> [ClaimedJob] {
+        var jobs: [ClaimedJob] = []
+        jobs.reserveCapacity(rows.count)
+        for row in 0..<rows.count {
+            jobs.append(
+                ClaimedJob(
+                    id: try rows.int64(row, 0), token: token,
+                    lane: Lane(
+                        queue: try rows.text(row, 1), kind: try rows.text(row, 2),
+                        version: Int(try rows.int16(row, 3))),
+                    attempt: Int(try rows.int16(row, 4)),
+                    maxAttempts: Int(try rows.int16(row, 5)),
+                    priority: try rows.int16(row, 6), runAt: try rows.timestamp(row, 7),
+                    notAfter: rows.isNull(row, 8) ? nil : try rows.timestamp(row, 8),
+                    isCancelRequested: try rows.bool(row, 9), args: try rows.json(row, 10),
+                    overrides: rows.isNull(row, 11)
+                        ? nil : try JobOverrides(json: rows.json(row, 11))))
+        }
+        return jobs
+    }
+}
+
+/// What one job asks for that its kind does not: the `options` column.
+package struct JobOverrides: Codable, Sendable, Equatable {
+    package var timeoutMs: Int64?
+    package var retentionS: Int64?
+    package var backoff: Backoff?
+
+    enum CodingKeys: String, CodingKey {
+        case timeoutMs = "timeout_ms"
+        case retentionS = "retention_s"
+        case backoff
+    }
+
+    init(timeoutMs: Int64? = nil, retentionS: Int64? = nil, backoff: Backoff? = nil) {
+        self.timeoutMs = timeoutMs
+        self.retentionS = retentionS
+        self.backoff = backoff
+    }
+
+    init(json: [UInt8]) throws {
+        self = try JSONDecoder().decode(JobOverrides.self, from: Data(json))
+    }
+
+    var isEmpty: Bool { self == JobOverrides() }
+}
+
+/// How a claimed job ended, as the completer writes it.
+struct Ending: Sendable {
+    enum Verdict: Sendable {
+        case completed
+        case cancelled(reason: String)
+        case dead(reason: String, error: String?)
+        /// Back to wait: with an error after a failure, without after a snooze.
+        case waiting(delay: Duration, error: String?)
+        /// Never started, or stopped by our own shutdown: back in its old place.
+        case handedBack
+    }
+
+    var id: Int64
+    var token: Int64
+    var lane: Lane
+    var verdict: Verdict
+    /// Milliseconds.
+    var duration: Float
+    /// Days in the history; nil leaves no trace.
+    var keepDays: Int16?
+    /// The handler may have finished it in a transaction of its own: then nothing is missing when
+    /// the fence turns this ending away.
+    var mayBeWritten = false
+}

@@ -1,0 +1,175 @@
+import Postgres
+import Redis
+import Synchronization
+import Threads
+
+/// Pops due ids from Redis, claims them in PostgreSQL, and hands the claimed jobs to the runners.
+///
+/// Its two connections share one thread, so that the way from a popped id to a claimed job
+/// crosses none.
+actor Dispatcher {
+    private let thread: OwnThread
+    private let claims: Session
+    private let window: ReadyWindow
+    private let queues: [LocalQueue]
+    private let worker: WorkerIdentity
+    /// How long to wait in Redis for a job before looking around.
+    private let patience: Duration
+    private let log: Log
+    private let redisComplaint = Complaint()
+    private let claimComplaint = Complaint()
+    /// Raised when a queue has room for more.
+    nonisolated let room = Signal()
+    /// A claim whose answer never came: its jobs may be ours without our knowing.
+    private var unsure: [(ids: [Int64], token: Int64)] = []
+    private var turn = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.executor
+    }
+
+    init(
+        thread: OwnThread, claims: Session, window: ReadyWindow, queues: [LocalQueue],
+        worker: WorkerIdentity, patience: Duration, log: Log
+    ) {
+        self.patience = patience
+        self.thread = thread
+        self.claims = claims
+        self.window = window
+        self.queues = queues
+        self.worker = worker
+        self.log = log
+    }
+
+    /// Claims until stopped, starting runners as needed.
+    ///
+    /// - Parameter isDrained: asked when nothing is to be had; true ends the run.
+    func run(
+        until stop: Stop, start: @Sendable (LocalQueue) -> Void,
+        isDrained: @Sendable () async -> Bool
+    ) async {
+        var failures = 0
+        while !stop.isStopped {
+            let wanted = shares()
+            guard !wanted.isEmpty else {
+                // All queues are full, or paused.
+                if await isDrained() { return }
+                await room.wait(upTo: .milliseconds(500))
+                continue
+            }
+            do {
+                let ids = try await pop(wanted)
+                redisComplaint.resolved(log, "Redis answers again")
+                if ids.isEmpty {
+                    if await isDrained() { return }
+                    continue
+                }
+                hand(try await claim(ids), start)
+                claimComplaint.resolved(log, "jobs can be claimed again")
+                failures = 0
+            } catch {
+                failures += 1
+                let complaint = error is RedisError ? redisComplaint : claimComplaint
+                complaint.warn(log, "no jobs can be taken: \(error)")
+                await stop.sleep(for: .milliseconds(min(20 << min(failures, 6), 1_000)))
+            }
+        }
+    }
+
+    /// What a claim whose answer was lost may have left in our name is given back at the end.
+    func giveBackUnsure() async throws { try await settleUnsure() }
+
+    /// How many jobs each queue is to get in this round, by weight.
+    private func shares() -> [(queue: LocalQueue, count: Int)] {
+        let open = queues.compactMap { queue in
+            let wanted = queue.wanted()
+            return wanted > 0 ? (queue: queue, count: wanted) : nil
+        }
+        let total = open.reduce(0) { $0 + $1.queue.options.weight }
+        return open.map { queue, count in
+            (queue, min(count, max(LocalQueue.claimLimit * queue.options.weight / total, 1)))
+        }
+    }
+
+    private func pop(_ wanted: [(queue: LocalQueue, count: Int)]) async throws -> [Int64] {
+        var ids: [Int64] = []
+        turn &+= 1
+        for place in wanted.indices {
+            // A different queue is first each time.
+            let (queue, count) = wanted[(place + turn) % wanted.count]
+            ids += try await window.pop(upTo: count, from: queue.lanes)
+        }
+        guard ids.isEmpty else { return ids }
+
+        let others = queues.filter { queue in !wanted.contains { $0.queue === queue } }
+        if others.contains(where: \.isFast) {
+            // The busy queues will want more in a moment.
+            await room.wait(upTo: .milliseconds(1))
+            return []
+        }
+        guard others.allSatisfy({ $0.pokeWhenWanted() }) else { return [] }
+        let one = try await window.popOne(
+            from: wanted.flatMap(\.queue.lanes), worker: worker.id, waiting: patience)
+        return one.map { [$0] } ?? []
+    }
+
+    private func claim(_ ids: [Int64]) async throws -> [ClaimedJob] {
+        try await settleUnsure()
+        let token = Int64.random(in: .min ... .max)
+        let sorted = ids.sorted()
+        let rows: Rows
+        do {
+            rows = try await claims.query(
+                Statements.claim,
+                [.int64Array(sorted), .int64(worker.id), .int64(token)])
+        } catch {
+            unsure.append((sorted, token))
+            throw error
+        }
+        let jobs = try ClaimedJob.read(rows, token: token)
+        return jobs.sorted { ($0.priority, $0.runAt, $0.id) < ($1.priority, $1.runAt, $1.id) }
+    }
+
+    private func settleUnsure() async throws {
+        while let (ids, token) = unsure.last {
+            _ = try await claims.query(
+                Statements.unclaim, [.int64Array(ids), .int64(token)])
+            unsure.removeLast()
+        }
+    }
+
+    private func hand(_ jobs: [ClaimedJob], _ start: @Sendable (LocalQueue) -> Void) {
+        guard queues.count > 1 else {
+            return add(jobs, to: queues[0], start)
+        }
+        var rest = jobs
+        for queue in queues {
+            let own = rest.filter { $0.lane.queue == queue.options.name }
+            guard !own.isEmpty else { continue }
+            rest.removeAll { $0.lane.queue == queue.options.name }
+            add(own, to: queue, start)
+        }
+        // Moved to a queue of others between staging and claim: ours now, so it is run.
+        add(rest, to: queues[0], start)
+    }
+
+    private func add(
+        _ jobs: [ClaimedJob], to queue: LocalQueue, _ start: @Sendable (LocalQueue) -> Void
+    ) {
+        guard !jobs.isEmpty else { return }
+        for _ in 0..<queue.add(jobs) { start(queue) }
+    }
+}
+
+/// Under which number this worker stands in the table of workers; a new one when it was declared
+/// dead while it was only stopped.
+final class WorkerIdentity: Sendable {
+    private let number: Mutex<Int64>
+
+    init(_ id: Int64) { number = Mutex(id) }
+
+    var id: Int64 {
+        get { number.withLock { $0 } }
+        set { number.withLock { $0 = newValue } }
+    }
+}

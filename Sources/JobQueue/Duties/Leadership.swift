@@ -1,0 +1,107 @@
+import Postgres
+import Redis
+import Synchronization
+
+/// Does the work that one process at a time should do: feeding, rescuing, retention.
+///
+/// One process holds an advisory lock in PostgreSQL and the others stand by, to save cost and not
+/// for correctness: each of these duties may run twice without harm.
+struct Leadership: Sendable {
+    let feeding: Session
+    let maintenance: Session
+    let window: ReadyWindow
+    /// Waits for requests, apart from the connection that stages.
+    let listening: ReadyWindow
+    let requests: Feeder.Requests
+    let options: WorkerOptions
+    let offer: @Sendable (Staged, Lane) -> Void
+    let longestRetention: Int
+    let log: Log
+
+    /// "errand" as a number: which advisory lock it is.
+    private static let lock: Int64 = 0x65_72_72_61_6e_64
+
+    /// Leads whenever it can, until the task is cancelled.
+    func run() async {
+        let complaint = Complaint()
+        var failures = 0
+        while !Task.isCancelled {
+            let led = ContinuousClock.now
+            do {
+                guard try await takeLock() else {
+                    try await Task.sleep(for: .seconds(1))
+                    continue
+                }
+                try await feeding.listen(["errand_ready"]) { [requests] notification in
+                    requests.add([notification.payload])
+                } onReset: { [requests] in
+                    requests.add(["*"])
+                }
+                log.debug("leading: feeding, rescuing and retention run here")
+                try await lead { complaint.resolved(log, "feeding goes on") }
+            } catch is CancellationError {
+                break
+            } catch {
+                failures = ContinuousClock.now - led > .seconds(10) ? 1 : failures + 1
+                complaint.warn(log, "feeding was interrupted: \(error)")
+            }
+            // Ends the session and with it the lock: another process may be better off.
+            await feeding.close()
+            try? await Task.sleep(for: .milliseconds(min(50 << min(failures, 5), 1_000)))
+        }
+        await feeding.close()
+        await maintenance.close()
+    }
+
+    private func takeLock() async throws -> Bool {
+        try await feeding.query("SELECT pg_try_advisory_lock($1)", [.int64(Self.lock)]).bool(0, 0)
+    }
+
+    private func lead(_ onFed: @escaping @Sendable () -> Void) async throws {
+        let feeder = Feeder(
+            session: feeding, window: window, requests: requests,
+            pollInterval: options.pollInterval, log: log, onFed: onFed)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await feeder.run() }
+            group.addTask { try await hearRequests() }
+            group.addTask { try await rescue() }
+            group.addTask { try await retain() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func hearRequests() async throws {
+        let connection = listening.connection
+        try await withTaskCancellationHandler {
+            while !Task.isCancelled {
+                let names = try await listening.feedRequests(waiting: .seconds(1))
+                if !names.isEmpty { requests.add(names) }
+            }
+        } onCancel: {
+            connection.interrupt()
+        }
+    }
+
+    private func rescue() async throws {
+        let rescuer = Rescuer(session: maintenance, offer: offer, log: log)
+        var nextOrphans = ContinuousClock.now + .seconds(30)
+        while !Task.isCancelled {
+            try await rescuer.rescueSilent()
+            if ContinuousClock.now >= nextOrphans {
+                let took = try await ContinuousClock().measure { try await rescuer.rescueOrphans() }
+                // It reads the whole table: seldom, and never more than a fiftieth of the time.
+                nextOrphans = .now + max(.seconds(30), took * 50)
+            }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func retain() async throws {
+        let retention = Retention(session: maintenance, log: log)
+        while !Task.isCancelled {
+            try await retention.run(now: .now(), days: longestRetention + 3)
+            try await Task.sleep(for: .seconds(600))
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package import Postgres
+
+/// What operators see of the queues, and what they may do to them.
+package struct Inspector: Sendable {
+    /// What became of a job that an operator acted on.
+    package enum Effect: String, Sendable {
+        /// It waited, and has ended.
+        case cancelled
+        /// It runs; its worker was told.
+        case asked = "cancel requested"
+        /// It waits to be run now.
+        case retried
+        /// It had already ended.
+        case finished = "already finished"
+        /// It is running: nothing to retry yet.
+        case running
+        /// There is no such job.
+        case unknown
+    }
+
+    /// Queues are counted up to this many jobs each.
+    package static let countLimit: Int64 = 100_000
+
+    private let session: Session
+
+    package init(session: Session) { self.session = session }
+
+    /// One job, live or finished.
+    package func job(_ id: Int64) async throws -> JobRecord? {
+        try await session.query(Statements.job, [.int64(id)]).first.map(JobRecord.init)
+    }
+
+    /// The newest jobs that pass a filter, newest first.
+    package func jobs(_ filter: JobFilter) async throws -> [JobRecord] {
+        let states = filter.states.map { Parameter.textArray($0.map(\.rawValue)) }
+        return try await session.query(
+            Statements.jobs,
+            [
+                .optional(filter.queue), .optional(filter.kind), .optional(filter.tag),
+                states ?? .null, filter.before.map(Parameter.int64) ?? .null,
+                .int64(Int64(filter.limit)),
+            ]
+        ).map(JobRecord.init)
+    }
+
+    /// Cancels jobs: waiting ones end, running ones are told through their workers.
+    package func cancel(_ ids: [Int64], by operatorName: String) async throws -> [Int64: Effect] {
+        let sorted = ids.sorted()
+        var effects: [Int64: Effect] = [:]
+        // A job may be claimed between the two statements, or handed back: so twice.
+        for _ in 0..<2 {
+            let rest = sorted.filter { effects[$0] == nil }
+            guard !rest.isEmpty else { break }
+            let ended = try await session.query(
+                Statements.cancelWaiting,
+                [.int64Array(rest), .text("cancelled by \(operatorName)")])
+            for row in ended { effects[try row.int64(0)] = .cancelled }
+            let asked = try await session.query(
+                Statements.cancelRunning, [.int64Array(rest.filter { effects[$0] == nil })])
+            for row in asked { effects[try row.int64(0)] = .asked }
+        }
+        for id in sorted where effects[id] == nil {
+            effects[id] = try await job(id) == nil ? .unknown : .finished
+        }
+        return effects
+    }
+
+    /// Lets jobs run again, or now: finished and dead ones with all their attempts, waiting ones
+    /// without waiting longer.
+    package func retry(_ ids: [Int64]) async throws -> [Int64: Effect] {
+        let sorted = ids.sorted()
+        var effects: [Int64: Effect] = [:]
+        let answers = try await session.pipeline([
+            Statement(Statements.retryFinished, [.int64Array(sorted)]),
+            Statement(Statements.retryWaiting, [.int64Array(sorted)]),
+        ])
+        for rows in answers {
+            for row in rows { effects[try row.int64(0)] = .retried }
+        }
+        for id in sorted where effects[id] == nil {
+            effects[id] = try await job(id) == nil ? .unknown : .running
+        }
+        return effects
+    }
+
+    /// All queues, or the one of that name.
+    package func queues(named name: String? = nil) async throws -> [QueueRecord] {
+        try await session.query(
+            Statements.queues, [.int64(Self.countLimit), .optional(name)]
+        ).map(QueueRecord.init)
+    }
+
+    /// Stops a queue; false when there is none of that name.
+    package func pause(
+        _ queue: String, by operatorName: String, reason: String?
+    ) async throws -> Bool {
+        try await session.query(
+            Statements.pause, [.text(queue), .text(operatorName), .optional(reason)]
+        ).count == 1
+    }
+
+    /// Lets a queue go on; false when there is none of that name.
+    package func resume(_ queue: String) async throws -> Bool {
+        try await session.query(Statements.resume, [.text(queue)]).count == 1
+    }
+
+    /// All workers in the table, alive or silent.
+    package func workers() async throws -> [WorkerRecord] {
+        try await session.query(Statements.workers, []).map(WorkerRecord.init)
+    }
+
+    /// The names of the kinds that some program has declared.
+    package func kinds() async throws -> [String] { try await declaredKinds().keys.sorted() }
+
+    /// What the declared kinds ask for, as far as an enqueue needs to know.
+    package func declaredKinds() async throws -> [String: (version: Int, options: JobOptions)] {
+        var kinds: [String: (version: Int, options: JobOptions)] = [:]
+        for row in try await session.query(Statements.kinds, []) {
+            kinds[try row.text("kind")] = (
+                Int(try row.int16("args_version")),
+                JobOptions(
+                    queue: try row.text("queue"),
+                    priority: Priority(rawValue: try row.int16("priority")) ?? .normal,
+                    maxAttempts: Int(try row.int16("max_attempts")))
+            )
+        }
+        return kinds
+    }
+
+    /// What one declared kind asks for.
+    package func declaredKind(
+        _ kind: String
+    ) async throws -> (version: Int, options: JobOptions)? {
+        try await declaredKinds()[kind]
+    }
+}

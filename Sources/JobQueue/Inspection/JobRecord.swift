@@ -1,0 +1,126 @@
+package import Postgres
+
+/// One job as an operator sees it, live or finished.
+package struct JobRecord: Sendable {
+    package var id: Int64
+    package var kind: String
+    package var queue: String
+    package var state: JobState
+    package var priority: Int
+    package var attempt: Int
+    package var maxAttempts: Int
+    package var argsVersion: Int
+    package var runAt: Instant
+    package var createdAt: Instant
+    package var startedAt: Instant?
+    package var finishedAt: Instant?
+    package var worker: Int64?
+    package var notAfter: Instant?
+    package var uniqueKey: String?
+    /// How long its last attempt took, in milliseconds.
+    package var durationMs: Double?
+    /// Why it was cancelled or given up.
+    package var reason: String?
+    /// JSON.
+    package var args: [UInt8]
+    /// JSON: an array of `{attempt, at, worker, error}`.
+    package var errors: [UInt8]
+    package var tags: [String]
+
+    init(_ row: Row) throws {
+        id = try row.int64("id")
+        kind = try row.text("kind")
+        queue = try row.text("queue")
+        state = JobState(rawValue: try row.text("state")) ?? .available
+        priority = Int(try row.int16("priority"))
+        attempt = Int(try row.int16("attempt"))
+        maxAttempts = Int(try row.int16("max_attempts"))
+        argsVersion = Int(try row.int16("args_version"))
+        runAt = try row.timestamp("run_at")
+        createdAt = try row.timestamp("created_at")
+        startedAt = try row.optionalTimestamp("started_at")
+        finishedAt = try row.optionalTimestamp("finished_at")
+        worker = try row.optionalInt64("worker")
+        notAfter = try row.optionalTimestamp("not_after")
+        uniqueKey = try row.optionalText("unique_key")
+        durationMs = try row.optionalDouble("duration_ms")
+        reason = try row.optionalText("reason")
+        args = try row.json("args")
+        errors = try row.json("errors")
+        tags = try row.textArray("tags")
+    }
+}
+
+/// Which jobs a listing shows; nil filters nothing.
+package struct JobFilter: Sendable {
+    package var queue: String?
+    package var kind: String?
+    package var tag: String?
+    package var states: [JobState]?
+    /// Only jobs with lower ids: the next page.
+    package var before: Int64?
+    package var limit = 50
+
+    package init() {}
+}
+
+/// One queue as an operator sees it.
+package struct QueueRecord: Sendable {
+    package var name: String
+    package var available: Int
+    package var scheduled: Int
+    package var retrying: Int
+    package var running: Int
+    package var dead: Int
+    package var workers: Int
+    /// When the job that has waited longest was due.
+    package var oldest: Instant?
+    /// Counting stopped at its limit: there are more.
+    package var isEstimate: Bool
+    package var pausedAt: Instant?
+    package var pausedBy: String?
+    package var pauseReason: String?
+
+    init(_ row: Row) throws {
+        name = try row.text("name")
+        available = Int(try row.int64("available"))
+        scheduled = Int(try row.int64("scheduled"))
+        retrying = Int(try row.int64("retrying"))
+        running = Int(try row.int64("running"))
+        dead = Int(try row.int64("dead"))
+        workers = Int(try row.int64("workers"))
+        oldest = try row.optionalTimestamp("oldest")
+        isEstimate = try row.bool("is_estimate")
+        pausedAt = try row.optionalTimestamp("paused_at")
+        pausedBy = try row.optionalText("paused_by")
+        pauseReason = try row.optionalText("pause_reason")
+    }
+}
+
+/// One worker process as an operator sees it.
+package struct WorkerRecord: Sendable {
+    package var id: Int64
+    package var host: String
+    package var pid: Int
+    package var version: String
+    package var startedAt: Instant
+    package var lastSeenAt: Instant
+    package var isStopping: Bool
+    package var isAlive: Bool
+    /// JSON: each queue with its concurrency, weight and counts.
+    package var queues: [UInt8]
+    package var kinds: [String]
+
+    init(_ row: Row) throws {
+        id = try row.int64("id")
+        host = try row.text("host")
+        pid = Int(try row.int32("pid"))
+        version = try row.text("version")
+        startedAt = try row.timestamp("started_at")
+        lastSeenAt = try row.timestamp("last_seen_at")
+        isStopping = try row.bool("stopping")
+        isAlive = try row.bool("is_alive")
+        queues = try row.json("queues")
+        kinds = try row.textArray("kinds")
+    }
+}

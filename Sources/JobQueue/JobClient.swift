@@ -1,0 +1,236 @@
+import FoundationEssentials
+public import Postgres
+public import Redis
+import Synchronization
+
+/// Enqueues jobs.
+///
+/// A job is there from the commit that made it. Alone (``enqueue(_:_:)``), or inside a transaction
+/// of the caller (``enqueue(_:_:in:)``): then it exists if, and only if, the caller's writes do.
+public final class JobClient: Sendable {
+    /// Arguments may take 1 MiB of JSON.
+    public static let argumentLimit = 1_048_576
+
+    let pool: Pool
+    private let log: Log
+    let offers: Offers?
+    private let singles: SingleEnqueues
+    private let knownQueues = Mutex<Set<String>>(["default"])
+
+    /// A client over a pool of connections.
+    ///
+    /// - Parameter redis: where the workers' windows are. Without it jobs still start, after
+    ///   PostgreSQL has told the feeder.
+    public convenience init(
+        pool: Pool, redis: RedisAddress? = nil, log: Log = .silent
+    ) async throws {
+        guard let redis else {
+            self.init(pool: pool, window: nil, log: log)
+            return
+        }
+        let instance = try await pool.withSession {
+            try await $0.query(Statements.instance).text(0, 0)
+        }
+        let window = ReadyWindow(
+            connection: Connection(redis, name: "errand-client"),
+            keys: RedisKeys(instance: instance), limit: WorkerOptions.standardWindow)
+        self.init(pool: pool, window: window, log: log)
+    }
+
+    init(pool: Pool, window: ReadyWindow?, log: Log) {
+        self.pool = pool
+        self.log = log
+        offers = window.map { Offers(window: $0, log: log) }
+        singles = SingleEnqueues(pool: pool)
+    }
+
+    /// Enqueues one job; on return it is committed.
+    ///
+    /// Calls made at the same time share a commit.
+    /// - Throws: ``JobError`` for a request that is wrong, `PostgresError` when it could not be
+    ///   written.
+    @discardableResult
+    public func enqueue<Work: Job>(
+        _ job: Work, _ options: EnqueueOptions = EnqueueOptions()
+    ) async throws -> Enqueued {
+        let shape = try shape(Work.self, options)
+        let args = try encode([job], kind: Work.kind)[0]
+        return try await enqueue(args, at: options.at.map(Instant.init(date:)), shape: shape)
+    }
+
+    /// Enqueues many jobs of one kind in one statement; on return they are committed.
+    @discardableResult
+    public func enqueue<Work: Job>(
+        _ jobs: [Work], _ options: EnqueueOptions = EnqueueOptions()
+    ) async throws -> [Enqueued] {
+        let shape = try shape(Work.self, options)
+        return try await enqueue(
+            try encode(jobs, kind: Work.kind), at: options.at.map(Instant.init(date:)),
+            shape: shape)
+    }
+
+    /// Enqueues one job inside the caller's transaction.
+    @discardableResult
+    public func enqueue<Work: Job>(
+        _ job: Work, _ options: EnqueueOptions = EnqueueOptions(), in transaction: Transaction
+    ) async throws -> Enqueued {
+        try await enqueue([job], options, in: transaction)[0]
+    }
+
+    /// Enqueues many jobs of one kind inside the caller's transaction.
+    @discardableResult
+    public func enqueue<Work: Job>(
+        _ jobs: [Work], _ options: EnqueueOptions = EnqueueOptions(), in transaction: Transaction
+    ) async throws -> [Enqueued] {
+        let shape = try shape(Work.self, options)
+        let args = try encode(jobs, kind: Work.kind)
+        guard !args.isEmpty else { return [] }
+        let runAt = options.at.map(Instant.init(date:))
+        // The queue's row and the wake-up belong to the transaction: they come with its commit.
+        let rows = try await transaction.pipeline([
+            Statement(Statements.addQueue, [.text(shape.lane.queue)]),
+            EnqueueStatement.make(args, at: runAt, shape: shape),
+            Statement(
+                Statements.notifyReady,
+                [.text(shape.lane.name + (runAt == nil ? "" : Lane.later))]),
+        ])
+        return try EnqueueStatement.read(rows[1])
+    }
+
+    /// Enqueues jobs given as JSON, all of one shape.
+    package func enqueue(
+        _ args: [[UInt8]], at runAt: Instant?, shape: EnqueueShape
+    ) async throws -> [Enqueued] {
+        guard !args.isEmpty else { return [] }
+        try await know(shape.lane.queue)
+        let made = try await pool.withSession {
+            try EnqueueStatement.read(
+                await $0.query(EnqueueStatement.make(args, at: runAt, shape: shape)))
+        }
+        offer(made, shape: shape, isDelayed: runAt != nil)
+        return made
+    }
+
+    private func enqueue(
+        _ args: [UInt8], at runAt: Instant?, shape: EnqueueShape
+    ) async throws -> Enqueued {
+        try await know(shape.lane.queue)
+        let made = try await singles.enqueue(args, at: runAt, shape: shape)
+        offer([made], shape: shape, isDelayed: runAt != nil)
+        return made
+    }
+
+    /// Copies any number of jobs into PostgreSQL in one transaction, then tells the feeder.
+    ///
+    /// - Parameter next: the next rows in the form of ``BulkRows``, or nil at the end; it is given
+    ///   the time that rows due now are to carry.
+    /// - Returns: how many were copied.
+    package func copy(
+        lanes: @Sendable () -> Set<Lane>, next: @escaping @Sendable (Instant) throws -> [UInt8]?
+    ) async throws -> Int {
+        let count = try await pool.withSession { session in
+            try await session.transaction { session in
+                // No row may be older than the lock under which it is written: see errand.jobs.
+                _ = try session.query("LOCK TABLE errand.jobs IN ROW EXCLUSIVE MODE")
+                let now = try session.query("SELECT clock_timestamp()").timestamp(0, 0)
+                return try session.copyIn(Statements.copy) { try next(now) }
+            }
+        }
+        for lane in lanes() {
+            try await know(lane.queue)
+            offers?.ask(for: lane.name)
+        }
+        return count
+    }
+
+    /// Waits until the workers have been told of all that was enqueued.
+    public func flush() async {
+        await offers?.flush()
+    }
+
+    /// Makes sure that a queue is in the list of queues.
+    package func know(_ queue: String) async throws {
+        guard !knownQueues.withLock({ $0.contains(queue) }) else { return }
+        _ = try await pool.withSession {
+            try await $0.query(Statements.addQueue, [.text(queue)])
+        }
+        knownQueues.withLock { _ = $0.insert(queue) }
+    }
+
+    private func offer(_ made: [Enqueued], shape: EnqueueShape, isDelayed: Bool) {
+        guard let offers else { return }
+        if isDelayed {
+            // The feeder knows when.
+            offers.ask(for: shape.lane.name + Lane.later)
+            return
+        }
+        let fresh = made.filter { $0.result == .inserted }
+        offers.offer(
+            fresh.map { Staged(id: $0.id, priority: shape.priority, runAt: $0.runAt) },
+            to: shape.lane)
+    }
+
+    private func shape<Work: Job>(
+        _ type: Work.Type, _ options: EnqueueOptions
+    ) throws -> EnqueueShape {
+        try EnqueueShape(
+            kind: Work.kind, version: Work.argsVersion, defaults: Work.options, options: options)
+    }
+
+    private func encode<Work: Job>(_ jobs: [Work], kind: String) throws -> [[UInt8]] {
+        let encoder = JobCoding.encoder
+        return try jobs.map { job in
+            let bytes = [UInt8](try encoder.encode(job))
+            guard bytes.count <= Self.argumentLimit else {
+                throw JobError.argumentsTooLarge(kind: kind, bytes: bytes.count)
+            }
+            return bytes
+        }
+    }
+}
+
+/// The INSERT for jobs of one shape, and the reading of its answer.
+enum EnqueueStatement {
+    static func make(_ args: [[UInt8]], at runAt: Instant?, shape: EnqueueShape) -> Statement {
+        make(args, times: runAt.map { [Instant?](repeating: $0, count: args.count) }, shape: shape)
+    }
+
+    static func make(_ args: [[UInt8]], times: [Instant?]?, shape: EnqueueShape) -> Statement {
+        var parameters = shape.parameters
+        parameters.append(.jsonArray(args))
+        guard let unique = shape.unique else {
+            guard let times else { return Statement(Statements.enqueueNow, parameters) }
+            parameters.append(.timestampArray(times))
+            return Statement(Statements.enqueue, parameters)
+        }
+        parameters.append(.timestampArray(times ?? [Instant?](repeating: nil, count: args.count)))
+        parameters.append(.textArray([String](repeating: unique.key, count: args.count)))
+        switch unique.scope {
+        case .whileWaiting: parameters += [.text("waiting"), .null]
+        case .whileUnfinished: parameters += [.text("unfinished"), .null]
+        case .within(let period):
+            parameters += [.text("waiting"), .double(Double(period.milliseconds) / 1000)]
+        }
+        switch unique.onDuplicate {
+        case .skip: parameters += [.text("skip"), .null]
+        case .replace: parameters += [.text("replace"), .null]
+        case .replaceIfNewer(let field): parameters += [.text("replace"), .text(field)]
+        }
+        return Statement(Statements.enqueueUnique, parameters)
+    }
+
+    static func read(_ rows: Rows) throws -> [Enqueued] {
+        let hasResult = rows.columns.count > 2
+        var made: [Enqueued] = []
+        made.reserveCapacity(rows.count)
+        for row in 0..<rows.count {
+            let result: Enqueued.Result =
+                hasResult
+                ? Enqueued.Result(rawValue: try rows.text(row, 2)) ?? .inserted : .inserted
+            made.append(
+                Enqueued(
+                    id: try rows.int64(row, 0), result: result, runAt: try rows.timestamp(row, 1)))
+        }
+        return made
+    }
+}

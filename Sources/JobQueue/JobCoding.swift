@@ -1,0 +1,49 @@
+import FoundationEssentials
+import Postgres
+
+/// How arguments are written as JSON: times as RFC 3339 in UTC, keys as the properties are named.
+enum JobCoding {
+    static var encoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(Instant(date: date).description)
+        }
+        return encoder
+    }
+
+    static var decoder: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            let container = try decoder.singleValueContainer()
+            let text = try container.decode(String.self)
+            guard let instant = Instant(text) else {
+                throw DecodingError.dataCorruptedError(
+                    in: container,
+                    debugDescription: "\"\(text)\" is not a time such as 2026-11-20T08:00:00Z")
+            }
+            return instant.date
+        }
+        return decoder
+    }
+
+    /// A decoding error in one line, with the path to the field.
+    static func explain(_ error: any Error) -> String {
+        func at(_ path: [any CodingKey]) -> String {
+            path.isEmpty ? "" : " at " + path.map(\.stringValue).joined(separator: ".")
+        }
+        switch error {
+        case DecodingError.keyNotFound(let key, let context):
+            return "\"\(key.stringValue)\" is missing" + at(context.codingPath)
+        case DecodingError.typeMismatch(let type, let context):
+            return "expected \(type)" + at(context.codingPath) + ": " + context.debugDescription
+        case DecodingError.valueNotFound(let type, let context):
+            return "expected \(type), found null" + at(context.codingPath)
+        case DecodingError.dataCorrupted(let context):
+            return context.debugDescription + at(context.codingPath)
+        default:
+            return String(describing: error)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+extension Statements {
+    /// Takes the popped jobs that nobody holds: one round trip whatever the batch, and no indexed
+    /// column changed, so that it is a heap-only update.
+    ///
+    /// An id that is claimed, finished, or not due (it was staged, then rescheduled) is dropped in
+    /// silence: popping decided nothing. A worker that was declared dead claims nothing.
+    static let claim = """
+        UPDATE errand.jobs
+        SET claimed_by = $2, claim_token = $3, claimed_at = clock_timestamp(),
+            attempt = attempt + 1
+        WHERE id = ANY ($1) AND claimed_by IS NULL AND run_at <= clock_timestamp()
+          AND EXISTS (SELECT FROM errand.workers WHERE id = $2)
+        RETURNING id, queue, kind, args_version, attempt, max_attempts, priority, run_at,
+            not_after, cancel_requested, args, options
+        """
+
+    /// Gives back what a broken connection may have claimed without our hearing of it.
+    static let unclaim = """
+        UPDATE errand.jobs
+        SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL, attempt = attempt - 1
+        WHERE id = ANY ($1) AND claim_token = $2
+        RETURNING id, queue, kind, args_version, priority, run_at
+        """
+}
+
+/// All SQL of the engine, one statement each.
+enum Statements {
+    /// What every session of the engine sets.
+    ///
+    /// A sequential scan is never right for a queue; on a fresh table without statistics the
+    /// planner may think otherwise.
+    static let sessionSetup = [
+        "SET TimeZone = 'UTC'",
+        "SET enable_seqscan = off",
+        "SET enable_hashjoin = off",
+        "SET enable_mergejoin = off",
+        "SET plan_cache_mode = force_generic_plan",
+        "SET jit = off",
+        "SET statement_timeout = '60s'",
+        "SET idle_in_transaction_session_timeout = '60s'",
+    ]
+
+    /// For the sessions that handlers and clients use: their own statements are planned as usual.
+    static let poolSetup = ["SET TimeZone = 'UTC'", "SET jit = off"]
+
+    /// Rescuing reads the whole table, because no index names the claim: planned as usual.
+    static let maintenanceSetup = poolSetup + ["SET statement_timeout = '60s'"]
+
+    /// A lost claim only frees the job, and the fence turns its old owner away: no fsync.
+    static let claimSessionSetup = sessionSetup + ["SET synchronous_commit = off"]
+}

@@ -1,0 +1,197 @@
+extension Statements {
+    /// What the workers that are alive can run: the lanes worth staging.
+    static let liveLanes = """
+        SELECT DISTINCT q.name, k.kind
+        FROM errand.workers w
+        CROSS JOIN LATERAL jsonb_object_keys(w.queues) AS q (name)
+        CROSS JOIN LATERAL unnest(w.kinds) AS k (kind)
+        WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
+        """
+
+    /// Reads on from where each lane was left: the next due jobs, in order, that nobody holds.
+    ///
+    /// By position in the index, never over what was read before, so that dead rows which another
+    /// session's open transaction keeps from being cleaned are not walked over twice (rule 10).
+    static let advance = """
+        SELECT l.n, j.id, j.run_at
+        FROM unnest($1::int[], $2::text[], $3::text[], $4::smallint[], $5::smallint[],
+                $6::timestamptz[], $7::bigint[], $8::int[])
+            AS l (n, queue, kind, version, priority, after_at, after_id, room)
+        CROSS JOIN LATERAL (
+            SELECT j.id, j.run_at FROM errand.jobs j
+            WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.version
+              AND j.priority = l.priority AND (j.run_at, j.id) > (l.after_at, l.after_id)
+              AND j.run_at <= now() AND j.claimed_by IS NULL
+            ORDER BY j.run_at, j.id
+            LIMIT l.room
+        ) j
+        """
+
+    /// Jobs that fall due within the next $6 seconds, so that they can be staged on time.
+    static let lookAhead = """
+        SELECT l.n, p.priority::smallint, j.id, j.run_at, clock_timestamp() AS at
+        FROM unnest($1::int[], $2::text[], $3::text[], $4::smallint[])
+            AS l (n, queue, kind, version)
+        CROSS JOIN generate_series(0, 3) AS p (priority)
+        CROSS JOIN LATERAL (
+            SELECT j.id, j.run_at FROM errand.jobs j
+            WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.version
+              AND j.priority = p.priority::smallint AND j.run_at > now()
+              AND j.run_at <= now() + make_interval(secs => $6) AND j.claimed_by IS NULL
+            ORDER BY j.run_at, j.id
+            LIMIT $5
+        ) j
+        """
+
+    /// Reads again what lies between where the living rows begin and where each lane was left:
+    /// jobs whose wake-up was lost, or that committed behind the reader.
+    static let sweep = """
+        SELECT l.n, j.id, j.run_at
+        FROM unnest($1::int[], $2::text[], $3::text[], $4::smallint[], $5::smallint[],
+                $6::timestamptz[], $7::bigint[], $8::timestamptz[], $9::bigint[], $10::int[])
+            AS l (n, queue, kind, version, priority, from_at, from_id, to_at, to_id, room)
+        CROSS JOIN LATERAL (
+            SELECT j.id, j.run_at FROM errand.jobs j
+            WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.version
+              AND j.priority = l.priority AND (j.run_at, j.id) >= (l.from_at, l.from_id)
+              AND (j.run_at, j.id) <= (l.to_at, l.to_id)
+              AND j.run_at <= now() AND j.claimed_by IS NULL
+            ORDER BY j.run_at, j.id
+            LIMIT l.room
+        ) j
+        """
+
+    /// The moment before which no row can newly appear: rows are written with a run_at no earlier
+    /// than the clock at their statement, which comes after its lock on the table.
+    ///
+    /// So either nobody is writing now, or the oldest writer's start bounds what is still to be
+    /// seen.
+    static let horizon = """
+        SELECT coalesce(min(a.xact_start), clock_timestamp()) AS at, clock_timestamp() AS now
+        FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE l.locktype = 'relation' AND l.relation = 'errand.jobs'::regclass
+          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+          AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()
+        """
+
+    /// Lanes that hold jobs; walks the index from lane to lane.
+    static let lanesInUse = """
+        WITH RECURSIVE lane AS (
+            (SELECT queue, kind, args_version FROM errand.jobs
+             ORDER BY queue, kind, args_version LIMIT 1)
+            UNION ALL
+            SELECT next.* FROM lane CROSS JOIN LATERAL (
+                SELECT j.queue, j.kind, j.args_version FROM errand.jobs j
+                WHERE (j.queue, j.kind, j.args_version) >
+                    (lane.queue, lane.kind, lane.args_version)
+                ORDER BY j.queue, j.kind, j.args_version LIMIT 1
+            ) next
+        )
+        SELECT queue, kind, args_version FROM lane LIMIT 10000
+        """
+
+    /// Is anything due that this worker could run? $1 queues, $2 kinds, $3 versions: one lane each.
+    static let anyDue = """
+        SELECT EXISTS (
+            SELECT FROM unnest($1::text[], $2::text[], $3::smallint[]) AS l (queue, kind, version)
+            CROSS JOIN generate_series(0, 3) AS p (priority)
+            CROSS JOIN LATERAL (
+                SELECT FROM errand.jobs j
+                WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.version
+                  AND j.priority = p.priority::smallint AND j.run_at <= clock_timestamp()
+                  AND j.claimed_by IS NULL
+                LIMIT 1
+            ) j
+            WHERE NOT EXISTS (
+                SELECT FROM errand.queues q WHERE q.name = l.queue AND q.paused_at IS NOT NULL)
+        ) AS due
+        """
+
+    static let registerWorker = """
+        INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds)
+        VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
+        """
+
+    static let heartbeat = """
+        UPDATE errand.workers
+        SET last_seen_at = clock_timestamp(), queues = $2, stopping = $3 WHERE id = $1
+        """
+
+    static let leave = "DELETE FROM errand.workers WHERE id = $1"
+
+    /// Of the jobs running here, those that someone asked to cancel.
+    static let cancelRequested = """
+        SELECT id FROM errand.jobs WHERE id = ANY ($1) AND claimed_by = $2 AND cancel_requested
+        """
+
+    static let pausedQueues = "SELECT name FROM errand.queues WHERE paused_at IS NOT NULL"
+
+    /// Workers whose lease has run out.
+    static let silentWorkers = """
+        SELECT id, host, pid, last_seen_at FROM errand.workers
+        WHERE last_seen_at < clock_timestamp() - make_interval(secs => lease_seconds)
+        FOR UPDATE SKIP LOCKED
+        """
+
+    static let forgetWorkers = "DELETE FROM errand.workers WHERE id = ANY ($1)"
+
+    /// Frees the jobs of dead workers ($1, with a text for each), attempts counted.
+    ///
+    /// With no workers named: the jobs of workers that are not in the table at all.
+    static let rescue = """
+        UPDATE errand.jobs j
+        SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL,
+            errors = errand.with_error(j.errors, jsonb_build_object('attempt', j.attempt,
+                'at', clock_timestamp(), 'worker', j.claimed_by, 'error', w.reason))
+        FROM unnest($1::bigint[], $2::text[]) AS w (id, reason)
+        WHERE j.claimed_by = w.id AND j.attempt < j.max_attempts AND NOT j.cancel_requested
+        RETURNING j.id, j.queue, j.kind, j.args_version, j.priority, j.run_at
+        """
+
+    /// Buries the jobs of dead workers that have used up their attempts or were to be cancelled.
+    static let buryRescued = """
+        WITH ended AS (
+            DELETE FROM errand.jobs j
+            USING unnest($1::bigint[], $2::text[]) AS w (id, reason)
+            WHERE j.claimed_by = w.id AND (j.attempt >= j.max_attempts OR j.cancel_requested)
+            RETURNING j.*, w.reason
+        ), kept AS (
+            INSERT INTO errand.finished_jobs (id, created_at, run_at, started_at, finished_at,
+                worker, keep_until, outcome, priority, attempt, max_attempts, args_version,
+                queue, kind, reason, args, unique_key, tags, options, errors)
+            SELECT id, created_at, run_at, claimed_at, now(), claimed_by,
+                CASE WHEN cancel_requested THEN (now() AT TIME ZONE 'UTC')::date + 7
+                    ELSE 'infinity' END,
+                (CASE WHEN cancel_requested THEN 'cancelled' ELSE 'dead' END)::errand.job_outcome,
+                priority, attempt, max_attempts, args_version, queue, kind, reason, args,
+                unique_key, tags, options,
+                errand.with_error(errors, jsonb_build_object('attempt', attempt,
+                    'at', clock_timestamp(), 'worker', claimed_by, 'error', reason))
+            FROM ended
+        )
+        SELECT count(*) FROM ended
+        """
+
+    /// Holders of claims that are in no worker's name.
+    static let orphanedWorkers = """
+        SELECT DISTINCT j.claimed_by AS id FROM errand.jobs j
+        WHERE j.claimed_by IS NOT NULL
+          AND NOT EXISTS (SELECT FROM errand.workers w WHERE w.id = j.claimed_by)
+        """
+
+    /// Unique keys and once-records whose job is gone; in slices, so that no lock is held long.
+    static let forgetUniqueKeys = """
+        DELETE FROM errand.unique_keys WHERE (kind, key) IN (
+            SELECT u.kind, u.key FROM errand.unique_keys u
+            WHERE coalesce(u.until < now(), true)
+              AND NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = u.job_id)
+            LIMIT 10000 FOR UPDATE SKIP LOCKED)
+        """
+
+    static let forgetOnceEffects = """
+        DELETE FROM errand.once_effects WHERE (job_id, key) IN (
+            SELECT o.job_id, o.key FROM errand.once_effects o
+            WHERE NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = o.job_id)
+            LIMIT 10000)
+        """
+}

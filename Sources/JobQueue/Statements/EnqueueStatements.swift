@@ -1,0 +1,57 @@
+extension Statements {
+    /// Inserts many jobs of one kind and one set of options; ids come back in the order given.
+    static let enqueue = """
+        INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
+            tags, options, args, run_at)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, a.args,
+            greatest(a.run_at, clock_timestamp())
+        FROM unnest($9::jsonb[], $10::timestamptz[]) AS a (args, run_at)
+        RETURNING id, run_at
+        """
+
+    /// The same without a time for each: all due now.
+    static let enqueueNow = """
+        INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
+            tags, options, args, run_at)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, a.args, clock_timestamp()
+        FROM unnest($9::jsonb[]) AS a (args)
+        RETURNING id, run_at
+        """
+
+    /// Jobs with unique keys, each decided on its own.
+    static let enqueueUnique = """
+        SELECT made.job_id, made.due_at, made.outcome
+        FROM unnest($9::jsonb[], $10::timestamptz[], $11::text[]) AS a (args, run_at, key)
+        CROSS JOIN LATERAL errand.enqueue_job($2, a.args, $1, a.run_at, $4, $5, $6, a.key, $12,
+            make_interval(secs => $13), $14, $15, $7, $3, $8) AS made
+        """
+
+    /// Jobs in bulk; the columns that the COPY stream carries.
+    static let copy = """
+        COPY errand.jobs (queue, kind, args_version, priority, max_attempts, run_at, not_after,
+            tags, options, args)
+        FROM STDIN (FORMAT binary)
+        """
+
+    static let addQueue = """
+        INSERT INTO errand.queues (name) VALUES ($1) ON CONFLICT DO NOTHING
+        """
+
+    /// Tells the feeder, at commit, that a lane has new jobs.
+    static let notifyReady = "SELECT pg_notify('errand_ready', $1)"
+
+    static let instance = "SELECT id::text FROM errand.instance"
+
+    /// Writes down what a kind asks for, for errand.enqueue().
+    static let declareKind = """
+        INSERT INTO errand.kinds AS k (kind, args_version, queue, priority, max_attempts)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (kind) DO UPDATE
+        SET args_version = excluded.args_version, queue = excluded.queue,
+            priority = excluded.priority, max_attempts = excluded.max_attempts,
+            updated_at = clock_timestamp()
+        WHERE (k.args_version, k.queue, k.priority, k.max_attempts) IS DISTINCT FROM
+            (excluded.args_version, excluded.queue, excluded.priority, excluded.max_attempts)
+          AND k.args_version <= excluded.args_version
+        """
+}

@@ -1,0 +1,147 @@
+extension Statements {
+    /// One row for each job, live or finished, in one shape.
+    private static let liveColumns = """
+        id, kind, queue, errand.live_state(claimed_by, attempt, run_at, now()) AS state,
+        priority, attempt, max_attempts, run_at, created_at, claimed_at AS started_at,
+        NULL::timestamptz AS finished_at, claimed_by AS worker, not_after, unique_key,
+        NULL::real AS duration_ms, NULL::text AS reason, args, coalesce(errors, '[]') AS errors,
+        coalesce(tags, '{}') AS tags, args_version
+        """
+
+    private static let finishedColumns = """
+        id, kind, queue, outcome::text AS state, priority, attempt, max_attempts, run_at,
+        created_at, started_at, finished_at, worker, NULL::timestamptz AS not_after, unique_key,
+        duration_ms, reason, args, coalesce(errors, '[]') AS errors,
+        coalesce(tags, '{}') AS tags, args_version
+        """
+
+    static let job = """
+        SELECT \(liveColumns) FROM errand.jobs WHERE id = $1
+        UNION ALL
+        SELECT \(finishedColumns) FROM errand.finished_jobs WHERE id = $1
+        """
+
+    /// The newest jobs that pass the filters: $1 queue, $2 kind, $3 tag, $4 states, $5 id below
+    /// which, $6 how many; null filters nothing.
+    static let jobs = """
+        (
+            SELECT \(liveColumns) FROM errand.jobs
+            WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR kind = $2)
+              AND ($3::text IS NULL OR tags @> ARRAY[$3]) AND ($5::bigint IS NULL OR id < $5)
+              AND ($4::text[] IS NULL
+                OR errand.live_state(claimed_by, attempt, run_at, now()) = ANY ($4))
+            ORDER BY id DESC LIMIT $6
+        )
+        UNION ALL
+        (
+            SELECT \(finishedColumns) FROM errand.finished_jobs
+            WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR kind = $2)
+              AND ($3::text IS NULL OR tags @> ARRAY[$3]) AND ($5::bigint IS NULL OR id < $5)
+              AND ($4::text[] IS NULL OR outcome::text = ANY ($4))
+            ORDER BY id DESC LIMIT $6
+        )
+        ORDER BY id DESC LIMIT $6
+        """
+
+    /// Ends waiting jobs; their claims decide: a job that was claimed in the meantime stays.
+    static let cancelWaiting = """
+        WITH ended AS (
+            DELETE FROM errand.jobs WHERE id = ANY ($1) AND claimed_by IS NULL RETURNING *
+        ), kept AS (
+            INSERT INTO errand.finished_jobs (id, created_at, run_at, finished_at, keep_until,
+                outcome, priority, attempt, max_attempts, args_version, queue, kind, reason,
+                args, unique_key, tags, options, errors)
+            SELECT id, created_at, run_at, now(), (now() AT TIME ZONE 'UTC')::date + 7,
+                'cancelled', priority, attempt, max_attempts, args_version, queue, kind, $2,
+                args, unique_key, tags, options, errors
+            FROM ended
+        )
+        SELECT id FROM ended
+        """
+
+    /// Asks the workers of running jobs to cancel them.
+    static let cancelRunning = """
+        WITH asked AS (
+            UPDATE errand.jobs SET cancel_requested = true
+            WHERE id = ANY ($1) AND claimed_by IS NOT NULL
+            RETURNING id, claimed_by
+        )
+        SELECT id, pg_notify('errand_control', 'cancel ' || claimed_by || ' ' || id)::text
+        FROM asked
+        """
+
+    /// Makes finished jobs live again with all their attempts, or waiting ones due now.
+    static let retryFinished = """
+        WITH back AS (
+            DELETE FROM errand.finished_jobs WHERE id = ANY ($1) RETURNING *
+        ), made AS (
+            INSERT INTO errand.jobs (id, created_at, priority, max_attempts, args_version, queue,
+                kind, args, unique_key, tags, options, errors)
+            SELECT id, created_at, priority, max_attempts, args_version, queue, kind, args,
+                unique_key, tags, options, errors
+            FROM back
+            RETURNING id, queue, kind, args_version
+        )
+        SELECT id, pg_notify('errand_ready',
+            queue || E'\\t' || kind || E'\\t' || args_version)::text
+        FROM made
+        """
+
+    static let retryWaiting = """
+        WITH hurried AS (
+            UPDATE errand.jobs SET run_at = clock_timestamp()
+            WHERE id = ANY ($1) AND claimed_by IS NULL
+            RETURNING id, queue, kind, args_version
+        )
+        SELECT id, pg_notify('errand_ready',
+            queue || E'\\t' || kind || E'\\t' || args_version)::text
+        FROM hurried
+        """
+
+    /// Depth and age of each queue.
+    ///
+    /// Counting stops at $1 jobs a queue.
+    static let queues = """
+        SELECT q.name, q.paused_at, q.paused_by, q.pause_reason,
+            coalesce(d.available, 0) AS available, coalesce(d.scheduled, 0) AS scheduled,
+            coalesce(d.retrying, 0) AS retrying, coalesce(d.running, 0) AS running,
+            d.oldest, coalesce(d.counted, 0) >= $1 AS is_estimate,
+            (SELECT count(*) FROM errand.dead_jobs f WHERE f.queue = q.name) AS dead,
+            (SELECT count(*) FROM errand.workers w WHERE w.queues ? q.name) AS workers
+        FROM errand.queues q
+        LEFT JOIN LATERAL (
+            SELECT count(*) AS counted,
+                count(*) FILTER (WHERE state = 'available') AS available,
+                count(*) FILTER (WHERE state = 'scheduled') AS scheduled,
+                count(*) FILTER (WHERE state = 'retrying') AS retrying,
+                count(*) FILTER (WHERE state = 'running') AS running,
+                min(run_at) FILTER (WHERE state = 'available') AS oldest
+            FROM (
+                SELECT errand.live_state(claimed_by, attempt, run_at, now()) AS state, run_at
+                FROM errand.jobs j WHERE j.queue = q.name LIMIT $1
+            ) c
+        ) d ON true
+        WHERE $2::text IS NULL OR q.name = $2
+        ORDER BY q.name
+        """
+
+    static let pause = """
+        UPDATE errand.queues SET paused_at = clock_timestamp(), paused_by = $2, pause_reason = $3
+        WHERE name = $1 RETURNING pg_notify('errand_control', 'queues')::text
+        """
+
+    static let resume = """
+        UPDATE errand.queues SET paused_at = NULL, paused_by = NULL, pause_reason = NULL
+        WHERE name = $1 RETURNING pg_notify('errand_control', 'queues')::text
+        """
+
+    static let workers = """
+        SELECT id, host, pid, version, started_at, last_seen_at, stopping, queues, kinds,
+            last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds) AS is_alive
+        FROM errand.workers ORDER BY id
+        """
+
+    static let kinds = """
+        SELECT kind, args_version, queue, priority, max_attempts FROM errand.kinds ORDER BY kind
+        """
+}

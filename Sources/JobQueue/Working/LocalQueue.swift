@@ -1,0 +1,173 @@
+import Synchronization
+
+/// The claimed jobs of one queue inside one worker: a few wait, as many run as the concurrency
+/// says, and it tells how many more to claim.
+final class LocalQueue: Sendable {
+    private struct State {
+        /// Jobs that are run together: one, or a batch of a kind that takes batches.
+        var waiting: [[ClaimedJob]] = []
+        var head = 0
+        var waitingCount = 0
+        /// Jobs being run, and runners that run them.
+        var running = 0
+        var runners = 0
+        var isPaused = false
+        var finished = 0
+        var failed = 0
+        /// Jobs a second, smoothed; decides how far ahead to claim.
+        var rate = 0.0
+        var rateSince = ContinuousClock.now
+        var finishedAtRate = 0
+        var wantsPoke = false
+    }
+
+    let options: WorkerOptions.Queue
+    let lanes: [Lane]
+    private let batchLimits: [String: Int]
+    private let largestBatch: Int
+    private let state = Mutex(State())
+
+    /// The most that one claim takes.
+    static let claimLimit = 1_000
+
+    init(options: WorkerOptions.Queue, kinds: JobKinds) {
+        self.options = options
+        lanes = kinds.capabilities.compactMap { Lane(queue: options.name, capability: $0) }
+        batchLimits = kinds.registrations.values.filter { $0.batchLimit > 1 }
+            .reduce(into: [:]) { $0[$1.kind] = $1.batchLimit }
+        largestBatch =
+            kinds.registrations.values.filter { $0.options.queue == options.name }
+            .map(\.batchLimit).max() ?? 1
+    }
+
+    /// How many more jobs to claim now.
+    ///
+    /// Beyond the free slots, as many as end within 20 ms are claimed ahead, so that short jobs
+    /// come in batches while long ones are left for other workers.
+    func wanted() -> Int {
+        state.withLock { state in
+            guard !state.isPaused else { return 0 }
+            measure(&state)
+            return wanted(state)
+        }
+    }
+
+    private func wanted(_ state: State) -> Int {
+        let ahead = min(max(Int(state.rate * 0.02), largestBatch - 1), Self.claimLimit)
+        guard state.waitingCount <= ahead / 2 else { return 0 }
+        return max(options.concurrency + ahead - state.running - state.waitingCount, 0)
+    }
+
+    private func measure(_ state: inout State) {
+        let now = ContinuousClock.now
+        let elapsed = now - state.rateSince
+        guard elapsed > .milliseconds(10) else { return }
+        let seconds =
+            Double(elapsed.components.attoseconds) * 1e-18
+            + Double(elapsed.components.seconds)
+        let recent = Double(state.finished - state.finishedAtRate) / seconds
+        state.rate += (recent - state.rate) * min(seconds / 0.05, 1)
+        state.rateSince = now
+        state.finishedAtRate = state.finished
+    }
+
+    /// Takes over claimed jobs, best first; returns how many runners to start for them.
+    func add(_ jobs: [ClaimedJob]) -> Int {
+        state.withLock { state in
+            for job in jobs {
+                if let limit = batchLimits[job.lane.kind],
+                    let last = state.waiting.indices.last, last >= state.head,
+                    state.waiting[last].count < limit, state.waiting[last][0].lane == job.lane
+                {
+                    state.waiting[last].append(job)
+                } else {
+                    state.waiting.append([job])
+                }
+            }
+            state.waitingCount += jobs.count
+            let units = state.waiting.count - state.head
+            let starting = max(min(options.concurrency - state.runners, units), 0)
+            state.runners += starting
+            return starting
+        }
+    }
+
+    /// What a runner runs next; nil ends the runner.
+    func next() -> [ClaimedJob]? {
+        state.withLock { state in
+            guard state.head < state.waiting.count else {
+                state.waiting.removeAll(keepingCapacity: true)
+                state.head = 0
+                state.runners -= 1
+                return nil
+            }
+            let unit = state.waiting[state.head]
+            state.waiting[state.head] = []
+            state.head += 1
+            state.waitingCount -= unit.count
+            state.running += unit.count
+            return unit
+        }
+    }
+
+    /// A runner has ended its jobs; returns whether more should be claimed now.
+    func finished(_ count: Int) -> Bool {
+        state.withLock { state in
+            state.running -= count
+            state.finished += count
+            return !state.isPaused && wanted(state) > 0
+        }
+    }
+
+    /// Whether the dispatcher must be poked, this once, because it waits for other queues.
+    func takePoke() -> Bool {
+        state.withLock { state in
+            defer { state.wantsPoke = false }
+            return state.wantsPoke
+        }
+    }
+
+    func countFailure() { state.withLock { $0.failed += 1 } }
+
+    /// Asks for a poke when this queue wants jobs: the dispatcher is about to wait for others.
+    ///
+    /// - Returns: false when it wants some by now.
+    func pokeWhenWanted() -> Bool {
+        state.withLock { state in
+            guard state.isPaused || wanted(state) == 0 else { return false }
+            state.wantsPoke = true
+            return true
+        }
+    }
+
+    /// Whether jobs end so fast that waiting elsewhere does not pay.
+    var isFast: Bool { state.withLock { $0.rate > 1_000 } }
+
+    /// Stops or resumes; returns what had been claimed and not started.
+    func setPaused(_ isPaused: Bool) -> [ClaimedJob] {
+        state.withLock { state in
+            state.isPaused = isPaused
+            return isPaused ? takeWaiting(&state) : []
+        }
+    }
+
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// What had been claimed and not started.
+    func takeWaiting() -> [ClaimedJob] { state.withLock { takeWaiting(&$0) } }
+
+    private func takeWaiting(_ state: inout State) -> [ClaimedJob] {
+        let jobs = state.waiting[state.head...].flatMap(\.self)
+        state.waiting = []
+        state.head = 0
+        state.waitingCount = 0
+        return jobs
+    }
+
+    var isIdle: Bool { state.withLock { $0.running == 0 && $0.waitingCount == 0 } }
+
+    /// For the heartbeat.
+    var counts: (busy: Int, waiting: Int, finished: Int, failed: Int) {
+        state.withLock { ($0.running, $0.waitingCount, $0.finished, $0.failed) }
+    }
+}

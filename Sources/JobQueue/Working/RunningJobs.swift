@@ -1,0 +1,130 @@
+import Synchronization
+
+/// The jobs that run in this worker: who can be cancelled, and until when each may take.
+final class RunningJobs: Sendable {
+    /// Why a running job's task was cancelled.
+    enum Interruption: Sendable, Equatable {
+        case cancelled, timedOut, stopping
+        /// The job is no longer ours: nothing may be written.
+        case leaseLost
+    }
+
+    /// A job that ignored its cancellation; its slot stays taken until its handler returns.
+    struct Stuck: Sendable {
+        var job: ClaimedJob
+        var startedAt: ContinuousClock.Instant
+        var limit: Duration
+    }
+
+    private struct Entry {
+        var job: ClaimedJob
+        var runner: RunnerHandle
+        var startedAt: ContinuousClock.Instant
+        var deadline: ContinuousClock.Instant
+        var interruption: Interruption?
+    }
+
+    private let entries = Mutex<[Int64: Entry]>([:])
+
+    func start(
+        _ job: ClaimedJob, on runner: RunnerHandle, at now: ContinuousClock.Instant,
+        limit: Duration
+    ) {
+        let entry = Entry(job: job, runner: runner, startedAt: now, deadline: now + limit)
+        entries.withLock { $0[job.id] = entry }
+    }
+
+    /// The job's handler has returned.
+    ///
+    /// - Returns: false when it was given up before, and nothing is to be written; and why its
+    ///   task was cancelled, if it was.
+    func end(_ id: Int64) -> (isOurs: Bool, interruption: Interruption?) {
+        entries.withLock { entries in
+            guard let entry = entries.removeValue(forKey: id) else { return (false, nil) }
+            return (entry.interruption != .leaseLost, entry.interruption)
+        }
+    }
+
+    /// Cancels the task of one running job.
+    func interrupt(_ id: Int64, _ why: Interruption) {
+        entries.withLock { Self.interrupt(&$0, id, why) }
+    }
+
+    /// Cancels the tasks of all running jobs.
+    func interruptAll(_ why: Interruption) {
+        entries.withLock { entries in
+            for id in entries.keys { Self.interrupt(&entries, id, why) }
+        }
+    }
+
+    // Under the lock: a runner takes its next job only after it has ended this one here, so the
+    // cancellation can never hit the wrong job.
+    private static func interrupt(
+        _ entries: inout [Int64: Entry], _ id: Int64, _ why: Interruption
+    ) {
+        guard let entry = entries[id], entry.interruption == nil || why == .leaseLost else {
+            return
+        }
+        entries[id]?.interruption = why
+        entry.runner.cancel()
+    }
+
+    /// Cancels what is over its time limit, and gives up what has ignored that for `patience`.
+    func expire(at now: ContinuousClock.Instant, patience: Duration) -> [Stuck] {
+        entries.withLock { entries in
+            var stuck: [Stuck] = []
+            for (id, entry) in entries where entry.deadline <= now {
+                if entry.interruption == nil {
+                    Self.interrupt(&entries, id, .timedOut)
+                } else if entry.deadline + patience <= now {
+                    stuck.append(
+                        Stuck(
+                            job: entry.job, startedAt: entry.startedAt,
+                            limit: entry.deadline - entry.startedAt))
+                    entries[id] = nil
+                }
+            }
+            return stuck
+        }
+    }
+
+    /// Gives up all that still runs; what their handlers return later is not written.
+    func abandonAll() -> [ClaimedJob] {
+        entries.withLock { entries in
+            defer { entries = [:] }
+            return entries.values.map(\.job)
+        }
+    }
+
+    /// Those that have run for a while: the ones worth asking the database about.
+    func running(since age: Duration) -> [Int64] {
+        let limit = ContinuousClock.now - age
+        return entries.withLock { entries in
+            entries.values.filter { $0.startedAt <= limit }.map(\.job.id).sorted()
+        }
+    }
+
+    var isEmpty: Bool { entries.withLock { $0.isEmpty } }
+    var count: Int { entries.withLock { $0.count } }
+}
+
+/// The task of a runner, so that one job's cancellation reaches it.
+final class RunnerHandle: Sendable {
+    private let state = Mutex<(task: Task<Bool, Never>?, isCancelled: Bool)>((nil, false))
+
+    func set(_ task: Task<Bool, Never>) {
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
+}

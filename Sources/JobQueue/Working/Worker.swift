@@ -1,0 +1,287 @@
+import FoundationEssentials
+package import Postgres
+public import Redis
+import Synchronization
+import Threads
+
+/// Where the servers are.
+public struct Servers: Sendable {
+    /// As libpq takes it: a URI or `key=value` pairs.
+    public var database: String
+    /// Where Redis is.
+    public var redis: RedisAddress
+
+    /// The two servers that Errand needs.
+    public init(database: String, redis: RedisAddress) {
+        self.database = database
+        self.redis = redis
+    }
+}
+
+/// One process that works queues.
+///
+/// It is one tree of tasks: the dispatcher claims, runners run, the completer writes the ends,
+/// the heart shows that it lives, and, in one worker at a time, the duties of the leader run.
+/// The stop is taken in steps: no new jobs; grace for those that run; cancellation; and whatever
+/// has not ended is handed back, so that nothing is left claimed.
+public struct Worker: Sendable {
+    private let servers: Servers
+    private let kinds: JobKinds
+    private let options: WorkerOptions
+    private let log: Log
+
+    /// A worker of `options.queues` that can run `kinds`.
+    public init(servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log) {
+        self.servers = servers
+        self.kinds = kinds
+        self.options = options
+        self.log = log
+    }
+
+    /// Works until stopped, or, when draining, until nothing is due.
+    ///
+    /// - Throws: `PostgresError` or `RedisError` when the servers cannot be reached at the start;
+    ///   later it waits for them to come back.
+    public func run(until stop: Stop) async throws -> WorkerSummary {
+        let started = ContinuousClock.now
+        let shift = try await Shift(servers: servers, kinds: kinds, options: options, log: log)
+        try await shift.work(until: stop)
+        var summary = shift.completer.summary
+        summary.duration = .now - started
+        return summary
+    }
+}
+
+/// What one run of a worker holds.
+private struct Shift: Sendable {
+    let kinds: JobKinds
+    let options: WorkerOptions
+    let log: Log
+    let pool: Pool
+    let heartSession: Session
+    let finishing: Session
+    let queues: [LocalQueue]
+    let running = RunningJobs()
+    let completer: Completer
+    let client: JobClient
+    let dispatcher: Dispatcher
+    let identity: WorkerIdentity
+    let runner: Runner
+    let heart: Heart
+    let heartWake = Signal()
+    let leadership: Leadership
+    let pokes: ReadyWindow
+
+    init(servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log) async throws {
+        self.kinds = kinds
+        self.options = options
+        func session(
+            _ name: String, _ thread: OwnThread? = nil, setup: [String] = Statements.sessionSetup
+        ) -> Session {
+            Session(SessionSettings(servers.database, name: name, setup: setup), thread: thread)
+        }
+        heartSession = session("errand-heart")
+        finishing = session("errand-finish")
+        pool = Pool(
+            SessionSettings(servers.database, name: "errand-pool", setup: Statements.poolSetup),
+            limit: 16)
+        let instance = try await heartSession.query(Statements.instance).text(0, 0)
+        let keys = RedisKeys(instance: instance)
+        func window(_ name: String, _ thread: OwnThread? = nil) -> ReadyWindow {
+            ReadyWindow(
+                connection: Connection(servers.redis, name: name, thread: thread), keys: keys,
+                limit: options.windowLimit)
+        }
+        let offering = window("errand-offer")
+        try await offering.connection.connect()
+        queues = options.queues.map { LocalQueue(options: $0, kinds: kinds) }
+        try await Self.declare(kinds, options, on: heartSession)
+        identity = WorkerIdentity(
+            try await Heart.register(heartSession, options: options, kinds: kinds, queues: queues))
+        self.log = log.with("worker", identity.id)
+
+        let engine = Engine(pool: pool, instance: instance)
+        client = JobClient(pool: pool, window: offering, log: self.log)
+        let offers = client.offers
+        let offer: @Sendable (Staged, Lane) -> Void = { job, lane in
+            guard job.runAt <= .now() else {
+                offers?.ask(for: lane.name + Lane.later)
+                return
+            }
+            offers?.offer([job], to: lane)
+        }
+        completer = Completer(session: finishing, log: self.log, offer: offer)
+        let thread = OwnThread(name: "errand-claim")
+        dispatcher = Dispatcher(
+            thread: thread,
+            claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
+            window: window("errand-pop", thread), queues: queues, worker: identity,
+            patience: options.drain ? .milliseconds(10) : .seconds(1), log: self.log)
+        runner = Runner(
+            kinds: kinds, engine: engine, client: client, running: running, completer: completer,
+            log: self.log)
+        heart = Heart(
+            session: heartSession, options: options, kinds: kinds, identity: identity,
+            queues: queues, running: running, completer: completer, runner: runner,
+            room: dispatcher.room, wake: heartWake, log: self.log)
+        let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
+        leadership = Leadership(
+            feeding: session("errand-feed"),
+            maintenance: session("errand-maintain", setup: Statements.maintenanceSetup),
+            window: window("errand-stage"), listening: window("errand-feed"),
+            requests: Feeder.Requests(), options: options, offer: offer,
+            longestRetention: Int((retention.max() ?? 0) / 86_400), log: self.log)
+        pokes = offering
+    }
+
+    private static func declare(
+        _ kinds: JobKinds, _ options: WorkerOptions, on session: Session
+    ) async throws {
+        var statements = options.queues.map(\.name).sorted().map {
+            Statement(Statements.addQueue, [.text($0)])
+        }
+        statements += kinds.declarations
+        _ = try await session.pipeline(statements)
+    }
+
+    func work(until stop: Stop) async throws {
+        let onStop = stop.onStop { wakeAll() }
+        defer { stop.forget(onStop) }
+        // A paused queue must not be popped from before the first heartbeat.
+        try await heart.readControls()
+        // The feeder should hear of a new worker at once.
+        client.offers?.ask(for: "*")
+        log.info(
+            "working \(options.queues.map(\.name).joined(separator: ", ")) with "
+                + "\(kinds.names.count) kinds")
+        await withTaskGroup(of: Void.self) { background in
+            background.addTask { await heart.run(stopping: stop) }
+            background.addTask { await leadership.run() }
+            await withTaskGroup(of: Void.self) { finishing in
+                finishing.addTask { await completer.run() }
+                await runJobs(until: stop)
+                completer.close()
+                await finishing.waitForAll()
+            }
+            background.cancelAll()
+        }
+        await client.flush()
+        await leave()
+    }
+
+    /// Claims and runs until the stop or the drain, then ends what runs.
+    private func runJobs(until stop: Stop) async {
+        await withDiscardingTaskGroup { group in
+            let starts = StartRequests()
+            await withTaskGroup(of: Void.self) { dispatch in
+                dispatch.addTask {
+                    await dispatcher.run(until: stop) {
+                        starts.add($0)
+                    } isDrained: {
+                        await isDrained()
+                    }
+                    starts.close()
+                }
+                for await queue in starts.stream {
+                    group.addTask { await runner.run(queue) { wantMore(queue) } }
+                }
+            }
+            await windDown()
+        }
+    }
+
+    private func windDown() async {
+        for queue in queues {
+            completer.add(
+                queue.takeWaiting().map { runner.ending($0, .handedBack, since: .now, nil) })
+        }
+        let deadline = ContinuousClock.now + options.grace
+        while !running.isEmpty, ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        if !running.isEmpty {
+            log.warning("\(running.count) jobs did not end within the grace and are cancelled")
+            running.interruptAll(.stopping)
+            let end = ContinuousClock.now + .seconds(2)
+            while !running.isEmpty, ContinuousClock.now < end {
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        let abandoned = running.abandonAll()
+        if !abandoned.isEmpty {
+            log.warning("\(abandoned.count) jobs ignored their cancellation and are handed back")
+            completer.add(abandoned.map { runner.ending($0, .handedBack, since: .now, nil) })
+        }
+        try? await dispatcher.giveBackUnsure()
+    }
+
+    /// A queue has room again: wakes the dispatcher wherever it waits.
+    private func wantMore(_ queue: LocalQueue) {
+        dispatcher.room.raise()
+        guard queue.takePoke() else { return }
+        Task { try? await pokes.poke(worker: identity.id) }
+    }
+
+    private func wakeAll() {
+        dispatcher.room.raise()
+        heartWake.raise()
+        Task { try? await pokes.poke(worker: identity.id) }
+    }
+
+    /// Nothing runs here, nothing is due in PostgreSQL that could run here.
+    private func isDrained() async -> Bool {
+        guard options.drain, queues.allSatisfy(\.isIdle), completer.isIdle else { return false }
+        let lanes = queues.filter { !$0.isPaused }.flatMap(\.lanes)
+        do {
+            let rows = try await finishing.query(
+                Statements.anyDue,
+                [
+                    .textArray(lanes.map(\.queue)), .textArray(lanes.map(\.kind)),
+                    .int16Array(lanes.map { Int16($0.version) }),
+                ])
+            guard try rows.bool(0, 0) else { return completer.isIdle }
+            client.offers?.ask(for: "*")
+            return false
+        } catch {
+            return false
+        }
+    }
+
+    private func leave() async {
+        do {
+            _ = try await heartSession.query(Statements.leave, [.int64(identity.id)])
+        } catch {
+            log.warning("this worker could not sign off: \(error)")
+        }
+        await heartSession.close()
+        await finishing.close()
+        await pool.close()
+    }
+}
+
+/// Hands the queues for which runners are to be started from the dispatcher to the task group.
+private struct StartRequests: Sendable {
+    let stream: AsyncStream<LocalQueue>
+    private let continuation: AsyncStream<LocalQueue>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    func add(_ queue: LocalQueue) { continuation.yield(queue) }
+    func close() { continuation.finish() }
+}
+
+extension JobKinds {
+    /// What `errand.enqueue()` should know of them.
+    package var declarations: [Statement] {
+        // In one order for all: workers that start together must not wait for each other in a ring.
+        registrations.values.sorted { $0.kind < $1.kind }.map { known in
+            Statement(
+                Statements.declareKind,
+                [
+                    .text(known.kind), .int16(Int16(known.version)), .text(known.options.queue),
+                    .int16(known.options.priority.rawValue),
+                    .int16(Int16(known.options.maxAttempts)),
+                ])
+        }
+    }
+}

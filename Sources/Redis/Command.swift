@@ -1,0 +1,110 @@
+/// One command in the form in which it is sent (RESP, "array of bulk strings").
+///
+/// All arguments live in one buffer: a ZADD of thousands of pairs allocates a handful of times.
+public struct Command: Sendable {
+    private var arguments = Arguments()
+
+    /// A command with its first arguments.
+    public init(_ words: String...) {
+        for word in words { arguments.append(word) }
+    }
+
+    init(_ words: [String], _ rest: Arguments) {
+        for word in words { arguments.append(word) }
+        arguments.append(contentsOf: rest)
+    }
+
+    /// Adds a text.
+    public mutating func append(_ text: String) { arguments.append(text) }
+    /// Adds a number in decimal.
+    public mutating func append(_ number: some FixedWidthInteger) { arguments.append(number) }
+
+    /// The whole command, ready to be sent.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(arguments.bytes.count + 16)
+        bytes.append(UInt8(ascii: "*"))
+        bytes.appendDecimal(UInt64(arguments.count))
+        bytes.append(0x0D)
+        bytes.append(0x0A)
+        bytes += arguments.bytes
+        return bytes
+    }
+}
+
+/// Arguments for a script, in the form in which they are sent.
+public struct Arguments: Sendable {
+    fileprivate(set) var bytes: [UInt8] = []
+    fileprivate(set) var count = 0
+
+    /// None yet.
+    public init() {}
+
+    /// Adds a text.
+    public mutating func append(_ text: String) {
+        header(text.utf8.count)
+        bytes += text.utf8
+        end()
+    }
+
+    /// Adds a number in decimal.
+    public mutating func append(_ number: some FixedWidthInteger) {
+        let magnitude = UInt64(number.magnitude)
+        let isNegative = number < 0
+        header(magnitude.decimalDigits + (isNegative ? 1 : 0))
+        if isNegative { bytes.append(UInt8(ascii: "-")) }
+        bytes.appendDecimal(magnitude)
+        end()
+    }
+
+    mutating func append(contentsOf other: Arguments) {
+        bytes += other.bytes
+        count += other.count
+    }
+
+    private mutating func header(_ length: Int) {
+        bytes.append(UInt8(ascii: "$"))
+        bytes.appendDecimal(UInt64(length))
+        bytes.append(0x0D)
+        bytes.append(0x0A)
+    }
+
+    private mutating func end() {
+        bytes.append(0x0D)
+        bytes.append(0x0A)
+        count += 1
+    }
+}
+
+extension UInt64 {
+    fileprivate var decimalDigits: Int {
+        var digits = 1
+        var rest = self / 10
+        while rest > 0 {
+            digits += 1
+            rest /= 10
+        }
+        return digits
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func appendDecimal(_ number: UInt64) {
+        let digits = number.decimalDigits
+        let end = count + digits
+        append(contentsOf: repeatElement(0, count: digits))
+        var rest = number
+        for place in 1...digits {
+            self[end - place] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
+    }
+}
+
+/// A Lua script that runs inside Redis; known to the server by its SHA-1 once it was loaded.
+public struct Script: Sendable {
+    let source: String
+
+    /// A script; the server tells its SHA-1 when it is first loaded.
+    public init(_ source: String) { self.source = source }
+}

@@ -1,0 +1,201 @@
+import CRedis
+import Glibc
+import Synchronization
+public import Threads
+
+/// One connection to Redis, on a thread that may wait (``Threads/OwnThread``).
+///
+/// It connects with its first command and again after a break. Whatever goes wrong in the middle
+/// of an answer ends the connection, so that the next caller never gets what was meant for this
+/// one.
+public actor Connection {
+    private let address: RedisAddress
+    private let name: String
+    private let connectTimeout: Duration
+    private let replyTimeout: Duration
+    private let thread: OwnThread
+    private let ownsThread: Bool
+    private var context: Context?
+    private var loadedScripts: [String: String] = [:]
+    /// The socket, for ``interrupt()``; the lock keeps it from being closed meanwhile.
+    private nonisolated let socket = Mutex<Int32?>(nil)
+
+    /// The thread that its methods run on.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.executor
+    }
+
+    /// A connection that is made when it is first needed.
+    ///
+    /// - Parameters:
+    ///   - name: shown by `CLIENT LIST`, and by debuggers as the thread's.
+    ///   - thread: shared with other actors that never wait for each other; its own by default.
+    public init(
+        _ address: RedisAddress, name: String, thread: OwnThread? = nil,
+        connectTimeout: Duration = .seconds(3), replyTimeout: Duration = .seconds(5)
+    ) {
+        self.address = address
+        self.name = name
+        self.connectTimeout = connectTimeout
+        self.replyTimeout = replyTimeout
+        self.thread = thread ?? OwnThread(name: name)
+        ownsThread = thread == nil
+        // hiredis 0.14 writes without MSG_NOSIGNAL: a server that went away must be an error of
+        // the call and not the end of the process.
+        _ = Self.ignoresBrokenPipes
+    }
+
+    private static let ignoresBrokenPipes: Bool = {
+        _ = signal(SIGPIPE, SIG_IGN)
+        return true
+    }()
+
+    deinit {
+        if ownsThread { thread.stop() }
+    }
+
+    // MARK: Commands
+
+    /// Connects, signs in and selects the database, unless that is done.
+    public func connect() throws(RedisError) {
+        guard context == nil else { return }
+        let fresh = try Context(address, connectTimeout: connectTimeout, replyTimeout: replyTimeout)
+        socket.withLock { $0 = fresh.descriptor }
+        context = fresh
+        loadedScripts = [:]
+        var greeting: [Command] = []
+        if let password = address.password {
+            greeting.append(
+                address.user.map { Command("AUTH", $0, password) } ?? Command("AUTH", password))
+        }
+        if address.database != 0 { greeting.append(Command("SELECT", String(address.database))) }
+        greeting.append(Command("CLIENT", "SETNAME", name))
+        for case .error(let text) in try exchange(greeting, Reply.copy) {
+            close()
+            throw RedisError(answer: text, from: address)
+        }
+    }
+
+    /// Sends one command; an error answer is thrown.
+    public func send(_ command: Command) throws(RedisError) -> Reply {
+        try connect()
+        return try checked(exchange([command], Reply.copy)[0])
+    }
+
+    /// Sends many commands at once; error answers stand in their places.
+    public func pipeline(_ commands: [Command]) throws(RedisError) -> [Reply] {
+        guard !commands.isEmpty else { return [] }
+        try connect()
+        return try exchange(commands, Reply.copy)
+    }
+
+    /// Sends a command that may wait in the server for up to `limit`.
+    public func blocking(_ command: Command, upTo limit: Duration) throws(RedisError) -> Reply {
+        try connect()
+        try setReplyTimeout(limit + replyTimeout)
+        let reply = try exchange([command], Reply.copy)[0]
+        try setReplyTimeout(replyTimeout)
+        return try checked(reply)
+    }
+
+    /// Runs a script.
+    public func run(
+        _ script: Script, keys: [String], arguments: Arguments
+    ) throws(RedisError) -> Reply {
+        try withLoaded(script) { sha throws(RedisError) in
+            try checked(exchange([call(sha, keys, arguments)], Reply.copy)[0])
+        }
+    }
+
+    /// Runs a script whose answer is numbers, nested arrays flattened.
+    public func runForIntegers(
+        _ script: Script, keys: [String], arguments: Arguments
+    ) throws(RedisError) -> [Int64] {
+        try withLoaded(script) { sha throws(RedisError) in
+            let command = call(sha, keys, arguments)
+            return try exchange([command]) { reply throws(RedisError) in
+                if case .error(let text) = Reply(head: reply) {
+                    throw RedisError(answer: text, from: address)
+                }
+                var numbers: [Int64] = []
+                try Reply.collectIntegers(reply, into: &numbers)
+                return numbers
+            }[0]
+        }
+    }
+
+    private func call(_ sha: String, _ keys: [String], _ arguments: Arguments) -> Command {
+        Command(["EVALSHA", sha, String(keys.count)] + keys, arguments)
+    }
+
+    private func withLoaded<Value>(
+        _ script: Script, _ body: (String) throws(RedisError) -> Value
+    ) throws(RedisError) -> Value {
+        try connect()
+        if let sha = loadedScripts[script.source] {
+            do {
+                return try body(sha)
+            } catch .server(let text) where text.hasPrefix("NOSCRIPT") {
+                // The server was restarted or its scripts flushed.
+            }
+        }
+        let sha = try checked(exchange([Command("SCRIPT", "LOAD", script.source)], Reply.copy)[0])
+        guard let text = sha.text else { throw .server("SCRIPT LOAD gave no SHA-1") }
+        loadedScripts[script.source] = text
+        return try body(text)
+    }
+
+    private func checked(_ reply: Reply) throws(RedisError) -> Reply {
+        guard case .error(let text) = reply else { return reply }
+        throw RedisError(answer: text, from: address)
+    }
+
+    // MARK: The connection
+
+    /// Ends a blocking call from any thread: it fails, and the next call connects anew.
+    public nonisolated func interrupt() {
+        socket.withLock { descriptor in
+            guard let descriptor else { return }
+            _ = shutdown(descriptor, Int32(SHUT_RDWR))
+        }
+    }
+
+    /// Disconnects; a later call connects again.
+    public func close() {
+        // First the number, then the socket: no interrupt may hit a descriptor that was reused.
+        socket.withLock { $0 = nil }
+        context = nil
+    }
+
+    private func setReplyTimeout(_ limit: Duration) throws(RedisError) {
+        guard let context else { return }
+        guard context.setReplyTimeout(limit) else {
+            close()
+            throw .unreachable("\(address): the socket takes no time limit")
+        }
+    }
+
+    /// Sends commands and reads an answer for each; any trouble ends the connection.
+    private func exchange<Value>(
+        _ commands: [Command], _ read: (Context.Answer) throws(RedisError) -> Value
+    ) throws(RedisError) -> [Value] {
+        guard let context else { throw .unreachable("\(address) is not connected") }
+        var values: [Value] = []
+        values.reserveCapacity(commands.count)
+        for command in commands { context.append(command.bytes) }
+        var failure: RedisError?
+        for _ in commands {
+            guard let answer = context.nextAnswer() else {
+                let text = context.errorText
+                close()
+                throw .unreachable(
+                    "\(address): the connection was lost: \(text); it is made again with the "
+                        + "next command")
+            }
+            // All answers are read even when one cannot be used: the next caller's come behind.
+            do { values.append(try read(answer)) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+        return values
+    }
+}

@@ -1,0 +1,150 @@
+/// Where a Redis server is and how to sign in there, from a URL.
+///
+/// `redis://[user[:password]@]host[:port][/database]`, or
+/// `unix://[user[:password]@]/path/to.sock[?db=number]` (also `redis+unix:`, `redis-socket:`).
+public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
+    enum Place: Sendable, Equatable {
+        case tcp(host: String, port: Int32)
+        case socket(path: String)
+    }
+
+    let place: Place
+    let user: String?
+    let password: String?
+    let database: Int
+
+    /// Reads a URL.
+    ///
+    /// - Throws: `RedisError.usage`, naming what was expected.
+    public init(url: String) throws(RedisError) {
+        guard let colon = url.range(of: "://") else {
+            throw .usage(
+                "the Redis URL has no scheme: expected redis://host:6379/0 or unix:///path/to.sock")
+        }
+        let scheme = url[..<colon.lowerBound].lowercased()
+        var rest = url[colon.upperBound...]
+        switch scheme {
+        case "redis", "unix", "redis+unix", "redis-socket": break
+        case "rediss":
+            throw .usage(
+                "rediss:// is not supported: this program speaks plain Redis; put a TLS tunnel "
+                    + "such as stunnel before the server and name its local end")
+        default:
+            throw .usage("Redis URL scheme \"\(scheme)\": expected redis or unix")
+        }
+        var user: String?
+        var password: String?
+        let authorityEnd = rest.firstIndex(of: "/") ?? rest.endIndex
+        if let at = rest[..<authorityEnd].lastIndex(of: "@") {
+            let credentials = rest[..<at].split(
+                separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            if credentials.count == 2 {
+                user = try Self.decoded(credentials[0])
+                password = try Self.decoded(credentials[1])
+            } else {
+                password = try Self.decoded(credentials[0])
+            }
+            rest = rest[rest.index(after: at)...]
+        }
+        self.user = user.flatMap { $0.isEmpty ? nil : $0 }
+        self.password = password
+        if scheme == "redis" {
+            (place, database) = try Self.tcp(rest)
+        } else {
+            (place, database) = try Self.socket(rest)
+        }
+    }
+
+    private static func tcp(_ text: Substring) throws(RedisError) -> (Place, Int) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        var host = parts.first ?? ""
+        var port: Int32 = 6379
+        if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
+            let after = host[host.index(after: end)...]
+            if after.hasPrefix(":") { port = try Self.port(after.dropFirst()) }
+            host = host[host.index(after: host.startIndex)..<end]
+        } else if let colon = host.lastIndex(of: ":") {
+            port = try Self.port(host[host.index(after: colon)...])
+            host = host[..<colon]
+        }
+        guard !host.isEmpty else {
+            throw .usage("the Redis URL names no host: expected redis://host:6379/0")
+        }
+        var database = 0
+        if parts.count == 2, !parts[1].isEmpty { database = try Self.number(parts[1]) }
+        return (.tcp(host: try decoded(host), port: port), database)
+    }
+
+    private static func socket(_ text: Substring) throws(RedisError) -> (Place, Int) {
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = try decoded(parts.first ?? "")
+        guard path.hasPrefix("/") else {
+            throw .usage("the Redis socket \"\(path)\": expected unix:///path/to.sock")
+        }
+        // sun_path holds 108 bytes with its final zero.
+        guard path.utf8.count <= 107 else {
+            throw .usage("the Redis socket's path is longer than the 107 bytes that systems allow")
+        }
+        var database = 0
+        for item in parts.dropFirst().first?.split(separator: "&") ?? [] {
+            let pair = item.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2, ["db", "database"].contains(pair[0]) else {
+                throw .usage("Redis URL option \"\(item)\": expected db=NUMBER")
+            }
+            database = try number(pair[1])
+        }
+        return (.socket(path: path), database)
+    }
+
+    private static func port(_ text: Substring) throws(RedisError) -> Int32 {
+        guard let port = Int32(text), (1...65_535).contains(port) else {
+            throw .usage("Redis port \"\(text)\": expected 1 to 65535")
+        }
+        return port
+    }
+
+    private static func number(_ text: Substring) throws(RedisError) -> Int {
+        guard let number = Int(text), number >= 0 else {
+            throw .usage("Redis database \"\(text)\": expected a number such as 0")
+        }
+        return number
+    }
+
+    private static func decoded(_ text: Substring) throws(RedisError) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            else { throw .usage("the Redis URL has a % that two hexadecimal digits do not follow") }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The place without its secrets.
+    public var description: String {
+        switch place {
+        case .tcp(let host, let port): "Redis at \(host):\(port), database \(database)"
+        case .socket(let path): "Redis at \(path), database \(database)"
+        }
+    }
+}
+
+extension String {
+    fileprivate func range(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) {
+                return start..<index(start, offsetBy: text.count)
+            }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

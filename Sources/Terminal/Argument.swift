@@ -1,0 +1,72 @@
+/// What help and the checks need to know of a positional argument, whatever its type.
+package struct ArgumentSpec: Equatable, Sendable {
+    /// In capitals, as help shows it, such as `ID`.
+    package var name: String
+    package var help: String
+    /// How many must stand there.
+    package var minimum: Int
+    /// Whether it takes all that follows.
+    package var isVariadic: Bool
+
+    /// As a usage line shows it: `ID`, `[ARGS]`, `ID...`, `[ID...]`.
+    package var usage: String {
+        let repeated = isVariadic ? name + "..." : name
+        return minimum == 0 ? "[\(repeated)]" : repeated
+    }
+}
+
+/// A positional argument of any type, as a command lists it.
+package protocol DeclaredArgument: Sendable {
+    /// What help and the checks need to know.
+    var spec: ArgumentSpec { get }
+    /// Turns what was given into a value that `Invocation` keeps.
+    func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable
+}
+
+/// A typed positional argument, declared once as a constant; `invocation[argument]` is its value.
+package struct Argument<Value: Sendable>: DeclaredArgument {
+    package let spec: ArgumentSpec
+    let read: @Sendable ([GivenText]) throws(CommandFailure) -> Value
+
+    /// Turns what was given into a value that `Invocation` keeps.
+    package func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable {
+        Kept(value: try read(given.map(\.given)))
+    }
+
+    /// An argument that must be given.
+    package static func required(
+        _ format: ValueFormat<Value>, help: String
+    ) -> Argument<Value> {
+        let spec = ArgumentSpec(
+            name: format.placeholder, help: help, minimum: 1, isVariadic: false)
+        return Argument(spec: spec) { given throws(CommandFailure) in
+            guard let first = given.first else { throw .usage("\(spec.name) is missing") }
+            return try format.value(of: first)
+        }
+    }
+
+    /// An argument that may be left out.
+    package static func optional<Wrapped: Sendable>(
+        _ format: ValueFormat<Wrapped>, help: String
+    ) -> Argument<Wrapped?> where Value == Wrapped? {
+        let spec = ArgumentSpec(
+            name: format.placeholder, help: help, minimum: 0, isVariadic: false)
+        return Argument(spec: spec) { given throws(CommandFailure) in
+            guard let first = given.first else { return nil }
+            return try format.value(of: first)
+        }
+    }
+
+    /// As many as are given, from `minimum` on; stands last.
+    package static func several<Element: Sendable>(
+        _ format: ValueFormat<Element>, minimum: Int = 1, help: String
+    ) -> Argument<[Element]> where Value == [Element] {
+        let spec = ArgumentSpec(
+            name: format.placeholder, help: help, minimum: minimum, isVariadic: true)
+        return Argument(spec: spec) { given throws(CommandFailure) in
+            var values: [Element] = []
+            for one in given { values.append(try format.value(of: one)) }
+            return values
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// One thing that the program can do: how it is called, explained and run.
+package struct Command: Sendable {
+    /// An invocation worth showing in help.
+    package struct Example: Equatable, Sendable {
+        /// The command line, with the program's name.
+        package var line: String
+        package var meaning: String
+
+        /// A command line and what it does.
+        package init(_ line: String, _ meaning: String) {
+            self.line = line
+            self.meaning = meaning
+        }
+    }
+
+    /// The words that call it: `["job", "ls"]`, or `["migrate"]`.
+    package let path: [String]
+    /// One line, a sentence without a full stop.
+    package let summary: String
+    /// Longer explanation; paragraphs are separated by a blank line and wrapped by help.
+    package let discussion: String
+    package let examples: [Example]
+    package let options: [any DeclaredOption]
+    package let arguments: [any DeclaredArgument]
+    package let run: @Sendable (Invocation) async throws -> ExitCode
+
+    /// A command, called by the words of its path.
+    package init(
+        _ path: String..., summary: String, discussion: String = "", examples: [Example] = [],
+        options: [any DeclaredOption] = [], arguments: [any DeclaredArgument] = [],
+        run: @escaping @Sendable (Invocation) async throws -> ExitCode
+    ) {
+        self.path = path
+        self.summary = summary
+        self.discussion = discussion
+        self.examples = examples
+        self.options = options
+        self.arguments = arguments
+        self.run = run
+        assert(hasDistinctOptions, "'\(name)' declares an option or a letter twice")
+        assert(
+            arguments.dropLast().allSatisfy { !$0.spec.isVariadic },
+            "'\(name)' has arguments after one that takes all")
+    }
+
+    private var hasDistinctOptions: Bool {
+        let names = allOptions.map(\.spec.name)
+        let letters = allOptions.compactMap(\.spec.short)
+        return Set(names).count == names.count && Set(letters).count == letters.count
+    }
+
+    /// The path as typed, such as `job ls`.
+    package var name: String { path.joined(separator: " ") }
+
+    /// The command's own options, then those that every command has.
+    package var allOptions: [any DeclaredOption] { options + GlobalOptions.all }
+
+    func usage(program: String) -> String {
+        var words = [program] + path
+        words += options.filter(\.spec.isRequired).map { option in
+            "--\(option.spec.name) \(option.spec.placeholder ?? "")"
+        }
+        words.append("[options]")
+        words += arguments.map(\.spec.usage)
+        return words.joined(separator: " ")
+    }
+}

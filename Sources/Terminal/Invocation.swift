@@ -1,0 +1,122 @@
+/// One call of a command: its values, already checked, and where it prints.
+package struct Invocation: Sendable {
+    package let command: Command
+    package let environment: [String: String]
+    package let output: Output
+    let optionValues: [String: any Sendable]
+    let argumentValues: [String: any Sendable]
+
+    /// The value of an option that the command declares.
+    package subscript<Value>(_ option: Option<Value>) -> Value {
+        guard let kept = optionValues[option.spec.name] as? Kept<Value> else {
+            preconditionFailure("'\(command.name)' reads --\(option.spec.name) undeclared")
+        }
+        return kept.value
+    }
+
+    /// The value of an argument that the command declares.
+    package subscript<Value>(_ argument: Argument<Value>) -> Value {
+        guard let kept = argumentValues[argument.spec.name] as? Kept<Value> else {
+            preconditionFailure("'\(command.name)' reads \(argument.spec.name) undeclared")
+        }
+        return kept.value
+    }
+
+    /// Where PostgreSQL is.
+    ///
+    /// - Throws: `CommandFailure` (usage) when neither option nor environment says so.
+    package func databaseURL() throws(CommandFailure) -> String {
+        try needed(GlobalOptions.databaseURL, "PostgreSQL")
+    }
+
+    /// Where Redis is.
+    ///
+    /// - Throws: `CommandFailure` (usage) when neither option nor environment says so.
+    package func redisURL() throws(CommandFailure) -> String {
+        try needed(GlobalOptions.redisURL, "Redis")
+    }
+
+    private func needed(
+        _ option: Option<String?>, _ server: String
+    ) throws(CommandFailure) -> String {
+        guard let url = self[option] else {
+            throw .usage(
+                "no \(server) is named",
+                hint: "pass --\(option.spec.name) URL, or set \(option.spec.environment ?? "")")
+        }
+        return url
+    }
+
+    /// Reads and checks everything before the command runs.
+    init(
+        of command: Command, scanned: ScannedArguments, environment: [String: String],
+        screen: Screen, program: String
+    ) throws(CommandFailure) {
+        var options: [String: any Sendable] = [:]
+        for option in command.allOptions {
+            var given = scanned.options[option.spec.name] ?? []
+            if given.isEmpty, let variable = option.spec.environment,
+                let text = environment[variable], !text.isEmpty
+            {
+                given = [GivenText(source: .environment(variable), text: text)]
+            }
+            do {
+                options[option.spec.name] = try option.kept(given.map(KeptText.init))
+            } catch {
+                throw error.hinted("usage: " + command.usage(program: program))
+            }
+        }
+        self.optionValues = options
+        self.argumentValues = try Self.arguments(
+            of: command, positionals: scanned.positionals, program: program)
+        self.command = command
+        self.environment = environment
+        func kept<Value>(_ option: Option<Value>, or fallback: Value) -> Value {
+            (options[option.spec.name] as? Kept<Value>)?.value ?? fallback
+        }
+        self.output = Output(
+            screen: screen, format: kept(GlobalOptions.output, or: .table),
+            color: kept(GlobalOptions.color, or: .auto),
+            isQuiet: kept(GlobalOptions.quiet, or: false), environment: environment)
+    }
+
+    private static func arguments(
+        of command: Command, positionals: [String], program: String
+    ) throws(CommandFailure) -> [String: any Sendable] {
+        let usage = "usage: " + command.usage(program: program)
+        var values: [String: any Sendable] = [:]
+        var rest = positionals[...]
+        for argument in command.arguments {
+            let spec = argument.spec
+            let taken = spec.isVariadic ? rest : rest.prefix(1)
+            rest = rest.dropFirst(taken.count)
+            guard taken.count >= spec.minimum else {
+                let several = spec.minimum > 1 ? "at least \(spec.minimum) " : ""
+                throw .usage("'\(command.name)' needs \(several)\(spec.name)", hint: usage)
+            }
+            let given = taken.map { text in
+                KeptText(given: GivenText(source: .argument(spec.name), text: text))
+            }
+            do {
+                values[spec.name] = try argument.kept(given)
+            } catch {
+                throw error.hinted(usage)
+            }
+        }
+        guard let surplus = rest.first else { return values }
+        let expected =
+            switch command.arguments.count {
+            case 0: "takes no argument"
+            case 1: "takes one argument"
+            case let count: "takes \(count) arguments"
+            }
+        throw .usage("'\(command.name)' \(expected); '\(surplus)' is too many", hint: usage)
+    }
+}
+
+extension CommandFailure {
+    func hinted(_ hint: String) -> CommandFailure {
+        guard self.hint == nil else { return self }
+        return CommandFailure(exit: exit, message: message, hint: hint)
+    }
+}

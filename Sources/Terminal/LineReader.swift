@@ -1,0 +1,82 @@
+import Glibc
+
+/// Reads a file or a pipe line by line, in large pieces.
+package struct LineReader: ~Copyable {
+    private static let pieceSize = 1 << 20
+
+    private let descriptor: Int32
+    private let mustClose: Bool
+    private var piece: [UInt8] = []
+    private var position = 0
+    private var hasEnded = false
+    /// Bytes read so far.
+    package private(set) var bytesRead = 0
+    /// Bytes in all; nil for a pipe.
+    package let totalBytes: Int?
+
+    /// Opens a file; `-` is standard input.
+    ///
+    /// - Throws: `CommandFailure` naming the file and what the system said.
+    package init(path: String) throws(CommandFailure) {
+        if path == "-" {
+            descriptor = STDIN_FILENO
+            mustClose = false
+            totalBytes = nil
+            return
+        }
+        let opened = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard opened >= 0 else {
+            throw CommandFailure(
+                exit: .notFound, message: "cannot read \(path): \(systemError(errno))")
+        }
+        var info = stat()
+        let isFile = unsafe fstat(opened, &info) == 0 && (info.st_mode & S_IFMT) == S_IFREG
+        descriptor = opened
+        mustClose = true
+        totalBytes = isFile ? Int(info.st_size) : nil
+    }
+
+    deinit {
+        if mustClose { close(descriptor) }
+    }
+
+    /// The next line without its line break; nil at the end.
+    package mutating func next() throws(CommandFailure) -> ArraySlice<UInt8>? {
+        var searched = position
+        while true {
+            if let end = piece[searched...].firstIndex(of: 0x0A) {
+                defer { position = end + 1 }
+                let last = end > position && piece[end - 1] == 0x0D ? end - 1 : end
+                return piece[position..<last]
+            }
+            if hasEnded {
+                guard position < piece.count else { return nil }
+                defer { position = piece.count }
+                return piece[position...]
+            }
+            let kept = piece.count - position
+            piece.removeSubrange(..<position)
+            position = 0
+            searched = kept
+            try fill()
+        }
+    }
+
+    private mutating func fill() throws(CommandFailure) {
+        let kept = piece.count
+        piece.append(contentsOf: repeatElement(0, count: Self.pieceSize))
+        let descriptor = descriptor
+        let (count, code) = unsafe piece.withUnsafeMutableBytes { buffer in
+            let count = unsafe read(
+                descriptor, buffer.baseAddress?.advanced(by: kept), Self.pieceSize)
+            return (count, errno)
+        }
+        guard count >= 0 else {
+            throw CommandFailure(
+                exit: .failed, message: "cannot read on: \(systemError(code))")
+        }
+        piece.removeLast(Self.pieceSize - count)
+        bytesRead += count
+        hasEnded = count == 0
+    }
+}

@@ -1,0 +1,122 @@
+package import FoundationEssentials
+
+/// One value of a record, with what both of its printed forms need.
+package enum Cell: Equatable, Sendable {
+    /// A dash in a table, null in JSON.
+    case missing
+    case text(String)
+    /// A text that a table colours, such as a state.
+    case marked(String, Style)
+    case int(Int)
+    /// An identifier: a number without thousands separators, so that it can be pasted.
+    case id(Int)
+    case number(Double, decimals: Int)
+    case flag(Bool)
+    case time(Date)
+    /// How long ago in a table, the time itself in JSON.
+    case age(Date, now: Date)
+    /// JSON has it in seconds.
+    case duration(Duration)
+    case bytes(Int)
+    case list([String])
+    /// Records of their own, such as the errors of a job's attempts.
+    case records([Record])
+    /// Bytes that are JSON already.
+    case json([UInt8])
+
+    /// The cell for a value that may be missing.
+    package static func optional<Value>(
+        _ value: Value?, _ cell: (Value) -> Cell
+    ) -> Cell {
+        value.map(cell) ?? .missing
+    }
+
+    /// As a table shows it.
+    package var text: String {
+        switch self {
+        case .missing: "-"
+        case .text(let value), .marked(let value, _): value
+        case .int(let value): HumanFormat.count(value)
+        case .id(let value): String(value)
+        case .number(let value, let decimals): HumanFormat.number(value, decimals: decimals)
+        case .flag(let value): value ? "yes" : "no"
+        case .time(let value): HumanFormat.time(value)
+        case .age(let value, let now): HumanFormat.age(of: value, now: now)
+        case .duration(let value): HumanFormat.duration(value)
+        case .bytes(let value): HumanFormat.bytes(value)
+        case .list(let values): values.isEmpty ? "-" : values.joined(separator: ", ")
+        case .records(let records): HumanFormat.count(records.count)
+        case .json(let bytes): String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// As JSON has it.
+    package var json: JSONValue {
+        switch self {
+        case .missing: .null
+        case .text(let value), .marked(let value, _): .text(value)
+        case .int(let value), .id(let value), .bytes(let value): .int(value)
+        case .number(let value, _): .double(value)
+        case .flag(let value): .bool(value)
+        case .time(let value), .age(let value, _): .text(HumanFormat.timestamp(value))
+        case .duration(let value): .double(value / .seconds(1))
+        case .list(let values): .array(values.map(JSONValue.text))
+        case .records(let records): .array(records.map(\.json))
+        case .json(let bytes): .raw(bytes)
+        }
+    }
+
+    var style: Style? {
+        guard case .marked(_, let style) = self else { return nil }
+        return style
+    }
+
+    var nestedRecords: [Record] {
+        guard case .records(let records) = self else { return [] }
+        return records
+    }
+
+    var isNumeric: Bool {
+        switch self {
+        case .int, .id, .number, .duration, .bytes, .records: true
+        default: false
+        }
+    }
+}
+
+/// Named values in a fixed order: a row of a table, or an object in JSON.
+package struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
+    /// One name and value.
+    package struct Field: Equatable, Sendable {
+        /// In lower case with underscores; the name in JSON, and the column's title in a table.
+        package var name: String
+        package var cell: Cell
+    }
+
+    package var fields: [Field]
+
+    /// Fields in the order written.
+    package init(dictionaryLiteral elements: (String, Cell)...) {
+        fields = elements.map { Field(name: $0.0, cell: $0.1) }
+    }
+
+    /// Fields in the order given.
+    package init(_ elements: [(String, Cell)]) {
+        fields = elements.map { Field(name: $0.0, cell: $0.1) }
+    }
+
+    /// The value under a name; missing when there is none.
+    package subscript(_ name: String) -> Cell {
+        fields.first { $0.name == name }?.cell ?? .missing
+    }
+
+    /// Adds a field at the end.
+    package mutating func append(_ name: String, _ cell: Cell) {
+        fields.append(Field(name: name, cell: cell))
+    }
+
+    /// The record as a JSON object.
+    package var json: JSONValue {
+        .object(fields.map { JSONValue.Member($0.name, $0.cell.json) })
+    }
+}

@@ -1,0 +1,36 @@
+/// One record as lines of name and value.
+struct RecordCard {
+    private let record: Record
+
+    init(_ record: Record) {
+        self.record = record
+    }
+
+    /// The lines; nested records stand below their name as a table of their own.
+    func lines(paint: Paint) -> [String] {
+        let names = record.fields.map { $0.name.split(separator: "_").joined(separator: " ") }
+        let width = names.map { DisplayWidth.of($0) }.max() ?? 0
+        return zip(names, record.fields).flatMap { name, field in
+            let nested = field.cell.nestedRecords
+            if nested.isEmpty {
+                return Self.lines(name, field.cell, width: width, paint: paint)
+            }
+            let table = Table(nested).lines(width: nil, paint: paint)
+            return [paint(name, .bold)] + table.map { "  " + $0 }
+        }
+    }
+
+    /// A card is for reading in full, so a text of several lines keeps them.
+    private static func lines(
+        _ name: String, _ cell: Cell, width: Int, paint: Paint
+    ) -> [String] {
+        let text = DisplayWidth.harmless(cell.text, keepingLines: true)
+        let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let style = cell.style
+        let blank = String(repeating: " ", count: width)
+        return parts.enumerated().map { index, part in
+            let start = index == 0 ? paint(DisplayWidth.padded(name, to: width), .bold) : blank
+            return start + "  " + (style.map { paint(part, $0) } ?? part)
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import Glibc
+import Synchronization
+
+/// Why results could not be printed.
+package enum OutputError: Error, Equatable {
+    /// The reader went away, as `head` does; the program ends in silence.
+    case closed
+    /// The system's error number, such as a full disk's.
+    case failed(code: Int32)
+
+    package var failure: CommandFailure? {
+        switch self {
+        case .closed: nil
+        case .failed(let code):
+            CommandFailure(
+                exit: .failed, message: "cannot write the output: \(systemError(code))")
+        }
+    }
+}
+
+func systemError(_ code: Int32) -> String {
+    guard let text = unsafe strerror(code) else { return "error \(code)" }
+    return unsafe String(cString: text)
+}
+
+/// Standard output (buffered), standard error and standard input of the process.
+package final class Screen: Sendable {
+    private struct State {
+        var pending: [UInt8] = []
+        /// Whether standard error stands in the middle of a line, as a progress bar leaves it.
+        var hasOpenLine = false
+    }
+
+    private static let bufferLimit = 64 * 1024
+
+    private let output: Int32
+    private let error: Int32
+    private let input: Int32
+    private let columnsFromEnvironment: Int?
+    private let state = Mutex(State())
+
+    package let outputIsTerminal: Bool
+    package let errorIsTerminal: Bool
+    package let inputIsTerminal: Bool
+
+    /// A screen on these file descriptors, which stay the caller's.
+    package init(output: Int32, error: Int32, input: Int32, environment: [String: String]) {
+        self.output = output
+        self.error = error
+        self.input = input
+        outputIsTerminal = isatty(output) == 1
+        errorIsTerminal = isatty(error) == 1
+        inputIsTerminal = isatty(input) == 1
+        columnsFromEnvironment = environment["COLUMNS"].flatMap(Int.init).flatMap { columns in
+            (20...10_000).contains(columns) ? columns : nil
+        }
+    }
+
+    /// The process's own standard streams.
+    ///
+    /// From then on the process ignores SIGPIPE: a reader that went away is an error of `write`,
+    /// and a closed socket must not end a worker.
+    package static func standard(environment: [String: String]) -> Screen {
+        _ = signal(SIGPIPE, SIG_IGN)
+        return Screen(
+            output: STDOUT_FILENO, error: STDERR_FILENO, input: STDIN_FILENO,
+            environment: environment)
+    }
+
+    /// The terminal's columns: `COLUMNS` if set, else what the terminal says, else 80.
+    package var width: Int {
+        if let columnsFromEnvironment { return columnsFromEnvironment }
+        for descriptor in [output, error] {
+            var size = winsize()
+            let code = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size)
+            if code == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        }
+        return 80
+    }
+
+    /// Adds bytes to standard output; they leave when enough are waiting, or at once on a terminal.
+    package func write(_ bytes: some Sequence<UInt8>) throws(OutputError) {
+        try state.withLock { state throws(OutputError) in
+            state.pending += bytes
+            guard outputIsTerminal || state.pending.count >= Self.bufferLimit else { return }
+            try send(&state)
+        }
+    }
+
+    /// Sends what is waiting for standard output.
+    package func flush() throws(OutputError) {
+        try state.withLock { state throws(OutputError) in try send(&state) }
+    }
+
+    /// Runs under the lock, slow as a pipe may be: two writers' lines must not mix.
+    private func send(_ state: inout State) throws(OutputError) {
+        defer { state.pending.removeAll(keepingCapacity: true) }
+        try Self.send(state.pending, to: output)
+    }
+
+    /// Writes a line on standard error, in place of an unfinished progress line.
+    ///
+    /// Results that wait for standard output leave first, so that a terminal shows both in order.
+    package func writeError(line: String) {
+        try? flush()
+        let hadOpenLine = state.withLock { state in
+            defer { state.hasOpenLine = false }
+            return state.hasOpenLine
+        }
+        let start = hadOpenLine ? Self.clearLine : ""
+        try? Self.send(Array((start + line + "\n").utf8), to: error)
+    }
+
+    /// Replaces the last line of a terminal's standard error, without ending it.
+    package func replaceErrorLine(with text: String) {
+        state.withLock { $0.hasOpenLine = true }
+        try? Self.send(Array((Self.clearLine + text).utf8), to: error)
+    }
+
+    private static let clearLine = "\r\u{1B}[K"
+
+    /// Asks on standard error and reads one line, at most 1 KiB, from standard input.
+    ///
+    /// Blocks its thread while a person thinks: the command has nothing else to do meanwhile.
+    /// - Returns: the answer without its line break; nil when the input ended.
+    func ask(_ question: String) -> String? {
+        writeErrorText(question)
+        var answer: [UInt8] = []
+        while answer.count < 1024 {
+            var byte: UInt8 = 0
+            let count = unsafe read(input, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else {
+                return answer.isEmpty ? nil : String(decoding: answer, as: UTF8.self)
+            }
+            if byte == UInt8(ascii: "\n") { break }
+            answer.append(byte)
+        }
+        return String(decoding: answer, as: UTF8.self)
+    }
+
+    private func writeErrorText(_ text: String) {
+        try? flush()
+        try? Self.send(Array(text.utf8), to: error)
+    }
+
+    private static func send(_ bytes: [UInt8], to descriptor: Int32) throws(OutputError) {
+        var sent = 0
+        while sent < bytes.count {
+            let (count, code) = write(bytes[sent...], to: descriptor)
+            if count >= 0 {
+                sent += count
+                continue
+            }
+            switch code {
+            case EINTR: continue
+            case EAGAIN:
+                // Someone made the shared terminal non-blocking; wait until it takes more.
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = unsafe poll(&ready, 1, -1)
+            case EPIPE: throw .closed
+            default: throw .failed(code: code)
+            }
+        }
+    }
+
+    private static func write(
+        _ bytes: ArraySlice<UInt8>, to descriptor: Int32
+    ) -> (count: Int, code: Int32) {
+        unsafe bytes.withUnsafeBytes { buffer in
+            let count = unsafe Glibc.write(descriptor, buffer.baseAddress, buffer.count)
+            return (count, errno)
+        }
+    }
+}

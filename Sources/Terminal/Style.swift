@@ -1,0 +1,41 @@
+/// How a terminal shows a text; the numbers are those of ECMA-48, "select graphic rendition".
+package enum Style: Int, Sendable {
+    case bold = 1
+    case dim = 2
+    case underlined = 4
+    case red = 31
+    case green = 32
+    case yellow = 33
+    case blue = 34
+    case cyan = 36
+}
+
+/// Applies styles, or leaves texts as they are where colour is not wanted.
+package struct Paint: Equatable, Sendable {
+    package let isColored: Bool
+
+    /// Paint that colours or not.
+    package init(isColored: Bool) {
+        self.isColored = isColored
+    }
+
+    /// Decides from the `--color` option, the environment and where the text goes.
+    ///
+    /// `NO_COLOR` counts when it is set and not empty (no-color.org).
+    init(_ choice: ColorChoice, isTerminal: Bool, environment: [String: String]) {
+        switch choice {
+        case .always: isColored = true
+        case .never: isColored = false
+        case .auto:
+            let isUnwanted = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
+            isColored = isTerminal && !isUnwanted && environment["TERM"] != "dumb"
+        }
+    }
+
+    /// The text in a style, if colour is wanted.
+    package func callAsFunction(_ text: String, _ styles: Style...) -> String {
+        guard isColored, !styles.isEmpty, !text.isEmpty else { return text }
+        let codes = styles.map { String($0.rawValue) }.joined(separator: ";")
+        return "\u{1B}[\(codes)m\(text)\u{1B}[0m"
+    }
+}

@@ -1,0 +1,132 @@
+/// How a table shows one field of its records.
+package struct Column: Equatable, Sendable {
+    /// Which side the values stand on.
+    package enum Alignment: Sendable {
+        case left
+        case right
+    }
+
+    /// The field's name in the records.
+    package var name: String
+    package var title: String
+    /// Numbers to the right and the rest to the left, unless set.
+    package var alignment: Alignment?
+    package var maxWidth: Int?
+    /// Whether its values may be cut when the terminal is too narrow.
+    package var isFlexible: Bool
+
+    /// A column for the field of that name, titled after it.
+    package init(
+        _ name: String, title: String? = nil, alignment: Alignment? = nil, maxWidth: Int? = nil,
+        isFlexible: Bool = false
+    ) {
+        self.name = name
+        self.title = title ?? name.uppercased().split(separator: "_").joined(separator: " ")
+        self.alignment = alignment
+        self.maxWidth = maxWidth
+        self.isFlexible = isFlexible
+    }
+}
+
+/// Records as aligned columns.
+package struct Table: Sendable {
+    private struct Value {
+        var text: String
+        var style: Style?
+    }
+
+    private static let gap = 2
+    private static let narrowest = 8
+
+    private let columns: [Column]
+    private let alignments: [Column.Alignment]
+    private let rows: [[Value]]
+
+    /// A table of the records' fields.
+    ///
+    /// The columns say which fields, in which order; they are all of the first record's unless
+    /// given, and then the last text among them is the one that may be cut.
+    package init(_ records: [Record], columns: [Column]? = nil) {
+        let columns = columns ?? Self.columns(of: records)
+        self.columns = columns
+        rows = records.map { record in
+            columns.map { column in
+                let cell = record[column.name]
+                let text = DisplayWidth.harmless(cell.text)
+                return Value(
+                    text: column.maxWidth.map { DisplayWidth.truncated(text, to: $0) } ?? text,
+                    style: cell.style)
+            }
+        }
+        alignments = columns.map { column in
+            let isNumeric = records.contains { $0[column.name].isNumeric }
+            return column.alignment ?? (isNumeric ? .right : .left)
+        }
+    }
+
+    private static func columns(of records: [Record]) -> [Column] {
+        guard let first = records.first else { return [] }
+        let lastText = first.fields.lastIndex { field in
+            switch field.cell {
+            case .text, .list, .json: true
+            default: false
+            }
+        }
+        return first.fields.enumerated().map { index, field in
+            Column(field.name, isFlexible: index == lastText)
+        }
+    }
+
+    /// The lines of the table, its header first.
+    ///
+    /// Only flexible columns are cut, so that a number or an id is never shown in part; lines
+    /// are longer than the width (nil for no limit) when that is not enough.
+    package func lines(width: Int?, paint: Paint) -> [String] {
+        guard !columns.isEmpty else { return [] }
+        let widths = widths(within: width)
+        let header = columns.map { Value(text: $0.title, style: nil) }
+        let headerLine = line(header, widths, paint: Paint(isColored: false))
+        return [paint(headerLine, .bold)] + rows.map { line($0, widths, paint: paint) }
+    }
+
+    private func widths(within limit: Int?) -> [Int] {
+        var widths = columns.map { DisplayWidth.of($0.title) }
+        for row in rows {
+            for (index, value) in row.enumerated() {
+                widths[index] = max(widths[index], DisplayWidth.of(value.text))
+            }
+        }
+        guard let limit else { return widths }
+        var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - limit
+        let flexible = columns.indices.filter { columns[$0].isFlexible }
+        // The widest gives way first, down to the next widest; then both give way together.
+        while excess > 0, let widest = flexible.max(by: { widths[$0] < widths[$1] }) {
+            let next = flexible.map { widths[$0] }.filter { $0 < widths[widest] }.max() ?? 0
+            let floor = max(next, Self.narrowest)
+            guard widths[widest] > Self.narrowest else { break }
+            let equals = flexible.filter { widths[$0] == widths[widest] }
+            let step = max(1, min(widths[widest] - floor, excess / equals.count))
+            for index in equals where excess > 0 {
+                widths[index] -= step
+                excess -= step
+            }
+        }
+        return widths
+    }
+
+    private func line(_ values: [Value], _ widths: [Int], paint: Paint) -> String {
+        var line = ""
+        for (index, value) in values.enumerated() {
+            let text = DisplayWidth.truncated(value.text, to: widths[index])
+            let blank = String(repeating: " ", count: widths[index] - DisplayWidth.of(text))
+            let painted = value.style.map { paint(text, $0) } ?? text
+            let isLast = index == values.count - 1
+            switch alignments[index] {
+            case .right: line += blank + painted
+            case .left: line += isLast ? painted : painted + blank
+            }
+            if !isLast { line += String(repeating: " ", count: Self.gap) }
+        }
+        return line
+    }
+}

@@ -1,0 +1,172 @@
+/// How the text of an option or argument becomes a value, and what to say when it cannot.
+package struct ValueFormat<Value: Sendable>: Sendable {
+    /// Stands for the value in help, such as `N` or `TIME`.
+    package let placeholder: String
+    /// Completes "expected …" in an error.
+    package let expected: String
+    /// The words that are accepted, when there are only a few; for help and completion.
+    package let choices: [String]
+    let read: @Sendable (String) -> Value?
+
+    /// A format of the caller's own.
+    ///
+    /// - Parameters:
+    ///   - placeholder: stands for the value in help.
+    ///   - expected: completes "expected …", such as "an RFC 3339 time".
+    ///   - choices: the accepted words, when there are only a few.
+    ///   - read: gives nil for a text that is not of this format.
+    package init(
+        _ placeholder: String, expected: String, choices: [String] = [],
+        read: @escaping @Sendable (String) -> Value?
+    ) {
+        self.placeholder = placeholder
+        self.expected = expected
+        self.choices = choices
+        self.read = read
+    }
+
+    func value(of given: GivenText) throws(CommandFailure) -> Value {
+        guard let value = read(given.text) else {
+            throw .usage("\(given.described): expected \(expected)")
+        }
+        return value
+    }
+}
+
+/// A text from the command line or the environment, with the name under which it was given.
+struct GivenText: Equatable, Sendable {
+    enum Source: Equatable, Sendable {
+        case option(String)
+        case environment(String)
+        case argument(String)
+    }
+
+    var source: Source
+    var text: String
+
+    /// As the user wrote it, for an error: `--limit many`, `ERRAND_LIMIT=many`, `ID 'many'`.
+    var described: String {
+        switch source {
+        case .option(let name): "--\(name) \(text.isEmpty ? "''" : text)"
+        case .environment(let name): "\(name)=\(text)"
+        case .argument(let name): "\(name) '\(text)'"
+        }
+    }
+}
+
+extension ValueFormat where Value == String {
+    /// Any text but the empty one.
+    package static func text(_ placeholder: String = "TEXT") -> ValueFormat {
+        ValueFormat(placeholder, expected: "a text that is not empty") { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension ValueFormat where Value == Int {
+    /// A whole number; digits may be grouped with underscores, as in `1_000_000`.
+    package static func integer(
+        _ placeholder: String = "N", in range: ClosedRange<Int> = 0...Int.max
+    ) -> ValueFormat {
+        let bounds =
+            switch (range.lowerBound, range.upperBound) {
+            case (Int.min, Int.max): ""
+            case (let lower, Int.max): " of at least \(lower)"
+            case (let lower, let upper): " from \(lower) to \(upper)"
+            }
+        return ValueFormat(placeholder, expected: "a whole number" + bounds) { text in
+            guard text.first != "_", text.last != "_", text.first != "+" else { return nil }
+            guard let value = Int(text.filter { $0 != "_" }) else { return nil }
+            return range.contains(value) ? value : nil
+        }
+    }
+}
+
+extension ValueFormat where Value == Double {
+    /// A decimal number such as `0.25`.
+    package static func number(
+        _ placeholder: String = "X", in range: ClosedRange<Double>
+    ) -> ValueFormat {
+        ValueFormat(
+            placeholder, expected: "a number from \(range.lowerBound) to \(range.upperBound)"
+        ) { text in
+            guard let value = Double(text), range.contains(value) else { return nil }
+            return value
+        }
+    }
+}
+
+extension ValueFormat where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of the cases of an enum, by its raw value.
+    package static func choice(
+        of type: Value.Type = Value.self, _ placeholder: String? = nil
+    ) -> ValueFormat {
+        let words = Value.allCases.map(\.rawValue)
+        let listed =
+            words.count > 1
+            ? words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+            : words.joined()
+        return ValueFormat(
+            placeholder ?? words.joined(separator: "|"), expected: listed, choices: words
+        ) { Value(rawValue: $0) }
+    }
+}
+
+extension ValueFormat where Value == Duration {
+    /// A length of time such as `250ms`, `30s`, `5m`, `2h`, `1d` or `1h30m`.
+    package static func duration(
+        _ placeholder: String = "TIME",
+        in range: ClosedRange<Duration> = Duration.zero...Duration.longest
+    ) -> ValueFormat {
+        let lower = HumanFormat.notation(range.lowerBound)
+        let bounds =
+            switch (range.lowerBound, range.upperBound) {
+            case (.zero, .longest): ""
+            case (_, .longest): " of at least \(lower)"
+            case (_, let upper): " from \(lower) to \(HumanFormat.notation(upper))"
+            }
+        return ValueFormat(
+            placeholder, expected: "a duration\(bounds), such as 250ms, 30s, 5m, 2h or 1d"
+        ) { text in
+            guard let value = Duration(notation: text), range.contains(value) else { return nil }
+            return value
+        }
+    }
+}
+
+extension Duration {
+    /// The upper end of a range that has none.
+    package static let longest = Duration.seconds(Int64.max)
+
+    /// Reads `250ms`, `30s`, `5m`, `2h`, `1d`, and sums of them such as `1h30m`.
+    ///
+    /// A number without a unit is refused: whether it meant seconds or minutes is a guess.
+    package init?(notation: String) {
+        var total: Int64 = 0
+        var rest = Substring(notation)
+        guard !rest.isEmpty else { return nil }
+        while !rest.isEmpty {
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            rest = rest.dropFirst(digits.count)
+            let unit = rest.prefix { !($0.isASCII && $0.isNumber) }
+            rest = rest.dropFirst(unit.count)
+            guard let count = Int64(digits), let scale = Self.milliseconds(in: unit) else {
+                return nil
+            }
+            let (product, isTooLong) = count.multipliedReportingOverflow(by: scale)
+            let (sum, isTooLarge) = total.addingReportingOverflow(product)
+            guard !isTooLong, !isTooLarge else { return nil }
+            total = sum
+        }
+        self = .milliseconds(total)
+    }
+
+    private static func milliseconds(in unit: Substring) -> Int64? {
+        switch unit {
+        case "ms": 1
+        case "s": 1000
+        case "m": 60 * 1000
+        case "h": 3600 * 1000
+        case "d": 24 * 3600 * 1000
+        default: nil
+        }
+    }
+}

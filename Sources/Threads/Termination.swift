@@ -1,0 +1,25 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// The signals that ask a process to end: SIGTERM and SIGINT.
+public enum Termination {
+    // Safe to move between threads: the source is only held, never called, once it is active.
+    private struct Kept: @unchecked Sendable {
+        var source: any DispatchSourceSignal
+    }
+
+    private static let sources = Mutex<[Kept]>([])
+
+    /// Calls `action` each time that one of them comes, in place of the process's death.
+    public static func onRequest(_ action: @escaping @Sendable () -> Void) {
+        for number in [SIGTERM, SIGINT] {
+            _ = signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler(handler: action)
+            source.activate()
+            let kept = Kept(source: source)
+            sources.withLock { $0.append(kept) }
+        }
+    }
+}

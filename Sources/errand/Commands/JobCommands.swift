@@ -1,0 +1,146 @@
+import FoundationEssentials
+import JobQueue
+import Postgres
+import Terminal
+
+/// `errand job …`.
+enum JobCommands {
+    static let all = [list, show, retry, cancel]
+
+    private static let queue = Option<String?>.text(
+        "queue", placeholder: "NAME", help: "Only jobs of this queue")
+    private static let kind = Option<String?>.text(
+        "kind", placeholder: "KIND", help: "Only jobs of this kind")
+    private static let tag = Option<String?>.text(
+        "tag", placeholder: "TAG", help: "Only jobs with this tag")
+    private static let states = Option<[JobState]>.list(
+        "state", .choice(of: JobState.self, "STATE"),
+        help:
+            "Only jobs in these states, such as available, running, retrying or dead"
+    )
+    private static let limit = Option.integer(
+        "limit", default: 50, range: 1...100_000, help: "At most so many")
+    private static let before = Option<Int?>.integer(
+        "before", range: 1...Int.max, placeholder: "ID",
+        help: "Only jobs with lower ids: the next page")
+    private static let id = Argument.required(
+        ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
+    private static let ids = Argument.several(
+        ValueFormat.integer("ID", in: 1...Int.max), help: "The jobs' ids")
+
+    private static let list = Command(
+        "job", "ls", summary: "List jobs, the newest first",
+        examples: [
+            .init("errand job ls --state dead", "what has been given up"),
+            .init("errand job ls --queue mail --kind notification.email --limit 10", "some mails"),
+        ],
+        options: [queue, kind, tag, states, limit, before]
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        if let name = invocation[queue], try await inspector.queues(named: name).isEmpty {
+            throw QueueCommands.unknown(name, try await inspector.queues().map(\.name))
+        }
+        var filter = JobFilter()
+        filter.queue = invocation[queue]
+        filter.kind = invocation[kind]
+        filter.tag = invocation[tag]
+        filter.states = invocation[states].isEmpty ? nil : invocation[states]
+        filter.limit = invocation[limit]
+        filter.before = invocation[before].map(Int64.init)
+        let jobs = try await inspector.jobs(filter)
+        try invocation.output.list(
+            jobs.map(record), columns: listed, empty: "no job passes these filters")
+        if jobs.count == filter.limit, let last = jobs.last {
+            invocation.output.note("more: errand job ls … --before \(last.id)")
+        }
+        return .done
+    }
+
+    private static let listed = [
+        Column("id"), Column("kind"), Column("queue"), Column("state"), Column("attempt"),
+        Column("run_at"), Column("args", isFlexible: true),
+    ]
+
+    private static let show = Command(
+        "job", "show", summary: "Show one job: its arguments, attempts and errors",
+        arguments: [id]
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        guard let job = try await inspector.job(Int64(invocation[id])) else {
+            throw CommandFailure(
+                exit: .notFound, message: "there is no job \(invocation[id])",
+                hint: "finished jobs are forgotten after their retention; 'errand job ls' lists "
+                    + "what there is")
+        }
+        try invocation.output.show(record(job))
+        return .done
+    }
+
+    private static let retry = Command(
+        "job", "retry", summary: "Run jobs again: dead or finished ones, or waiting ones now",
+        discussion: "A finished job gets all its attempts again; a waiting one waits no longer.",
+        arguments: [ids]
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        let effects = try await inspector.retry(invocation[ids].map(Int64.init))
+        return try report(effects, good: [.retried], invocation)
+    }
+
+    private static let cancel = Command(
+        "job", "cancel", summary: "Cancel jobs, waiting or running",
+        discussion: """
+            A waiting job ends at once. The worker of a running one cancels its task; a handler \
+            that ends nevertheless has done its work, and the job is completed.
+            """,
+        arguments: [ids]
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        let effects = try await inspector.cancel(
+            invocation[ids].map(Int64.init), by: invocation.operatorName)
+        return try report(effects, good: [.cancelled, .asked], invocation)
+    }
+
+    private static func report(
+        _ effects: [Int64: Inspector.Effect], good: Set<Inspector.Effect>,
+        _ invocation: Invocation
+    ) throws -> ExitCode {
+        let sorted = effects.sorted { $0.key < $1.key }
+        try invocation.output.list(
+            sorted.map { id, effect in
+                Record([("id", .id(Int(id))), ("result", .text(effect.rawValue))])
+            })
+        let failed = sorted.filter { !good.contains($0.value) }
+        if failed.isEmpty { return .done }
+        if failed.count < sorted.count { return .partlyDone }
+        return failed.allSatisfy { $0.value == .unknown } ? .notFound : .conflict
+    }
+
+    /// A job with the names that scripts rely on.
+    static func record(_ job: JobRecord) -> Record {
+        Record([
+            ("id", .id(Int(job.id))), ("kind", .text(job.kind)), ("queue", .text(job.queue)),
+            ("state", .marked(job.state.rawValue, style(job.state))),
+            ("priority", .int(job.priority)), ("attempt", .int(job.attempt)),
+            ("max_attempts", .int(job.maxAttempts)), ("run_at", job.runAt.cell),
+            ("created_at", job.createdAt.cell),
+            ("started_at", .optional(job.startedAt) { $0.cell }),
+            ("finished_at", .optional(job.finishedAt) { $0.cell }),
+            ("duration_ms", .optional(job.durationMs) { .number($0, decimals: 1) }),
+            ("worker", .optional(job.worker) { .id(Int($0)) }),
+            ("not_after", .optional(job.notAfter) { $0.cell }),
+            ("unique_key", .optional(job.uniqueKey) { .text($0) }),
+            ("args_version", .int(job.argsVersion)),
+            ("reason", .optional(job.reason) { .text($0) }), ("args", .json(job.args)),
+            ("errors", .json(job.errors)), ("tags", .list(job.tags)),
+        ])
+    }
+
+    private static func style(_ state: JobState) -> Style {
+        switch state {
+        case .running, .completed: .green
+        case .retrying: .yellow
+        case .dead: .red
+        case .scheduled, .available, .cancelled: .dim
+        }
+    }
+}

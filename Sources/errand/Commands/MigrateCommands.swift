@@ -1,0 +1,54 @@
+import JobQueue
+import Migrations
+import Postgres
+import Terminal
+
+/// `errand migrate` and `errand migrate status`.
+enum MigrateCommands {
+    static let all = [migrate, status]
+
+    private static let migrate = Command(
+        "migrate", summary: "Apply the pending migrations",
+        discussion: """
+            Applies each migration that this database lacks in a transaction of its own, under \
+            an advisory lock, and records its checksum. Running it twice does no harm.
+            """,
+        examples: [.init("errand migrate", "bring the schema up to date")]
+    ) { invocation in
+        let session = try invocation.session()
+        let applied = try await Migrator(session: session).migrate()
+        _ = try await session.pipeline(Kinds.all().declarations)
+        let records = applied.map { migration in
+            Record([
+                ("number", .int(migration.number)), ("name", .text(migration.name)),
+                ("state", .text("applied")),
+            ])
+        }
+        try invocation.output.list(records, empty: "nothing to do: the schema is up to date")
+        return .done
+    }
+
+    private static let status = Command(
+        "migrate", "status", summary: "List the migrations and where each stands"
+    ) { invocation in
+        let list = try await Migrator(session: try invocation.session()).status()
+        let records = list.map { migration in
+            Record([
+                ("number", .int(migration.number)), ("name", .text(migration.name)),
+                ("state", .marked(migration.state.rawValue, style(migration.state))),
+                ("applied_at", .optional(migration.appliedAt) { $0.cell }),
+            ])
+        }
+        try invocation.output.list(records)
+        let isSound = list.allSatisfy { $0.state == .applied || $0.state == .pending }
+        return isSound ? .done : .conflict
+    }
+
+    private static func style(_ state: MigrationStatus.State) -> Style {
+        switch state {
+        case .applied: .green
+        case .pending: .yellow
+        case .changed, .unknown: .red
+        }
+    }
+}

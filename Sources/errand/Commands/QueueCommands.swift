@@ -1,0 +1,125 @@
+import JobQueue
+import Postgres
+import Terminal
+
+/// `errand queue …`.
+enum QueueCommands {
+    static let all = [list, show, pause, resume]
+
+    private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
+    private static let reason = Option<String?>.text(
+        "reason", help: "Why, for those who find it paused")
+
+    private static let list = Command(
+        "queue", "ls", summary: "List the queues with what waits in them"
+    ) { invocation in
+        let queues = try await Inspector(session: try invocation.session()).queues()
+        try invocation.output.list(queues.map { record($0) }, columns: listed)
+        return .done
+    }
+
+    private static let listed = [
+        Column("queue"), Column("available"), Column("running"), Column("retrying"),
+        Column("scheduled"), Column("dead"), Column("workers"), Column("oldest"),
+        Column("paused", isFlexible: true),
+    ]
+
+    private static let show = Command(
+        "queue", "show", summary: "Show one queue", arguments: [name]
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        guard let queue = try await inspector.queues(named: invocation[name]).first else {
+            throw unknown(invocation[name], try await inspector.queues().map(\.name))
+        }
+        try invocation.output.show(record(queue))
+        return .done
+    }
+
+    private static let pause = Command(
+        "queue", "pause", summary: "Stop a queue: its jobs wait until it is resumed",
+        discussion: "Jobs that run go on; workers take no more of it within a second.",
+        options: [reason], arguments: [name]
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        let found = try await inspector.pause(
+            invocation[name], by: invocation.operatorName, reason: invocation[reason])
+        guard found else {
+            throw unknown(invocation[name], try await inspector.queues().map(\.name))
+        }
+        return try await report(invocation, inspector)
+    }
+
+    private static let resume = Command(
+        "queue", "resume", summary: "Let a paused queue go on", arguments: [name]
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        guard try await inspector.resume(invocation[name]) else {
+            throw unknown(invocation[name], try await inspector.queues().map(\.name))
+        }
+        return try await report(invocation, inspector)
+    }
+
+    private static func report(
+        _ invocation: Invocation, _ inspector: Inspector
+    ) async throws -> ExitCode {
+        let queues = try await inspector.queues(named: invocation[name])
+        try invocation.output.list(queues.map { record($0) }, columns: listed)
+        return .done
+    }
+
+    static func unknown(_ name: String, _ known: [String]) -> CommandFailure {
+        let guess = nearest(to: name, among: known).map { "did you mean \($0)? " } ?? ""
+        return CommandFailure(
+            exit: .notFound, message: "there is no queue \(name)",
+            hint: guess + "there are: \(known.joined(separator: ", "))")
+    }
+
+    static func record(_ queue: QueueRecord) -> Record {
+        let paused = queue.pausedAt.map { at in
+            "by \(queue.pausedBy ?? "unknown") at \(HumanFormat.time(at.date))"
+                + (queue.pauseReason.map { ": \($0)" } ?? "")
+        }
+        return Record([
+            ("queue", .text(queue.name)), ("available", .int(queue.available)),
+            ("running", .int(queue.running)), ("retrying", .int(queue.retrying)),
+            ("scheduled", .int(queue.scheduled)), ("dead", .int(queue.dead)),
+            ("workers", .int(queue.workers)),
+            ("oldest", .optional(queue.oldest) { .age($0.date, now: Instant.now().date) }),
+            ("estimated", .flag(queue.isEstimate)),
+            ("paused", .optional(paused) { .marked($0, .yellow) }),
+            ("paused_at", .optional(queue.pausedAt) { $0.cell }),
+            ("paused_by", .optional(queue.pausedBy) { .text($0) }),
+            ("pause_reason", .optional(queue.pauseReason) { .text($0) }),
+        ])
+    }
+}
+
+/// `errand worker ls`.
+enum WorkerCommands {
+    static let all = [list]
+
+    private static let list = Command(
+        "worker", "ls", summary: "List the worker processes"
+    ) { invocation in
+        let workers = try await Inspector(session: try invocation.session()).workers()
+        let now = Instant.now().date
+        try invocation.output.list(
+            workers.map { worker in
+                let state = worker.isAlive ? (worker.isStopping ? "stopping" : "alive") : "silent"
+                return Record([
+                    ("id", .id(Int(worker.id))), ("host", .text(worker.host)),
+                    ("pid", .id(worker.pid)),
+                    ("state", .marked(state, worker.isAlive ? .green : .red)),
+                    ("started_at", worker.startedAt.cell),
+                    ("last_seen_at", .age(worker.lastSeenAt.date, now: now)),
+                    ("version", .text(worker.version)), ("queues", .json(worker.queues)),
+                    ("kinds", .list(worker.kinds)),
+                ])
+            },
+            columns: [
+                Column("id"), Column("host"), Column("pid"), Column("state"),
+                Column("started_at"), Column("last_seen_at"), Column("queues", isFlexible: true),
+            ], empty: "no worker is running: start one with 'errand work'")
+        return .done
+    }
+}

@@ -1,0 +1,42 @@
+import JobQueue
+import Postgres
+import Terminal
+
+/// `errand status`.
+enum StatusCommand {
+    static let all = [command]
+
+    private static let command = Command(
+        "status", summary: "Show queues and workers on one screen"
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        let queues = try await inspector.queues()
+        let workers = try await inspector.workers()
+        let alive = workers.filter(\.isAlive)
+        if invocation.output.format == .json {
+            var record = Record([
+                ("workers", .int(alive.count)),
+                ("silent_workers", .int(workers.count - alive.count)),
+                ("dead", .int(queues.reduce(0) { $0 + $1.dead })),
+            ])
+            record.append("queues", .records(queues.map(QueueCommands.record)))
+            try invocation.output.show(record)
+            return .done
+        }
+        try invocation.output.line(
+            "\(alive.count) workers alive, \(workers.count - alive.count) silent")
+        try invocation.output.line()
+        try invocation.output.list(
+            queues.map(QueueCommands.record),
+            columns: [
+                Column("queue"), Column("available"), Column("running"), Column("retrying"),
+                Column("scheduled"), Column("dead"), Column("workers"), Column("oldest"),
+                Column("paused", isFlexible: true),
+            ])
+        if alive.isEmpty {
+            try invocation.output.line()
+            try invocation.output.line("no worker is running: start one with 'errand work'")
+        }
+        return .done
+    }
+}

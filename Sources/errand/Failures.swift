@@ -1,0 +1,63 @@
+import JobQueue
+import Migrations
+import Postgres
+import Redis
+import Terminal
+
+/// Puts the errors of other modules into words for the command line, with what to do next.
+@Sendable func describe(_ error: any Error) -> CommandFailure? {
+    switch error {
+    case let error as PostgresError: describe(postgres: error)
+    case let error as RedisError: describe(redis: error)
+    case let error as JobError:
+        CommandFailure(exit: isRefusal(error) ? .refused : .failed, message: "\(error)")
+    case let error as MigrationError:
+        CommandFailure(exit: .conflict, message: "\(error)")
+    default: nil
+    }
+}
+
+private func isRefusal(_ error: JobError) -> Bool {
+    if case .argumentsTooLarge = error { return true }
+    return false
+}
+
+private func describe(postgres error: PostgresError) -> CommandFailure {
+    switch error {
+    case .unreachable(let text):
+        return CommandFailure(
+            exit: .unreachable, message: "PostgreSQL cannot be reached: \(text)",
+            hint: "check --database-url (DATABASE_URL); 'errand doctor' tells more")
+    case .server(let server):
+        switch server.sqlState {
+        case "3F000", "42P01", "42883":
+            return CommandFailure(
+                exit: .failed, message: "the database lacks a part of Errand: \(server.message)",
+                hint: "run 'errand migrate' first; 'errand migrate status' shows what is pending")
+        case "3D000", "28P01", "28000", "53300":
+            return CommandFailure(
+                exit: .unreachable, message: "PostgreSQL refused the connection: \(error)",
+                hint: "check --database-url (DATABASE_URL)")
+        case "53100":
+            return CommandFailure(
+                exit: .failed, message: "PostgreSQL's disk is full: \(error)",
+                hint: "nothing was written; make room on the server and try again")
+        default: return CommandFailure(exit: .failed, message: "\(error)")
+        }
+    case .decoding, .usage:
+        return CommandFailure(exit: .failed, message: "\(error)")
+    }
+}
+
+private func describe(redis error: RedisError) -> CommandFailure {
+    switch error {
+    case .unreachable, .refused:
+        CommandFailure(
+            exit: .unreachable, message: "Redis cannot be used: \(error)",
+            hint: "check --redis-url (REDIS_URL); 'errand doctor' tells more")
+    case .usage:
+        CommandFailure(exit: .usage, message: "\(error)")
+    case .server:
+        CommandFailure(exit: .failed, message: "\(error)")
+    }
+}

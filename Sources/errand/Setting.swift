@@ -1,0 +1,108 @@
+import Coupons
+import Delivery
+import FoundationEssentials
+import JobQueue
+import Notifications
+import Postgres
+import Redis
+import Terminal
+
+extension Invocation {
+    /// A session for one command.
+    func session() throws -> Session {
+        Session(
+            SessionSettings(
+                try databaseURL(), name: "errand-cli",
+                setup: ["SET TimeZone = 'UTC'", "SET statement_timeout = '60s'"]))
+    }
+
+    /// Where Redis is.
+    func redisAddress() throws -> RedisAddress { try RedisAddress(url: redisURL()) }
+
+    /// A client for commands that enqueue; the workers are told at once.
+    func client() async throws -> JobClient {
+        let pool = Pool(
+            SessionSettings(
+                try databaseURL(), name: "errand-cli", setup: ["SET TimeZone = 'UTC'"]),
+            limit: 2)
+        return try await JobClient(pool: pool, redis: redisAddress(), log: log)
+    }
+
+    /// Who acts, for the record.
+    var operatorName: String {
+        environment["ERRAND_OPERATOR"] ?? environment["USER"] ?? environment["LOGNAME"]
+            ?? "unknown"
+    }
+
+    /// Writes a line an event to standard error: for people on a terminal, as JSON elsewhere.
+    var log: Log {
+        let screen = output.screen
+        let asText = screen.errorIsTerminal
+        let level = environment["ERRAND_LOG"].flatMap { name in
+            Log.Level.allCases.first { "\($0)" == name }
+        }
+        return Log(minimum: level ?? .info) { entry in
+            let now = Date()
+            if asText {
+                let fields = entry.fields.map { " \($0.name)=\($0.value)" }.joined()
+                screen.writeError(
+                    line: "\(HumanFormat.time(now)) \(entry.level) \(entry.message)\(fields)")
+                return
+            }
+            var record = Record([
+                ("at", .time(now)), ("level", .text("\(entry.level)")),
+                ("message", .text(entry.message)),
+            ])
+            for field in entry.fields {
+                record.append(field.name, Int(field.value).map(Cell.id) ?? .text(field.value))
+            }
+            screen.writeError(line: String(decoding: record.json.serialized, as: UTF8.self))
+        }
+    }
+}
+
+/// The kinds of job that this program can run.
+enum Kinds {
+    /// All of them, as far as an enqueue needs to know.
+    static func all() -> JobKinds {
+        var kinds = withoutMail()
+        kinds.handle(EmailNotice.self) { _, _ in }
+        return kinds
+    }
+
+    private static func withoutMail() -> JobKinds {
+        var kinds = JobKinds()
+        DemoKinds.add(to: &kinds)
+        CouponKinds.add(to: &kinds)
+        return kinds
+    }
+
+    /// Those that a worker can run with what the environment says: mail only where it is set up.
+    static func forWork(_ invocation: Invocation) throws -> JobKinds {
+        var kinds = withoutMail()
+        guard let url = invocation.environment["ERRAND_SMTP_URL"], !url.isEmpty else {
+            return kinds
+        }
+        guard let sender = invocation.environment["ERRAND_MAIL_FROM"], !sender.isEmpty else {
+            throw CommandFailure(
+                exit: .usage, message: "ERRAND_SMTP_URL is set, ERRAND_MAIL_FROM is not",
+                hint: "set it to the address that mail comes from")
+        }
+        do {
+            let mailing = Mailing(
+                mailer: SMTPMailer(try SMTPSettings(url: url)),
+                from: try Mailbox(sender), templates: [CouponKinds.nearby])
+            mailing.add(to: &kinds)
+        } catch {
+            throw CommandFailure(
+                exit: .usage, message: "mail is not set up right: \(error)",
+                hint: "ERRAND_SMTP_URL=smtp://user:password@host:587, ERRAND_MAIL_FROM=address")
+        }
+        return kinds
+    }
+}
+
+extension Instant {
+    /// For a record.
+    var cell: Cell { .time(date) }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Migrations
+package import Postgres
+package import Redis
+import Synchronization
+package import Testing
+
+/// A database of its own for each test, with the migrations applied, on the private server.
+package struct TestDatabase: Sendable {
+    /// How to reach it.
+    package let url: String
+    /// The private Redis; each database has keys of its own there.
+    package let redis: RedisAddress
+
+    /// That of the running test.
+    @TaskLocal package static var current: TestDatabase?
+
+    /// That of the running test.
+    ///
+    /// - Throws: outside a suite with the `.database` trait.
+    package static func here() throws -> TestDatabase {
+        guard let current else { throw Missing(what: "the .database trait on this suite") }
+        return current
+    }
+
+    package struct Missing: Error, CustomStringConvertible {
+        package var what: String
+        package var description: String { "this test needs \(what)" }
+    }
+
+    /// A session as an ordinary program has it.
+    package func session(_ name: String = "errand-test") -> Session {
+        Session(SessionSettings(url, name: name, setup: ["SET TimeZone = 'UTC'"]))
+    }
+
+    /// A pool as an ordinary program has it.
+    package func pool(_ limit: Int = 8) -> Pool {
+        Pool(
+            SessionSettings(url, name: "errand-test", setup: ["SET TimeZone = 'UTC'"]), limit: limit
+        )
+    }
+
+    /// Where the servers are that `scripts/services start` (or `scripts/test`) has started.
+    ///
+    /// - Throws: `Missing`, naming the variable that is not set.
+    package static func environment(_ name: String) throws -> String {
+        guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
+            throw Missing(what: "\(name) in the environment: run scripts/test")
+        }
+        return value
+    }
+
+    /// The URL of another database on the same server.
+    package static func url(of database: String) throws -> String {
+        let url = try environment("DATABASE_URL")
+        return url.replacingOccurrences(of: "@/errand?", with: "@/\(database)?")
+    }
+}
+
+/// Makes the template once, then copies it for each test.
+private actor Template {
+    static let shared = Template()
+    private var made: Task<String, any Error>?
+    private var count = 0
+
+    func copy() async throws -> String {
+        let task =
+            made
+            ?? Task {
+                let name = "template_\(ProcessInfo.processInfo.processIdentifier)"
+                let admin = Session(
+                    SessionSettings(try TestDatabase.url(of: "postgres"), name: "template"))
+                try await admin.script("DROP DATABASE IF EXISTS \(name)")
+                try await admin.script("CREATE DATABASE \(name)")
+                let session = Session(
+                    SessionSettings(try TestDatabase.url(of: name), name: "template"))
+                _ = try await Migrator(session: session).migrate()
+                await session.close()
+                return name
+            }
+        made = task
+        let template = try await task.value
+        count += 1
+        let name = "test_\(ProcessInfo.processInfo.processIdentifier)_\(count)"
+        let admin = Session(SessionSettings(try TestDatabase.url(of: "postgres"), name: "copy"))
+        try await admin.script("CREATE DATABASE \(name) TEMPLATE \(template)")
+        let session = Session(SessionSettings(try TestDatabase.url(of: name), name: "copy"))
+        // The copy must not share its keys in Redis with the other copies.
+        _ = try await session.query("UPDATE errand.instance SET id = gen_random_uuid()")
+        await session.close()
+        return name
+    }
+
+    func drop(_ name: String) async throws {
+        let admin = Session(SessionSettings(try TestDatabase.url(of: "postgres"), name: "drop"))
+        try await admin.script("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+    }
+}
+
+/// Gives each test of a suite a database of its own.
+package struct DatabaseTrait: SuiteTrait, TestTrait, TestScoping {
+    package let isRecursive = true
+
+    @concurrent package func provideScope(
+        for test: Test, testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        let name = try await Template.shared.copy()
+        let database = TestDatabase(
+            url: try TestDatabase.url(of: name),
+            redis: try RedisAddress(url: TestDatabase.environment("REDIS_URL")))
+        do {
+            try await TestDatabase.$current.withValue(database) { try await function() }
+        } catch {
+            try? await Template.shared.drop(name)
+            throw error
+        }
+        try await Template.shared.drop(name)
+    }
+}
+
+extension Trait where Self == DatabaseTrait {
+    /// A database of its own for each test.
+    package static var database: Self { Self() }
+}
