@@ -12,7 +12,9 @@ struct HeaderField {
 
     /// Free text: as it is when ASCII, as encoded-words otherwise.
     init(_ name: String, text: String) {
-        self.init(name, words: Self.isPlain(text) ? Self.split(text) : Self.encodedWords(text))
+        self.init(
+            name,
+            words: Self.isPlain(text) ? Self.split(text) : Self.encodedWords(text, after: name))
     }
 
     init(_ name: String, mailbox: Mailbox) {
@@ -22,7 +24,7 @@ struct HeaderField {
         }
         let phrase =
             if !Self.isPlain(shown) {
-                Self.encodedWords(shown)
+                Self.encodedWords(shown, after: name)
             } else if shown.utf8.allSatisfy(Self.isAtomOrBlank) && shown == Self.trimmed(shown) {
                 Self.split(shown)
             } else {
@@ -95,15 +97,18 @@ struct HeaderField {
         return out + "\""
     }
 
-    /// RFC 2047: `=?utf-8?B?…?=` words of at most 75 characters, each of whole characters.
-    private static func encodedWords(_ text: String) -> [String] {
+    /// RFC 2047: `=?utf-8?B?…?=` words of whole characters, none on a line longer than 76.
+    private static func encodedWords(_ text: String, after name: String) -> [String] {
         var words: [String] = []
         var chunk: [UInt8] = []
+        // The first word shares its line with the name; twelve columns are not payload.
+        var limit = max(9, min(45, (76 - name.utf8.count - 2 - 12) / 4 * 3))
         for scalar in text.unicodeScalars {
             let bytes = Array(String(scalar).utf8)
-            if chunk.count + bytes.count > 45 {
+            if chunk.count + bytes.count > limit {
                 words.append(encodedWord(chunk))
                 chunk = []
+                limit = 45
             }
             chunk += bytes
         }

@@ -7,7 +7,9 @@ package final class SMTPMailer: Sendable {
 
     /// Makes a mailer; nothing is connected before the first message.
     ///
-    /// - Parameter connections: messages on their way at once, 1 to 64.
+    /// - Parameters:
+    ///   - settings: the server.
+    ///   - connections: messages on their way at once, 1 to 64.
     package init(_ settings: SMTPSettings, connections: Int = 4) {
         let count = min(max(connections, 1), 64)
         transports = (0..<count).map { _ in SMTPTransport(to: settings.endpoint) }

@@ -13,6 +13,7 @@ package struct SMTPSettings: Sendable, CustomStringConvertible {
     /// Reads a URL.
     ///
     /// - Parameters:
+    ///   - url: the server, as described above.
     ///   - connectLimit: how long reaching the server may take.
     ///   - transferLimit: how long one message may take in all.
     /// - Throws: `EmailError.badURL` with the URL (password hidden) and what was expected.
@@ -123,7 +124,9 @@ package struct SMTPSettings: Sendable, CustomStringConvertible {
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return host == "localhost" || host == "::1"
+            || (numbers.count == 4 && numbers[0] == 127 && !numbers.contains(nil))
     }
 
     private static func isHostName(_ name: String) -> Bool {

@@ -7,10 +7,15 @@ struct SMTPConversation {
     /// The answers to RCPT, in order.
     private(set) var recipients: [SMTPReply] = []
     private var partial: [String] = []
+    private var isLeaving = false
 
     /// Takes note of a command; its arguments may be secret and are not kept.
     mutating func sent(command: some StringProtocol) {
         let verb = command.prefix { $0.isLetter }.uppercased()
+        // A farewell is no step: it closes an older connection, or this one after its failure,
+        // whose answer is the one that counts.
+        isLeaving = verb == "QUIT"
+        if isLeaving { return }
         answer = nil
         partial = []
         switch verb {
@@ -40,6 +45,10 @@ struct SMTPConversation {
         if isContinued && partial.count < Self.lineLimit { return }
         defer { partial = [] }
         guard let reply = SMTPReply(lines: partial) else { return }
+        guard !isLeaving else {
+            isLeaving = false
+            return
+        }
         answer = reply
         if stage == .recipient { recipients.append(reply) }
     }

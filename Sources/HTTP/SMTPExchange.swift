@@ -24,8 +24,8 @@ final class SMTPExchange {
 
     /// Whether to give up.
     ///
-    /// Not once the message was handed over: giving up then would leave it open whether the server
-    /// has it, where its answer is a moment away.
+    /// Not once the message was handed over: giving up then would leave it open whether the
+    /// server has it, where its answer is a moment away.
     var shouldStop: Bool { cancellation.isAsked && conversation.stage < .acceptance }
 }
 

@@ -11,7 +11,7 @@ package actor SMTPTransport {
 
     /// Runs the actor's methods on its own thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
-        thread.executor
+        unsafe thread.asUnownedSerialExecutor()
     }
 
     /// Connects on the first message, not before.
@@ -29,7 +29,10 @@ package actor SMTPTransport {
     /// Hands one message to the server.
     ///
     /// A connection that the server closed while it lay idle is opened anew, once and in silence.
-    /// - Parameter message: the whole message with CRLF line ends; libcurl doubles leading dots.
+    /// - Parameters:
+    ///   - message: the whole message with CRLF line ends; libcurl doubles leading dots.
+    ///   - envelope: who it is from and for.
+    /// - Returns: the server's answers; some recipients may have been refused among others.
     /// - Throws: what failed and at which step; ``SMTPFailure/isAmbiguous`` tells whether the
     ///   message may have been taken all the same.
     package func send(

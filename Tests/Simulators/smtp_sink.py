@@ -465,6 +465,8 @@ def read_options():
     parser.add_argument("--tls", action="store_true", help="TLS from the first byte")
     parser.add_argument("--require-auth", metavar="USER:PASSWORD")
     parser.add_argument("--auth-needs-tls", action="store_true")
+    parser.add_argument("--with-parent", action="store_true",
+                        help="end when the process that started this one has ended")
     parser.add_argument("--script", metavar="FILE", help="a file of rules")
     parser.add_argument("--fail", metavar="RULE", action="append", default=[])
     options = parser.parse_args()
@@ -489,8 +491,12 @@ async def serve(options, rules):
     server = Server(options, store, rules, context)
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    endings = (signal.SIGTERM, signal.SIGINT)
+    for number in endings:
         loop.add_signal_handler(number, stop.set)
+    # A parent's thread may have had them blocked, and a child inherits that.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, endings)
+    parent = os.getppid()
     listener = await loop.create_server(
         lambda: Session(server), options.host, options.port, backlog=512,
         ssl=context if options.tls else None)
@@ -498,9 +504,11 @@ async def serve(options, rules):
     print(f"LISTENING {host}:{port}", flush=True)
     while not stop.is_set():
         try:
-            await asyncio.wait_for(stop.wait(), 0.1 if options.single_file else None)
+            await asyncio.wait_for(stop.wait(), 0.1 if options.single_file else 1)
         except asyncio.TimeoutError:
             store.flush()
+            if options.with_parent and os.getppid() != parent:
+                break
     listener.close()
     for session in list(server.sessions):
         if not session.transport.is_closing():

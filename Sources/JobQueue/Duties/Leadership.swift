@@ -1,12 +1,24 @@
 import Postgres
 import Redis
 import Synchronization
+import Threads
+
+/// The thread on which the feeder lives together with its two connections, so that the way from a
+/// notification to a staged id crosses no other.
+actor FeedingPlace {
+    nonisolated let thread = OwnThread(name: "errand-feed")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
+
+    func run(_ feeder: Feeder) async throws { try await feeder.run() }
+}
 
 /// Does the work that one process at a time should do: feeding, rescuing, retention.
 ///
 /// One process holds an advisory lock in PostgreSQL and the others stand by, to save cost and not
 /// for correctness: each of these duties may run twice without harm.
 struct Leadership: Sendable {
+    let place: FeedingPlace
     let feeding: Session
     let maintenance: Session
     let window: ReadyWindow
@@ -62,7 +74,7 @@ struct Leadership: Sendable {
             session: feeding, window: window, requests: requests,
             pollInterval: options.pollInterval, log: log, onFed: onFed)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await feeder.run() }
+            group.addTask { try await place.run(feeder) }
             group.addTask { try await hearRequests() }
             group.addTask { try await rescue() }
             group.addTask { try await retain() }

@@ -125,10 +125,11 @@ private struct Shift: Sendable {
             queues: queues, running: running, completer: completer, runner: runner,
             room: dispatcher.room, wake: heartWake, log: self.log)
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
+        let place = FeedingPlace()
         leadership = Leadership(
-            feeding: session("errand-feed"),
+            place: place, feeding: session("errand-feed", place.thread),
             maintenance: session("errand-maintain", setup: Statements.maintenanceSetup),
-            window: window("errand-stage"), listening: window("errand-feed"),
+            window: window("errand-stage", place.thread), listening: window("errand-hear"),
             requests: Feeder.Requests(), options: options, offer: offer,
             longestRetention: Int((retention.max() ?? 0) / 86_400), log: self.log)
         pokes = offering
