@@ -15,7 +15,8 @@ CREATE TABLE notification.people (
     location_consent_at timestamptz
 );
 
-CREATE TYPE notification.notice_status AS ENUM ('pending', 'sent', 'expired', 'failed', 'withdrawn');
+CREATE TYPE notification.notice_status AS ENUM (
+    'pending', 'sent', 'expired', 'failed', 'withdrawn');
 
 -- One row for each thing to be told; the story of its delivery is kept here.
 CREATE TABLE notification.notices (

@@ -5,14 +5,26 @@ SELECT setseed(0.42);
 
 CREATE TABLE demo.streets (id int PRIMARY KEY, name text, line geography(LineString, 4326));
 INSERT INTO demo.streets VALUES
-    (1, 'Rue Sainte-Catherine', 'LINESTRING(-73.5861 45.4893, -73.5745 45.4985, -73.5655 45.5067, -73.5560 45.5163, -73.5483 45.5262)'),
-    (2, 'Rue Saint-Denis', 'LINESTRING(-73.5607 45.5142, -73.5681 45.5175, -73.5778 45.5218, -73.5866 45.5258, -73.5974 45.5308)'),
-    (3, 'Boulevard Saint-Laurent', 'LINESTRING(-73.5575 45.5073, -73.5661 45.5112, -73.5757 45.5155, -73.5880 45.5212, -73.6003 45.5268)'),
-    (4, 'Avenue du Mont-Royal', 'LINESTRING(-73.5880 45.5192, -73.5814 45.5246, -73.5748 45.5299, -73.5700 45.5340)'),
-    (5, 'Rue Saint-Paul', 'LINESTRING(-73.5573 45.5007, -73.5541 45.5043, -73.5510 45.5085, -73.5490 45.5107)'),
+    (1, 'Rue Sainte-Catherine',
+        'LINESTRING(-73.5861 45.4893, -73.5745 45.4985, -73.5655 45.5067, '
+        '-73.5560 45.5163, -73.5483 45.5262)'),
+    (2, 'Rue Saint-Denis',
+        'LINESTRING(-73.5607 45.5142, -73.5681 45.5175, -73.5778 45.5218, '
+        '-73.5866 45.5258, -73.5974 45.5308)'),
+    (3, 'Boulevard Saint-Laurent',
+        'LINESTRING(-73.5575 45.5073, -73.5661 45.5112, -73.5757 45.5155, '
+        '-73.5880 45.5212, -73.6003 45.5268)'),
+    (4, 'Avenue du Mont-Royal',
+        'LINESTRING(-73.5880 45.5192, -73.5814 45.5246, -73.5748 45.5299, '
+        '-73.5700 45.5340)'),
+    (5, 'Rue Saint-Paul',
+        'LINESTRING(-73.5573 45.5007, -73.5541 45.5043, -73.5510 45.5085, '
+        '-73.5490 45.5107)'),
     (6, 'Avenue Bernard', 'LINESTRING(-73.6083 45.5185, -73.6020 45.5226, -73.5965 45.5262)'),
     (7, 'Rue Masson', 'LINESTRING(-73.5860 45.5432, -73.5790 45.5465, -73.5710 45.5502)'),
-    (8, 'Rue Notre-Dame Ouest', 'LINESTRING(-73.5836 45.4779, -73.5760 45.4832, -73.5690 45.4884, -73.5610 45.4960)');
+    (8, 'Rue Notre-Dame Ouest',
+        'LINESTRING(-73.5836 45.4779, -73.5760 45.4832, -73.5690 45.4884, '
+        '-73.5610 45.4960)');
 
 INSERT INTO coupons.establishments (id, name)
 SELECT n, (ARRAY['Café', 'Bakery', 'Bookshop', 'Record shop', 'Barber', 'Grocer', 'Florist',
