@@ -172,8 +172,9 @@ import Testing
         let url = try TestDatabase.here().url
         let parts = URLComponents(string: url)
         let folder = try #require(parts?.queryItems?.first { $0.name == "host" }?.value)
+        let port = try #require(parts?.queryItems?.first { $0.name == "port" }?.value)
         let database = try #require(parts?.path.dropFirst())
-        let relay = try Relay(to: "\(folder)/.s.PGSQL.5432")
+        let relay = try Relay(to: "\(folder)/.s.PGSQL.\(port)")
         let session = Session(
             SessionSettings(
                 "host=127.0.0.1 port=\(relay.port) user=errand dbname=\(database) "
