@@ -61,8 +61,9 @@ import Glibc
         return status == PQTRANS_IDLE || status == PQTRANS_INTRANS || status == PQTRANS_INERROR
     }
 
-    /// Whether the server has not hung up since the last statement, as far as can be seen from
-    /// here without waiting.
+    /// Whether the server has not hung up, as far as can be seen from here without waiting.
+    ///
+    /// Good between statements, and while a COPY is sent.
     var isAlive: Bool {
         var socket = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         // A server that hangs up says why first: only the end of the stream tells that it did.
@@ -221,6 +222,9 @@ import Glibc
     // MARK: COPY
 
     func putCopyData(_ bytes: [UInt8]) throws(PostgresError) {
+        // libpq keeps a failed write to itself until an answer is read: without looking, rows
+        // would be sent into the void for as long as there are any.
+        guard isAlive else { throw loss }
         try putCopy {
             unsafe bytes.withUnsafeBufferPointer { buffer in
                 unsafe buffer.withMemoryRebound(to: CChar.self) { text in
@@ -245,7 +249,10 @@ import Glibc
             case 1:
                 _ = unsafe PQflush(connection)
                 return
-            case 0: try wait(for: POLLOUT, until: deadline)
+            case 0:
+                // Reads too: a server that cannot get rid of its notices takes no rows either.
+                try wait(for: POLLIN | POLLOUT, until: deadline)
+                guard consumeInput() else { throw loss }
             default: throw loss
             }
             _ = unsafe PQflush(connection)

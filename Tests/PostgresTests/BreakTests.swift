@@ -131,8 +131,8 @@ import Testing
         async throws
     {
         let database = try TestDatabase.here()
-        var settings = SessionSettings(
-            database.url, name: "silent", setup: ["SET client_connection_check_interval = '50ms'"])
+        var settings = SessionSettings(database.url, name: "silent")
+        settings.clientCheckInterval = .milliseconds(50)
         settings.timeLimit = .milliseconds(300)
         let session = Session(settings)
         let process = try await Self.process(session)
