@@ -55,6 +55,7 @@ let package = Package(
         // Floor 2: the engine, delivery, the schema.
         .target(
             name: "Migrations", dependencies: ["Postgres"], path: "migrations",
+            exclude: ["released.txt"],
             resources: migrationFiles.map { .embedInCode($0) }, swiftSettings: strict),
         room("JobQueue", uses: ["Postgres", "Redis", "Threads"]),
         room("Delivery", uses: ["HTTP"]),

@@ -89,13 +89,14 @@ public struct JobContext: Sendable {
 }
 
 extension JobBatch {
-    /// Ends all jobs of the batch as completed inside the handler's own transaction.
+    /// Ends jobs of the batch as completed inside the handler's own transaction.
     ///
+    /// - Parameter done: those whose work is done; the others end by their outcomes.
     /// - Throws: ``JobError/claimLost(job:)`` when one of them was given to another worker; let it
     ///   roll the transaction back.
-    public func complete(in transaction: Transaction) async throws {
-        guard let engine = items.first?.context.engine else { return }
-        let sorted = items.map(\.context).sorted { $0.id < $1.id }
+    public func complete(_ done: [Item], in transaction: Transaction) async throws {
+        guard let engine = done.first?.context.engine else { return }
+        let sorted = done.map(\.context).sorted { $0.id < $1.id }
         let rows = try await transaction.query(
             Statements.complete,
             [

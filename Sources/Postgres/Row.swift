@@ -100,6 +100,12 @@ public struct Row: Sendable {
     public func optionalInt64(_ column: some ColumnKey) throws(PostgresError) -> Int64? {
         try optional(column, Rows.int64)
     }
+    /// An array of whole numbers, or nil for null.
+    public func optionalInt64Array(
+        _ column: some ColumnKey
+    ) throws(PostgresError) -> [Int64]? {
+        try optional(column, Rows.int64Array)
+    }
     /// A whole number of at most 32 bits, or nil for null.
     public func optionalInt32(_ column: some ColumnKey) throws(PostgresError) -> Int32? {
         try optional(column, Rows.int32)

@@ -23,7 +23,7 @@ package protocol DeclaredArgument: Sendable {
     func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable
 }
 
-/// A typed positional argument, declared once as a constant and read by subscript.
+/// A typed positional argument, declared once as a constant; `invocation[argument]` is its value.
 package struct Argument<Value: Sendable>: DeclaredArgument {
     package let spec: ArgumentSpec
     let read: @Sendable ([GivenText]) throws(CommandFailure) -> Value

@@ -37,6 +37,16 @@ package struct Command: Sendable {
         self.options = options
         self.arguments = arguments
         self.run = run
+        assert(hasDistinctOptions, "'\(name)' declares an option or a letter twice")
+        assert(
+            arguments.dropLast().allSatisfy { !$0.spec.isVariadic },
+            "'\(name)' has arguments after one that takes all")
+    }
+
+    private var hasDistinctOptions: Bool {
+        let names = allOptions.map(\.spec.name)
+        let letters = allOptions.compactMap(\.spec.short)
+        return Set(names).count == names.count && Set(letters).count == letters.count
     }
 
     /// The path as typed, such as `job ls`.

@@ -102,7 +102,7 @@ struct HelpText {
     private func paragraphs(of text: String) -> [String] {
         var paragraphs: [String] = []
         var current: [Substring] = []
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) + [Substring()] {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if !line.isEmpty {
                 current.append(line)
             } else if !current.isEmpty {
@@ -110,6 +110,7 @@ struct HelpText {
                 current = []
             }
         }
+        if !current.isEmpty { paragraphs.append(current.joined(separator: " ")) }
         return paragraphs
     }
 

@@ -47,6 +47,7 @@ package enum HumanFormat {
     /// A length of time in two units at most: `85 µs`, `1.2 ms`, `3.4 s`, `3 m 04 s`, `2 d 05 h`.
     package static func duration(_ value: Duration) -> String {
         if value < .zero { return "-" + duration(.zero - value) }
+        if value == .zero { return "0 s" }
         let seconds = value / .seconds(1)
         if seconds < 0.000_999_5 { return number(seconds * 1_000_000, decimals: 0) + " µs" }
         if seconds < 0.999_5 { return short(seconds * 1000) + " ms" }
@@ -70,7 +71,7 @@ package enum HumanFormat {
     private static func largestUnit(_ seconds: Double) -> String {
         switch seconds {
         case ..<59.5: "\(Int(seconds.rounded())) s"
-        case ..<3600: "\(Int(seconds / 60)) m"
+        case ..<3600: "\(max(1, Int(seconds / 60))) m"
         case ..<86400: "\(Int(seconds / 3600)) h"
         default: "\(count(Int(min(seconds, 1e15) / 86400))) d"
         }

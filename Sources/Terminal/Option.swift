@@ -72,11 +72,8 @@ extension Option where Value == Bool {
 extension Option {
     /// An option with one value, and a default for when it is not given.
     ///
-    /// - Parameters:
-    ///   - name: the long name, without dashes.
-    ///   - format: how the text is read.
-    ///   - fallback: the value when neither option nor environment gives one.
-    ///   - shown: how help shows the default; the value's own description unless given.
+    /// The name is the long one, without dashes. Help shows the default as `shown`, or else as
+    /// the value describes itself.
     package static func value(
         _ name: String, short: Character? = nil, _ format: ValueFormat<Value>,
         default fallback: Value, shown: String? = nil, environment: String? = nil, help: String
@@ -106,8 +103,8 @@ extension Option {
 
     /// An option that may be given again and again.
     ///
-    /// - Parameter separator: also splits one value, as in `--queue mail,push`; nil when values
-    ///   may hold any character.
+    /// The separator also splits one value, as in `--queue mail,push`; it is nil where values may
+    /// hold any character.
     package static func list<Element: Sendable>(
         _ name: String, short: Character? = nil, _ format: ValueFormat<Element>,
         separator: Character? = ",", environment: String? = nil, help: String
@@ -210,7 +207,8 @@ extension Option where Value == Duration {
     /// A length of time such as `30s`, with a default.
     package static func duration(
         _ name: String, short: Character? = nil, default fallback: Duration,
-        range: ClosedRange<Duration> = .zero ... .seconds(Int64.max), placeholder: String = "TIME",
+        range: ClosedRange<Duration> = Duration.zero...Duration.longest,
+        placeholder: String = "TIME",
         environment: String? = nil, help: String
     ) -> Option<Duration> {
         value(
@@ -223,7 +221,8 @@ extension Option where Value == Duration? {
     /// A length of time such as `30s`, nil when it is not given.
     package static func duration(
         _ name: String, short: Character? = nil,
-        range: ClosedRange<Duration> = .zero ... .seconds(Int64.max), placeholder: String = "TIME",
+        range: ClosedRange<Duration> = Duration.zero...Duration.longest,
+        placeholder: String = "TIME",
         environment: String? = nil, help: String
     ) -> Option<Duration?> {
         value(

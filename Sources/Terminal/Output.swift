@@ -21,9 +21,8 @@ package struct Output: Sendable {
 
     /// Prints records as a table, or as JSON with one object a line.
     ///
-    /// - Parameters:
-    ///   - columns: what a table shows, and in which order; JSON has every field.
-    ///   - empty: the note in place of a table without rows.
+    /// The columns say what a table shows, and in which order; JSON has every field. Without any
+    /// record a table gives way to the note `empty`.
     package func list(
         _ records: [Record], columns: [Column]? = nil, empty: String? = nil
     ) throws(OutputError) {
@@ -78,7 +77,7 @@ package struct Output: Sendable {
 
     /// Asks before a change; returns only if the answer was yes.
     ///
-    /// - Parameter yes: the value of the command's `--yes`; true asks nothing.
+    /// `yes` is the value of the command's `--yes`; true asks nothing.
     /// - Throws: `CommandFailure` (refused) when the answer was no, or nobody is there to ask.
     package func confirm(_ question: String, yes: Bool) throws(CommandFailure) {
         if yes { return }

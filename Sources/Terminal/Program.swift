@@ -11,8 +11,8 @@ package struct Program: Sendable {
 
     /// A program.
     ///
-    /// - Parameter describe: puts errors of other modules into words; nil for those it does not
-    ///   know, which are then printed as they describe themselves, with exit code 1.
+    /// `describe` puts errors of other modules into words; nil for those it does not know, which
+    /// are then printed as they describe themselves, with exit code 1.
     package init(
         name: String, version: String, summary: String, nounSummaries: [String: String] = [:],
         commands: [Command],
@@ -28,8 +28,8 @@ package struct Program: Sendable {
 
     /// Finds, checks and runs the command that the arguments call for.
     ///
-    /// Errors are printed, never thrown; standard output has been flushed on return.
-    /// - Parameter arguments: without the program's own name.
+    /// The arguments come without the program's own name. Errors are printed, never thrown, and
+    /// standard output has been flushed on return.
     package func run(
         _ arguments: [String], environment: [String: String], screen: Screen
     ) async -> ExitCode {
@@ -88,7 +88,7 @@ package struct Program: Sendable {
     ) throws(CommandFailure) -> Plan {
         if arguments.first == "--version" { return .show(.version) }
         if arguments.first == "help" {
-            return .show(try page(for: arguments.dropFirst().filter { !$0.hasPrefix("-") }))
+            return .show(try page(for: arguments.dropFirst().prefix { !$0.hasPrefix("-") }))
         }
         let (path, rest) = try splitPath(arguments)
         let options = arguments.prefix { $0 != "--" }
@@ -117,11 +117,12 @@ package struct Program: Sendable {
         var rest = arguments[...]
         while let word = rest.first, word != "--" {
             if ArgumentScanner.isOption(word) {
-                let spec = globals.first { spec in
-                    word.hasPrefix("--\(spec.name)") || spec.short.map { word == "-\($0)" } ?? false
+                guard let spec = globals.first(where: { Self.names(word, $0) }) else {
+                    if commands.contains(where: { $0.path == path }) { break }
+                    throw misplaced(word, among: globals)
                 }
-                guard let spec else { break }
-                let takesNext = spec.placeholder != nil && !word.contains("=")
+                let hasValue = word.contains("=") || (!word.hasPrefix("--") && word.count > 2)
+                let takesNext = spec.placeholder != nil && !hasValue
                 let taken = rest.prefix(takesNext ? 2 : 1)
                 passedOver += taken
                 rest = rest.dropFirst(taken.count)
@@ -129,15 +130,32 @@ package struct Program: Sendable {
             }
             let longer = path + [word]
             guard commands.contains(where: { $0.path.starts(with: longer) }) else {
-                guard commands.contains(where: { $0.path == path }) else {
-                    throw unknown(longer)
-                }
+                // A command that takes no argument, but has verbs, was given a wrong verb.
+                guard let command = commands.first(where: { $0.path == path }),
+                    !command.arguments.isEmpty || verbs(after: path).isEmpty
+                else { throw unknown(longer) }
                 break
             }
             path = longer
             rest = rest.dropFirst()
         }
         return (path, passedOver + rest)
+    }
+
+    /// Whether a word such as `--output=json` or `-ojson` gives the option.
+    private static func names(_ word: String, _ spec: OptionSpec) -> Bool {
+        guard word.hasPrefix("--") else { return spec.short == word.dropFirst().first }
+        return word == "--\(spec.name)" || word.hasPrefix("--\(spec.name)=")
+    }
+
+    private func misplaced(_ word: String, among globals: [OptionSpec]) -> CommandFailure {
+        let option = String(word.prefix { $0 != "=" })
+        let meant = nearest(
+            to: String(option.drop { $0 == "-" }), among: globals.map(\.name) + ["version"])
+        let hint =
+            meant.map { "did you mean '--\($0)'?" }
+            ?? "options of a command stand after it: '\(name) COMMAND \(option) …'"
+        return .usage("there is no option '\(option)' before the command", hint: hint)
     }
 
     private func page(for path: [String]) throws(CommandFailure) -> Page {

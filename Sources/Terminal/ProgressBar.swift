@@ -35,9 +35,10 @@ package struct Progress: Equatable, Sendable {
             parts.append("\(label) \(HumanFormat.count(done))")
         }
         parts.append(HumanFormat.rate(perSecond))
-        if let total, total > done, done > 0 {
+        if let total, total > done {
             let left = Double(total - done) / perSecond
-            if left.isFinite { parts.append(HumanFormat.duration(.seconds(left)) + " left") }
+            // Longer than a year is no forecast; without a rate there is none.
+            if left < 365 * 86400 { parts.append(HumanFormat.duration(.seconds(left)) + " left") }
         } else {
             parts.append(HumanFormat.duration(elapsed))
         }
@@ -62,7 +63,7 @@ package struct Progress: Equatable, Sendable {
     }
 }
 
-/// Shows progress on standard error: one changing line, or now and then a line.
+/// Shows progress on standard error: one changing line on a terminal, a line at times elsewhere.
 package final class ProgressBar: Sendable {
     private struct State {
         var lastShown: ContinuousClock.Instant?
@@ -76,9 +77,7 @@ package final class ProgressBar: Sendable {
     private let pause: Duration
     private let state = Mutex(State())
 
-    /// A bar for work that starts now.
-    ///
-    /// - Parameter total: how much there is to do, if known.
+    /// A bar for work that starts now; `total` is how much there is to do, if known.
     package init(_ label: String, total: Int?, output: Output, now: ContinuousClock.Instant) {
         self.output = output
         self.label = label

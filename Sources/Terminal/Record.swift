@@ -71,6 +71,11 @@ package enum Cell: Equatable, Sendable {
         return style
     }
 
+    var nestedRecords: [Record] {
+        guard case .records(let records) = self else { return [] }
+        return records
+    }
+
     var isNumeric: Bool {
         switch self {
         case .int, .id, .number, .duration, .bytes, .records: true

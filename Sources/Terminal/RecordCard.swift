@@ -10,30 +10,27 @@ struct RecordCard {
     func lines(paint: Paint) -> [String] {
         let names = record.fields.map { $0.name.split(separator: "_").joined(separator: " ") }
         let width = names.map { DisplayWidth.of($0) }.max() ?? 0
-        var lines: [String] = []
-        for (place, name) in names.enumerated() {
-            lines += Self.lines(record.fields[place].cell, name: name, width: width, paint: paint)
+        return zip(names, record.fields).flatMap { name, field in
+            let nested = field.cell.nestedRecords
+            if nested.isEmpty {
+                return Self.lines(name, field.cell, width: width, paint: paint)
+            }
+            let table = Table(nested).lines(width: nil, paint: paint)
+            return [paint(name, .bold)] + table.map { "  " + $0 }
         }
-        return lines
     }
 
+    /// A card is for reading in full, so a text of several lines keeps them.
     private static func lines(
-        _ cell: Cell, name: String, width: Int, paint: Paint
+        _ name: String, _ cell: Cell, width: Int, paint: Paint
     ) -> [String] {
-        if case .records(let records) = cell, !records.isEmpty {
-            return [paint(name, .bold)]
-                + Table(records).lines(width: nil, paint: paint).map { "  " + $0 }
-        }
-        // A card is for reading in full, so a text of several lines keeps them.
         let text = DisplayWidth.harmless(cell.text, keepingLines: true)
-        var label = paint(DisplayWidth.padded(name, to: width), .bold)
-        var lines: [String] = []
-        for part in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            var shown = String(part)
-            if let style = cell.style { shown = paint(shown, style) }
-            lines.append(label + "  " + shown)
-            label = String(repeating: " ", count: width)
+        let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let style = cell.style
+        let blank = String(repeating: " ", count: width)
+        return parts.enumerated().map { index, part in
+            let start = index == 0 ? paint(DisplayWidth.padded(name, to: width), .bold) : blank
+            return start + "  " + (style.map { paint(part, $0) } ?? part)
         }
-        return lines
     }
 }

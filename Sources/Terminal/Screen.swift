@@ -80,22 +80,22 @@ package final class Screen: Sendable {
 
     /// Adds bytes to standard output; they leave when enough are waiting, or at once on a terminal.
     package func write(_ bytes: some Sequence<UInt8>) throws(OutputError) {
-        let due = state.withLock { state -> [UInt8] in
+        try state.withLock { state throws(OutputError) in
             state.pending += bytes
-            guard outputIsTerminal || state.pending.count >= Self.bufferLimit else { return [] }
-            defer { state.pending = [] }
-            return state.pending
+            guard outputIsTerminal || state.pending.count >= Self.bufferLimit else { return }
+            try send(&state)
         }
-        try Self.send(due, to: output)
     }
 
     /// Sends what is waiting for standard output.
     package func flush() throws(OutputError) {
-        let due = state.withLock { state -> [UInt8] in
-            defer { state.pending = [] }
-            return state.pending
-        }
-        try Self.send(due, to: output)
+        try state.withLock { state throws(OutputError) in try send(&state) }
+    }
+
+    /// Runs under the lock, slow as a pipe may be: two writers' lines must not mix.
+    private func send(_ state: inout State) throws(OutputError) {
+        defer { state.pending.removeAll(keepingCapacity: true) }
+        try Self.send(state.pending, to: output)
     }
 
     /// Writes a line on standard error, in place of an unfinished progress line.

@@ -17,7 +17,7 @@ package func nearest(to word: String, among candidates: [String]) -> String? {
 /// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
 ///
 /// The restricted Damerau-Levenshtein distance (optimal string alignment).
-func editDistance(_ first: String, _ second: String) -> Int {
+package func editDistance(_ first: String, _ second: String) -> Int {
     let first = Array(first)
     let second = Array(second)
     var beforeLast: [Int] = []

@@ -44,8 +44,8 @@ package struct Table: Sendable {
 
     /// A table of the records' fields.
     ///
-    /// - Parameter columns: which fields, in which order; all of the first record's unless given,
-    ///   and then the last text among them is the one that may be cut.
+    /// The columns say which fields, in which order; they are all of the first record's unless
+    /// given, and then the last text among them is the one that may be cut.
     package init(_ records: [Record], columns: [Column]? = nil) {
         let columns = columns ?? Self.columns(of: records)
         self.columns = columns
@@ -80,8 +80,7 @@ package struct Table: Sendable {
     /// The lines of the table, its header first.
     ///
     /// Only flexible columns are cut, so that a number or an id is never shown in part; lines
-    /// are longer than the width when that is not enough.
-    /// - Parameter width: the columns of the terminal; nil for no limit.
+    /// are longer than the width (nil for no limit) when that is not enough.
     package func lines(width: Int?, paint: Paint) -> [String] {
         guard !columns.isEmpty else { return [] }
         let widths = widths(within: width)

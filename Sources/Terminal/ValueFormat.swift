@@ -114,13 +114,13 @@ extension ValueFormat where Value == Duration {
     /// A length of time such as `250ms`, `30s`, `5m`, `2h`, `1d` or `1h30m`.
     package static func duration(
         _ placeholder: String = "TIME",
-        in range: ClosedRange<Duration> = .zero ... .seconds(Int64.max)
+        in range: ClosedRange<Duration> = Duration.zero...Duration.longest
     ) -> ValueFormat {
         let lower = HumanFormat.notation(range.lowerBound)
         let bounds =
             switch (range.lowerBound, range.upperBound) {
-            case (.zero, .seconds(Int64.max)): ""
-            case (_, .seconds(Int64.max)): " of at least \(lower)"
+            case (.zero, .longest): ""
+            case (_, .longest): " of at least \(lower)"
             case (_, let upper): " from \(lower) to \(HumanFormat.notation(upper))"
             }
         return ValueFormat(
@@ -133,6 +133,9 @@ extension ValueFormat where Value == Duration {
 }
 
 extension Duration {
+    /// The upper end of a range that has none.
+    package static let longest = Duration.seconds(Int64.max)
+
     /// Reads `250ms`, `30s`, `5m`, `2h`, `1d`, and sums of them such as `1h30m`.
     ///
     /// A number without a unit is refused: whether it meant seconds or minutes is a guess.

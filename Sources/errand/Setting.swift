@@ -1,4 +1,5 @@
 import Coupons
+import Delivery
 import FoundationEssentials
 import JobQueue
 import Notifications
@@ -62,15 +63,43 @@ extension Invocation {
 
 /// The kinds of job that this program can run.
 enum Kinds {
-    /// All of them, for a worker.
+    /// All of them, as far as an enqueue needs to know.
     static func all() -> JobKinds {
-        var kinds = JobKinds()
-        DemoKinds.add(to: &kinds)
+        var kinds = withoutMail()
+        kinds.handle(EmailNotice.self) { _, _ in }
         return kinds
     }
 
-    /// All of them, with what their handlers need from the environment.
-    static func forWork(_ invocation: Invocation) throws -> JobKinds { all() }
+    private static func withoutMail() -> JobKinds {
+        var kinds = JobKinds()
+        DemoKinds.add(to: &kinds)
+        CouponKinds.add(to: &kinds)
+        return kinds
+    }
+
+    /// Those that a worker can run with what the environment says: mail only where it is set up.
+    static func forWork(_ invocation: Invocation) throws -> JobKinds {
+        var kinds = withoutMail()
+        guard let url = invocation.environment["ERRAND_SMTP_URL"], !url.isEmpty else {
+            return kinds
+        }
+        guard let sender = invocation.environment["ERRAND_MAIL_FROM"], !sender.isEmpty else {
+            throw CommandFailure(
+                exit: .usage, message: "ERRAND_SMTP_URL is set, ERRAND_MAIL_FROM is not",
+                hint: "set it to the address that mail comes from")
+        }
+        do {
+            let mailing = Mailing(
+                mailer: SMTPMailer(try SMTPSettings(url: url)),
+                from: try Mailbox(sender), templates: [CouponKinds.nearby])
+            mailing.add(to: &kinds)
+        } catch {
+            throw CommandFailure(
+                exit: .usage, message: "mail is not set up right: \(error)",
+                hint: "ERRAND_SMTP_URL=smtp://user:password@host:587, ERRAND_MAIL_FROM=address")
+        }
+        return kinds
+    }
 }
 
 extension Instant {

@@ -90,10 +90,25 @@ private actor Template {
         await session.close()
         return name
     }
+}
 
-    func drop(_ name: String) async throws {
-        let admin = Session(SessionSettings(try TestDatabase.url(of: "postgres"), name: "drop"))
-        try await admin.script("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+/// How many tests with databases run at once: the server's connections are not without end.
+private actor Permits {
+    static let shared = Permits()
+    private var free = 8
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func take() async {
+        if free > 0 {
+            free -= 1
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func giveBack() {
+        guard waiting.isEmpty else { return waiting.removeFirst().resume() }
+        free += 1
     }
 }
 
@@ -106,17 +121,15 @@ package struct DatabaseTrait: SuiteTrait, TestTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
+        await Permits.shared.take()
+        defer { Task { await Permits.shared.giveBack() } }
         let name = try await Template.shared.copy()
         let database = TestDatabase(
             url: try TestDatabase.url(of: name),
             redis: try RedisAddress(url: TestDatabase.environment("REDIS_URL")))
-        do {
-            try await TestDatabase.$current.withValue(database) { try await function() }
-        } catch {
-            try? await Template.shared.drop(name)
-            throw error
-        }
-        try await Template.shared.drop(name)
+        // Not dropped afterwards: that would make the server write everything to disk, for every
+        // test anew. It all goes with the private server.
+        try await TestDatabase.$current.withValue(database) { try await function() }
     }
 }
 

@@ -13,6 +13,8 @@ actor Dispatcher {
     private let window: ReadyWindow
     private let queues: [LocalQueue]
     private let worker: WorkerIdentity
+    /// How long to wait in Redis for a job before looking around.
+    private let patience: Duration
     private let log: Log
     private let redisComplaint = Complaint()
     private let claimComplaint = Complaint()
@@ -28,8 +30,9 @@ actor Dispatcher {
 
     init(
         thread: OwnThread, claims: Session, window: ReadyWindow, queues: [LocalQueue],
-        worker: WorkerIdentity, log: Log
+        worker: WorkerIdentity, patience: Duration, log: Log
     ) {
+        self.patience = patience
         self.thread = thread
         self.claims = claims
         self.window = window
@@ -105,9 +108,8 @@ actor Dispatcher {
             return []
         }
         guard others.allSatisfy({ $0.pokeWhenWanted() }) else { return [] }
-        let waiting = Duration.milliseconds(1_000)
         let one = try await window.popOne(
-            from: wanted.flatMap(\.queue.lanes), worker: worker.id, waiting: waiting)
+            from: wanted.flatMap(\.queue.lanes), worker: worker.id, waiting: patience)
         return one.map { [$0] } ?? []
     }
 

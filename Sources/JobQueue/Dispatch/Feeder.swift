@@ -53,6 +53,8 @@ struct Feeder: Sendable {
     let requests: Requests
     let pollInterval: Duration
     let log: Log
+    /// Called when a round went well.
+    let onFed: @Sendable () -> Void
 
     /// Jobs due within this time are read ahead, so that they are staged the moment they are due.
     private static let lookAhead = 1.2
@@ -97,6 +99,7 @@ struct Feeder: Sendable {
             if started >= nextReset {
                 nextReset = try await readAgain(&memory)
             }
+            onFed()
             let wait = min(nextPoll - .now, untilUpcoming(memory))
             if wait > .zero { await requests.signal.wait(upTo: wait) }
         }
@@ -184,12 +187,15 @@ struct Feeder: Sendable {
     }
 
     private func readings(of lanes: [Lane], _ memory: Memory) async throws -> [Reading] {
-        let counts = try await window.counts(lanes)
+        // A lane that was not left behind has all its due jobs in its window: few, or it would
+        // have been. Not asking saves the way to Redis when a lone job arrives.
+        let behind = lanes.filter { memory.marks[$0] != nil }
+        let counts = Dictionary(uniqueKeysWithValues: zip(behind, try await window.counts(behind)))
         var readings: [Reading] = []
-        for (lane, count) in zip(lanes, counts) {
+        for lane in lanes {
             guard let cursors = memory.lanes[lane] else { continue }
             for (priority, cursor) in cursors.enumerated() {
-                let room = window.limit - count.upTo[priority]
+                let room = window.limit - (counts[lane]?.upTo[priority] ?? 0)
                 readings.append(
                     Reading(
                         lane: lane, priority: priority, from: cursor,

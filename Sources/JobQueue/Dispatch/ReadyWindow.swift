@@ -161,6 +161,7 @@ struct ReadyWindow: Sendable {
 
     /// How full the windows are.
     func counts(_ lanes: [Lane]) async throws -> [WindowCount] {
+        guard !lanes.isEmpty else { return [] }
         let cards = try await connection.pipeline(lanes.map { Command("ZCARD", keys.window($0)) })
         var counts = cards.map { reply in
             let total = Int(reply.int ?? 0)

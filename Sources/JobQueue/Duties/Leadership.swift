@@ -1,12 +1,24 @@
 import Postgres
 import Redis
 import Synchronization
+import Threads
+
+/// The thread on which the feeder lives together with its two connections, so that the way from a
+/// notification to a staged id crosses no other.
+actor FeedingPlace {
+    nonisolated let thread = OwnThread(name: "errand-feed")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
+
+    func run(_ feeder: Feeder) async throws { try await feeder.run() }
+}
 
 /// Does the work that one process at a time should do: feeding, rescuing, retention.
 ///
 /// One process holds an advisory lock in PostgreSQL and the others stand by, to save cost and not
 /// for correctness: each of these duties may run twice without harm.
 struct Leadership: Sendable {
+    let place: FeedingPlace
     let feeding: Session
     let maintenance: Session
     let window: ReadyWindow
@@ -26,6 +38,7 @@ struct Leadership: Sendable {
         let complaint = Complaint()
         var failures = 0
         while !Task.isCancelled {
+            let led = ContinuousClock.now
             do {
                 guard try await takeLock() else {
                     try await Task.sleep(for: .seconds(1))
@@ -37,13 +50,11 @@ struct Leadership: Sendable {
                     requests.add(["*"])
                 }
                 log.debug("leading: feeding, rescuing and retention run here")
-                complaint.resolved(log, "feeding goes on")
-                failures = 0
-                try await lead()
+                try await lead { complaint.resolved(log, "feeding goes on") }
             } catch is CancellationError {
                 break
             } catch {
-                failures += 1
+                failures = ContinuousClock.now - led > .seconds(10) ? 1 : failures + 1
                 complaint.warn(log, "feeding was interrupted: \(error)")
             }
             // Ends the session and with it the lock: another process may be better off.
@@ -58,12 +69,12 @@ struct Leadership: Sendable {
         try await feeding.query("SELECT pg_try_advisory_lock($1)", [.int64(Self.lock)]).bool(0, 0)
     }
 
-    private func lead() async throws {
+    private func lead(_ onFed: @escaping @Sendable () -> Void) async throws {
         let feeder = Feeder(
             session: feeding, window: window, requests: requests,
-            pollInterval: options.pollInterval, log: log)
+            pollInterval: options.pollInterval, log: log, onFed: onFed)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await feeder.run() }
+            group.addTask { try await place.run(feeder) }
             group.addTask { try await hearRequests() }
             group.addTask { try await rescue() }
             group.addTask { try await retain() }
@@ -73,9 +84,14 @@ struct Leadership: Sendable {
     }
 
     private func hearRequests() async throws {
-        while !Task.isCancelled {
-            let names = try await listening.feedRequests(waiting: .seconds(1))
-            if !names.isEmpty { requests.add(names) }
+        let connection = listening.connection
+        try await withTaskCancellationHandler {
+            while !Task.isCancelled {
+                let names = try await listening.feedRequests(waiting: .seconds(1))
+                if !names.isEmpty { requests.add(names) }
+            }
+        } onCancel: {
+            connection.interrupt()
         }
     }
 

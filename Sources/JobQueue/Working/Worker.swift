@@ -115,7 +115,8 @@ private struct Shift: Sendable {
         dispatcher = Dispatcher(
             thread: thread,
             claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
-            window: window("errand-pop", thread), queues: queues, worker: identity, log: self.log)
+            window: window("errand-pop", thread), queues: queues, worker: identity,
+            patience: options.drain ? .milliseconds(10) : .seconds(1), log: self.log)
         runner = Runner(
             kinds: kinds, engine: engine, client: client, running: running, completer: completer,
             log: self.log)
@@ -124,10 +125,11 @@ private struct Shift: Sendable {
             queues: queues, running: running, completer: completer, runner: runner,
             room: dispatcher.room, wake: heartWake, log: self.log)
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
+        let place = FeedingPlace()
         leadership = Leadership(
-            feeding: session("errand-feed"),
+            place: place, feeding: session("errand-feed", place.thread),
             maintenance: session("errand-maintain", setup: Statements.maintenanceSetup),
-            window: window("errand-stage"), listening: window("errand-feed"),
+            window: window("errand-stage", place.thread), listening: window("errand-hear"),
             requests: Feeder.Requests(), options: options, offer: offer,
             longestRetention: Int((retention.max() ?? 0) / 86_400), log: self.log)
         pokes = offering
@@ -136,8 +138,8 @@ private struct Shift: Sendable {
     private static func declare(
         _ kinds: JobKinds, _ options: WorkerOptions, on session: Session
     ) async throws {
-        var statements: [Statement] = options.queues.map {
-            Statement(Statements.addQueue, [.text($0.name)])
+        var statements = options.queues.map(\.name).sorted().map {
+            Statement(Statements.addQueue, [.text($0)])
         }
         statements += kinds.declarations
         _ = try await session.pipeline(statements)
@@ -272,7 +274,8 @@ private struct StartRequests: Sendable {
 extension JobKinds {
     /// What `errand.enqueue()` should know of them.
     package var declarations: [Statement] {
-        registrations.values.map { known in
+        // In one order for all: workers that start together must not wait for each other in a ring.
+        registrations.values.sorted { $0.kind < $1.kind }.map { known in
             Statement(
                 Statements.declareKind,
                 [

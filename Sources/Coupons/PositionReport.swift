@@ -1,0 +1,85 @@
+package import FoundationEssentials
+package import JobQueue
+package import Notifications
+import Postgres
+
+/// Where a person was at a time: looks for branches near by whose coupons they hold.
+///
+/// `coupons.report_position()` enqueues it, a person's waiting reports merged into the newest.
+package struct PositionReport: Job {
+    package static let kind = "coupons.position"
+    package static let options = JobOptions(
+        queue: "coupons", priority: .high, maxAttempts: 5, backoff: Backoff(base: 5, ceiling: 60),
+        retention: .seconds(86_400))
+
+    package var personID: Int64
+    /// WGS 84, degrees.
+    package var longitude: Double
+    package var latitude: Double
+    /// Radius of the circle that the device vouches for, in metres.
+    package var accuracy: Double
+    package var at: Date
+
+    enum CodingKeys: String, CodingKey {
+        case personID = "person_id"
+        case longitude, latitude
+        case accuracy = "accuracy_m"
+        case at
+    }
+
+    package init(
+        personID: Int64, longitude: Double, latitude: Double, accuracy: Double, at: Date
+    ) {
+        self.personID = personID
+        self.longitude = longitude
+        self.latitude = latitude
+        self.accuracy = accuracy
+        self.at = at
+    }
+}
+
+/// The jobs of the coupon domain.
+package enum CouponKinds {
+    /// Reports looked at in one statement.
+    package static let batchLimit = 500
+
+    /// Adds the kinds to those of a program.
+    package static func add(to kinds: inout JobKinds) {
+        kinds.handleBatch(PositionReport.self, upTo: batchLimit) { batch in
+            try await Proximity.look(at: batch)
+        }
+    }
+
+    /// How the notice of a coupon near by reads.
+    package static let nearby = NoticeTemplate("coupon.nearby") { (facts: NearbyFacts) in
+        let distance = Int((facts.distance / 10).rounded() * 10)
+        let title = NoticeTemplate.escaped(facts.title)
+        let branch = NoticeTemplate.escaped(facts.branch)
+        let day = facts.expires.prefix(10)
+        return NoticeTemplate.Words(
+            subject: "\(facts.title), \(distance) m from you",
+            text: """
+                You are about \(distance) m from \(facts.branch), where your coupon counts:
+
+                    \(facts.title)
+
+                It is good until \(day). Show it in the app.
+
+                You get this because you asked for offers near you; turn it off in the app.
+                """,
+            html: """
+                <p>You are about \(distance) m from <b>\(branch)</b>, where your coupon counts:</p>
+                <p style="font-size: 140%">\(title)</p>
+                <p>It is good until \(day). Show it in the app.</p>
+                <p style="color: #666">You get this because you asked for offers near you; turn \
+                it off in the app.</p>
+                """)
+    }
+
+    struct NearbyFacts: Decodable {
+        var title: String
+        var branch: String
+        var distance: Double
+        var expires: String
+    }
+}

@@ -1,0 +1,104 @@
+package import FoundationEssentials
+
+/// One e-mail to one person, checked so that it can be rendered without failing.
+package struct EmailMessage: Sendable, Equatable {
+    /// A header beyond the usual ones, such as `List-Unsubscribe`.
+    package struct Header: Sendable, Equatable {
+        /// The field's name.
+        package let name: String
+        /// The field's value, unfolded.
+        package let value: String
+
+        /// Names a header; it is checked when the message is made.
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Who it is from; bounces go there too.
+    package let from: Mailbox
+    /// Who answers go to, when not to `from`.
+    package let replyTo: Mailbox?
+    /// Who it is for.
+    package let to: Mailbox
+    /// The subject, in any script.
+    package let subject: String
+    /// The plain text, with line breaks of any kind.
+    package let text: String
+    /// The same in HTML, for those whose reader shows it.
+    package let html: String?
+    /// The identifier with its angle brackets; the same on each retry of one delivery, so that
+    /// receivers and logs can match them.
+    package let messageID: String
+    /// When it was written, not when it is retried.
+    package let date: Date
+    /// Further headers, in order.
+    package let headers: [Header]
+
+    /// Takes a message after checking it.
+    ///
+    /// - Throws: `EmailError.badField` when a line break or control character would let a value
+    ///   break out of its header, when a message identifier is not `<left@right>`, when a header
+    ///   is one that the message writes itself, or when a value is too long for a line.
+    package init(
+        from: Mailbox, replyTo: Mailbox? = nil, to: Mailbox, subject: String, text: String,
+        html: String? = nil, messageID: String, date: Date, headers: [Header] = []
+    ) throws(EmailError) {
+        guard subject.isOneLine, subject.utf8.count <= 2000 else {
+            throw .badField(
+                "subject", value: subject,
+                expected: "at most 2000 bytes without line breaks or control characters")
+        }
+        guard Self.isMessageID(messageID) else {
+            throw .badField(
+                "Message-ID", value: messageID, expected: "<left@right> in at most 250 ASCII bytes")
+        }
+        for header in headers { try Self.check(header) }
+        self.from = from
+        self.replyTo = replyTo
+        self.to = to
+        self.subject = subject
+        self.text = text
+        self.html = html
+        self.messageID = messageID
+        self.date = date
+        self.headers = headers
+    }
+
+    private static func isMessageID(_ id: String) -> Bool {
+        let inner = id.utf8.dropFirst().dropLast()
+        return id.hasPrefix("<") && id.hasSuffix(">") && (5...250).contains(id.utf8.count)
+            && inner.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x3C && $0 != 0x3E }
+            && inner.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).map(
+                \.count
+            ).count(where: { $0 > 0 }) == 2
+            && inner.count(where: { $0 == UInt8(ascii: "@") }) == 1
+    }
+
+    private static func check(_ header: Header) throws(EmailError) {
+        let isName = header.name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x3A }
+        guard isName, (1...76).contains(header.name.utf8.count) else {
+            throw .badField(
+                "header name", value: header.name,
+                expected: "1 to 76 ASCII characters without blanks or colons")
+        }
+        let lower = header.name.lowercased()
+        guard !ownHeaders.contains(lower), !lower.hasPrefix("content-") else {
+            throw .badField(
+                "header name", value: header.name,
+                expected: "a header that the message does not write itself")
+        }
+        let longestWord = header.value.split(separator: " ").map(\.utf8.count).max() ?? 0
+        guard header.value.isOneLine, !header.value.isEmpty, longestWord <= 900 else {
+            throw .badField(
+                "header \(header.name)", value: header.value,
+                expected: "text without line breaks or control characters, no word over 900 bytes")
+        }
+    }
+
+    private static let ownHeaders: Set<String> = [
+        "from", "sender", "to", "cc", "bcc", "reply-to", "subject", "date", "message-id",
+        "mime-version",
+    ]
+}

@@ -1,0 +1,67 @@
+import HTTP
+
+extension EmailVerdict {
+    /// Judges a failed delivery by the step that failed and the server's words.
+    ///
+    /// The table of RFC 5321 (4.2.1), RFC 3463 and RFC 7504/7505 (a domain without mail), with
+    /// one judgement of ours: 5.7.x is about us, not about the address.
+    init(_ failure: SMTPFailure) {
+        switch failure.cause {
+        case .insecure:
+            self =
+                failure.reply?.isTransient == true
+                ? .deferred(reason: "\(failure)", retryAfter: nil)
+                : .misconfigured(reason: "\(failure)")
+        case .local:
+            self = .misconfigured(reason: "\(failure)")
+        case .disconnected, .timedOut, .cancelled:
+            let warning = failure.isAmbiguous ? "; the server may have taken the message" : ""
+            self = .deferred(reason: "\(failure)\(warning)", retryAfter: nil)
+        case .refused:
+            guard let reply = failure.reply else {
+                self = .deferred(reason: "\(failure)", retryAfter: nil)
+                return
+            }
+            self.init(refusal: reply, at: failure.stage, reason: "\(failure)")
+        }
+    }
+
+    private init(refusal reply: SMTPReply, at stage: SMTPStage, reason: String) {
+        if reply.isTransient {
+            let isFull = reply.enhanced.map { $0.subject == 2 && $0.detail == 2 } ?? false
+            // RFC 5321, 4.5.4.1: a mailbox is not emptied in minutes.
+            self = .deferred(reason: reason, retryAfter: isFull ? .seconds(30 * 60) : nil)
+        } else if reply.enhanced?.subject == 7 || reply.code == 530 || stage < .sender {
+            self = .misconfigured(reason: reason)
+        } else if stage == .sender && !reply.isAboutSize {
+            self = .misconfigured(reason: reason)
+        } else if reply.isAboutSender {
+            self = .misconfigured(reason: reason)
+        } else {
+            self = .rejected(reason: reason, addressIsBad: reply.isAboutDeadAddress)
+        }
+    }
+}
+
+extension SMTPReply {
+    /// No such mailbox, no such domain, mailbox disabled, or a domain that takes no mail.
+    fileprivate var isAboutDeadAddress: Bool {
+        guard let enhanced else { return code == 556 }
+        return switch (enhanced.subject, enhanced.detail) {
+        case (1, 1), (1, 2), (1, 10), (2, 1): true
+        default: false
+        }
+    }
+
+    /// Bad sender's mailbox or domain: our `From`, whichever step says so.
+    fileprivate var isAboutSender: Bool {
+        guard let enhanced else { return false }
+        return enhanced.subject == 1 && (enhanced.detail == 7 || enhanced.detail == 8)
+    }
+
+    fileprivate var isAboutSize: Bool {
+        guard let enhanced else { return code == 552 }
+        return (enhanced.subject, enhanced.detail) == (3, 4)
+            || (enhanced.subject, enhanced.detail) == (2, 3)
+    }
+}

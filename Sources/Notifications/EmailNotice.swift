@@ -1,0 +1,176 @@
+package import Delivery
+import FoundationEssentials
+package import JobQueue
+import Postgres
+
+/// Sends one notice by e-mail.
+///
+/// It carries the notice's id alone: the address is read when the mail is sent, and with it the
+/// person's consent and whether the notice still is of use.
+package struct EmailNotice: Job {
+    package static let kind = "notification.email"
+    package static let options = JobOptions(
+        queue: "mail", maxAttempts: 12, backoff: Backoff(base: 30, ceiling: 3_600),
+        timeout: .seconds(120))
+
+    package var noticeID: Int64
+
+    package init(noticeID: Int64) { self.noticeID = noticeID }
+
+    enum CodingKeys: String, CodingKey {
+        case noticeID = "notice_id"
+    }
+}
+
+/// How a notice of one kind reads; declared by the domain that owns the words.
+package struct NoticeTemplate: Sendable {
+    /// A notice in words.
+    package struct Words: Sendable, Equatable {
+        package var subject: String
+        package var text: String
+        package var html: String
+
+        package init(subject: String, text: String, html: String) {
+            self.subject = subject
+            self.text = text
+            self.html = html
+        }
+    }
+
+    package let kind: String
+    let render: @Sendable (Data) throws -> Words
+
+    /// The words for notices of a kind, made from their data.
+    package init<Facts: Decodable & Sendable>(
+        _ kind: String, _ render: @escaping @Sendable (Facts) -> Words
+    ) {
+        self.kind = kind
+        self.render = { data in render(try JSONDecoder().decode(Facts.self, from: data)) }
+    }
+
+    /// Makes a text safe inside HTML.
+    package static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text {
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            default: result.append(character)
+            }
+        }
+        return result
+    }
+}
+
+/// The kinds of job by which people are told things.
+package struct Mailing: Sendable {
+    private let mailer: SMTPMailer
+    private let from: Mailbox
+    private let templates: [String: NoticeTemplate]
+
+    /// Mail by `mailer`, in the name of `from`.
+    package init(mailer: SMTPMailer, from: Mailbox, templates: [NoticeTemplate]) {
+        self.mailer = mailer
+        self.from = from
+        self.templates = Dictionary(
+            templates.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Adds the kinds to those of a program.
+    package func add(to kinds: inout JobKinds) {
+        kinds.handleWithOutcome(EmailNotice.self) { job, context in
+            try await send(job, context)
+        }
+    }
+
+    private static let read = """
+        SELECT n.public_id::text AS public_id, n.kind, n.data, n.status::text AS status,
+            n.expires_at, p.email, p.email_refused_at IS NOT NULL AS is_refused,
+            p.location_consent_at IS NOT NULL AS has_consent
+        FROM notification.notices n JOIN notification.people p ON p.id = n.person_id
+        WHERE n.id = $1
+        """
+
+    private static let answer = """
+        UPDATE notification.notices
+        SET status = $2::text::notification.notice_status, reason = $3, answered_at = $4
+        WHERE id = $1 AND status = 'pending'
+        """
+
+    private static let refuseAddress = """
+        UPDATE notification.people p SET email_refused_at = $2
+        FROM notification.notices n WHERE n.id = $1 AND p.id = n.person_id
+        """
+
+    private func send(_ job: EmailNotice, _ context: JobContext) async throws -> Outcome {
+        let found = try await context.database.withSession {
+            try await $0.query(Self.read, [.int64(job.noticeID)])
+        }
+        guard let notice = found.first else { return .discard(reason: "the notice is gone") }
+        guard try notice.text("status") == "pending" else { return .done }
+        let now = Instant(date: context.now)
+        guard try notice.timestamp("expires_at") > now else {
+            return try await end(job, "expired", "it was of no more use", context)
+        }
+        guard try notice.bool("has_consent") else {
+            return try await end(job, "withdrawn", "the person no longer agrees to it", context)
+        }
+        guard let address = try notice.optionalText("email"), try !notice.bool("is_refused") else {
+            return try await end(job, "failed", "there is no address that takes mail", context)
+        }
+        let kind = try notice.text("kind")
+        guard let template = templates[kind] else {
+            throw JobError.invalid("no template for notices of kind \(kind)")
+        }
+        let domain = from.address.split(separator: "@").last ?? "localhost"
+        let words = try template.render(Data(notice.json("data")))
+        guard let mailbox = try? Mailbox(address) else {
+            return try await end(job, "failed", "the address is malformed", context)
+        }
+        let message = try EmailMessage(
+            from: from, to: mailbox, subject: words.subject, text: words.text, html: words.html,
+            messageID: "<\(try notice.text("public_id"))@\(domain)>", date: context.now)
+        return try await deliver(message, job, context)
+    }
+
+    private func deliver(
+        _ message: EmailMessage, _ job: EmailNotice, _ context: JobContext
+    ) async throws -> Outcome {
+        switch await mailer.send(message) {
+        case .delivered(let reply):
+            return try await end(job, "sent", reply, context)
+        case .deferred(let reason, let delay):
+            return .retry(after: delay, reason: reason)
+        case .misconfigured(let reason):
+            context.log.error("mail cannot be sent: \(reason)")
+            return .retry(after: nil, reason: reason)
+        case .rejected(let reason, let addressIsBad):
+            if addressIsBad {
+                _ = try await context.database.withSession {
+                    try await $0.query(
+                        Self.refuseAddress,
+                        [.int64(job.noticeID), .timestamp(Instant(date: context.now))])
+                }
+            }
+            return try await end(job, "failed", reason, context)
+        }
+    }
+
+    /// Writes what became of the notice together with the end of its job.
+    private func end(
+        _ job: EmailNotice, _ status: String, _ reason: String, _ context: JobContext
+    ) async throws -> Outcome {
+        try await context.database.transaction { transaction in
+            try await transaction.query(
+                Self.answer,
+                [
+                    .int64(job.noticeID), .text(status), .text(reason),
+                    .timestamp(Instant(date: context.now)),
+                ])
+            if status == "sent" { try await context.complete(in: transaction) }
+        }
+        return status == "sent" ? .done : .discard(reason: "\(status): \(reason)")
+    }
+}

@@ -1,0 +1,146 @@
+"""Just enough of Swift's grammar for scripts/lint: what is code, where functions begin and end."""
+import re
+
+STRING = re.compile(r'(#*)("""|")')
+
+
+def code_of(text):
+    """The text with comments and the contents of strings blanked, line for line.
+
+    What stands in an interpolation stays: it is code.
+    """
+    out = list(text)
+    # What surrounds the current place: each open string as (quote, hashes, open parentheses of
+    # the interpolation being read).
+    strings = []
+    place = 0
+
+    def blank(begin, end):
+        for index in range(begin, min(end, len(text))):
+            if out[index] != "\n":
+                out[index] = " "
+
+    while place < len(text):
+        inside = strings and strings[-1][2] == 0
+        if inside:
+            quote, hashes, _ = strings[-1]
+            if text.startswith("\\" + hashes + "(", place):
+                blank(place, place + len(hashes) + 1)
+                place += len(hashes) + 2
+                strings[-1][2] = 1
+            elif text.startswith("\\" + hashes, place):
+                blank(place, place + len(hashes) + 2)
+                place += len(hashes) + 2
+            elif text.startswith(quote + hashes, place):
+                strings.pop()
+                place += len(quote + hashes)
+            else:
+                blank(place, place + 1)
+                place += 1
+            continue
+        if text.startswith("//", place):
+            end = text.find("\n", place)
+            end = len(text) if end < 0 else end
+            blank(place, end)
+            place = end
+        elif text.startswith("/*", place):
+            end = end_of_comment(text, place)
+            blank(place, end)
+            place = end
+        elif match := STRING.match(text, place):
+            strings.append([match[2], match[1], 0])
+            place = match.end()
+        else:
+            if strings and text[place] in "()":
+                strings[-1][2] += 1 if text[place] == "(" else -1
+            place += 1
+    return "".join(out)
+
+
+def end_of_comment(text, place):
+    """Where a block comment, which may hold others, ends."""
+    depth = 0
+    for match in re.compile(r"/\*|\*/").finditer(text, place):
+        depth += 1 if match[0] == "/*" else -1
+        if depth == 0:
+            return match.end()
+    return len(text)
+
+
+def line_of(text, place):
+    return text.count("\n", 0, place) + 1
+
+
+DECLARATION = re.compile(r"(?<![.\w`])(func\s+(`[^`]+`|[^\s(<]+)|init\b|deinit\b|subscript\b)")
+NEXT_MEMBER = re.compile(r"\b(func|var|let|init|deinit|subscript|case|static|typealias)\b")
+
+
+def functions(code):
+    """Each function with a body: (name, place of its declaration, place of its closing brace)."""
+    for match in DECLARATION.finditer(code):
+        opening = body_of(code, match.end())
+        if opening is not None:
+            yield match[2] or match[1], match.start(), closing_brace(code, opening)
+
+
+def body_of(code, place):
+    """Where the body opens, or None for a requirement of a protocol."""
+    depth = 0
+    while place < len(code):
+        letter = code[place]
+        if letter in "([":
+            depth += 1
+        elif letter in ")]":
+            depth -= 1
+        elif depth == 0 and letter == "{":
+            return place
+        elif depth == 0 and (letter == "}" or NEXT_MEMBER.match(code, place)):
+            return None
+        place += 1
+    return None
+
+
+def closing_brace(code, opening):
+    depth = 0
+    for match in re.compile("[{}]").finditer(code, opening):
+        depth += 1 if match[0] == "{" else -1
+        if depth == 0:
+            return match.start()
+    return len(code) - 1
+
+
+def attributes_before(code, place):
+    """What stands between the end of the member before and this place."""
+    depth, index = 0, place - 1
+    while index >= 0:
+        letter = code[index]
+        if letter in ")]":
+            depth += 1
+        elif letter in "([":
+            depth -= 1
+        elif letter in "{}" and depth <= 0:
+            break
+        index -= 1
+    return code[index + 1:place]
+
+
+VISIBLE = re.compile(r"\b(?:public|package)\b(?!\s+import)")
+
+
+def visible_signatures(code):
+    """Each declaration others can see, without its body: (place, text)."""
+    for match in VISIBLE.finditer(code):
+        depth, index = 0, match.end()
+        while index < len(code):
+            letter = code[index]
+            if letter in "([":
+                depth += 1
+            elif letter in ")]":
+                depth -= 1
+            elif depth <= 0 and letter in "{}=":
+                break
+            elif depth <= 0 and letter == "\n" and not re.match(
+                    r"\s*(->|where\b|throws\b|async\b|[{:])", code[index:index + 200]):
+                break
+            index += 1
+        yield match.start(), code[match.start():index]

@@ -1,0 +1,78 @@
+"""Who may import whom: one line for each target, and what is said of it here is all there is.
+
+FLOOR TARGET: our targets it may import | modules of the toolchain it may import
+
+The left part must be what Package.swift says. Nothing is imported from a floor above, and a
+domain (floor 4) never imports another domain.
+"""
+
+TABLE = """
+0 CPostgres:
+0 CRedis:
+0 CCurl:
+0 CSystem:
+
+1 Threads: CSystem | Dispatch Glibc Synchronization
+1 Postgres: CPostgres Threads | FoundationEssentials Glibc Synchronization
+1 Redis: CRedis Threads | Glibc Synchronization
+1 HTTP: CCurl Threads | FoundationEssentials Glibc Synchronization
+1 Terminal: | FoundationEssentials Glibc Synchronization
+
+2 Migrations: Postgres |
+2 JobQueue: Postgres Redis Threads | FoundationEssentials Glibc Synchronization
+2 Delivery: HTTP | FoundationEssentials Synchronization
+
+3 Notifications: JobQueue Delivery Postgres | FoundationEssentials Synchronization
+
+4 Coupons: Notifications JobQueue Postgres | FoundationEssentials Synchronization
+
+5 errand: Coupons Notifications Delivery JobQueue Migrations Postgres Redis Terminal Threads \
+| Dispatch FoundationEssentials Glibc Synchronization
+
+6 TestServices: Postgres Redis Migrations JobQueue |
+6 bench: JobQueue Migrations Postgres Redis |
+7 PostgresTests: Postgres Threads TestServices |
+7 RedisTests: Redis Threads TestServices |
+7 TerminalTests: Terminal TestServices |
+7 DeliveryTests: Delivery HTTP TestServices |
+7 JobQueueTests: JobQueue Migrations Postgres Redis TestServices |
+7 CouponsTests: Coupons Notifications JobQueue Postgres TestServices |
+7 CommandTests: Postgres Redis TestServices |
+7 CrashTests: Postgres Redis TestServices |
+"""
+
+# What everything under Tests may import of the toolchain.
+IN_TESTS = {
+    "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing",
+}
+DOMAINS = 4
+
+
+class Target:
+    def __init__(self, line):
+        head, _, rest = line.partition(":")
+        ours, _, toolchain = rest.partition("|")
+        floor, self.name = head.split()
+        self.floor = int(floor)
+        self.ours = set(ours.split())
+        self.toolchain = set(toolchain.split()) | (IN_TESTS if self.floor > 5 else set())
+
+    def may_import(self, module):
+        return module in self.ours or module in self.toolchain
+
+
+TARGETS = {
+    target.name: target
+    for target in (Target(line) for line in TABLE.splitlines() if line.strip())
+}
+
+
+def upward_imports():
+    """Lines of the table that break the table's own rule."""
+    for target in TARGETS.values():
+        for name in sorted(target.ours):
+            below = TARGETS[name].floor if name in TARGETS else None
+            if below is None:
+                yield f"{target.name} names {name}, which has no line of its own"
+            elif below > target.floor or below == target.floor == DOMAINS:
+                yield f"{target.name} may not import {name}: imports go downwards only"
