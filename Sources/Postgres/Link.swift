@@ -86,7 +86,7 @@ import Glibc
 
     private var lastMessage: String {
         guard let text = unsafe PQerrorMessage(connection) else { return "no reason was given" }
-        return unsafe String(cString: text).split(whereSeparator: \.isNewline)
+        return unsafe String(cString: text).split(whereSeparator: \.isWhitespace)
             .joined(separator: " ")
     }
 
@@ -106,18 +106,25 @@ import Glibc
 
     /// Why a connection was not made: libpq gives the server's words, and no SQLSTATE with them.
     private static func refusal(_ message: String) -> PostgresError {
-        let causes = [
-            ("role ", "28000"), ("does not exist", "3D000"),
-            ("password authentication failed", "28P01"),
-            ("no password supplied", "28P01"), ("no pg_hba.conf entry", "28000"),
-            ("too many clients", "53300"), ("remaining connection slots", "53300"),
-            ("too many connections", "53300"), ("starting up", "57P03"),
-            ("shutting down", "57P03"), ("recovery mode", "57P03"),
+        let password = "check the user and the password in the database URL"
+        let database = "create the database, or correct its name in the database URL"
+        let busy = "raise max_connections, or let fewer clients connect"
+        let causes: [(words: String, sqlState: String, hint: String?)] = [
+            ("no password supplied", "28P01", password),
+            ("password authentication failed", "28P01", password),
+            ("FATAL: role ", "28000", password),
+            ("no pg_hba.conf entry", "28000", "let this client in by the server's pg_hba.conf"),
+            ("does not exist", "3D000", database),
+            ("too many clients", "53300", busy), ("remaining connection slots", "53300", busy),
+            ("too many connections", "53300", busy), ("starting up", "57P03", nil),
+            ("shutting down", "57P03", nil), ("recovery mode", "57P03", nil),
         ]
-        guard message.contains("FATAL"),
-            let cause = causes.first(where: { message.contains($0.0) })
+        guard message.contains("FATAL") || message.contains("no password supplied"),
+            let cause = causes.first(where: { message.contains($0.words) })
         else { return .unreachable(message) }
-        return .server(ServerError(sqlState: cause.1, message: message))
+        return .server(
+            ServerError(
+                sqlState: cause.sqlState, severity: "FATAL", message: message, hint: cause.hint))
     }
 
     private static func withCStrings<Value>(
