@@ -61,8 +61,9 @@ import Glibc
         return status == PQTRANS_IDLE || status == PQTRANS_INTRANS || status == PQTRANS_INERROR
     }
 
-    /// Whether the server has not hung up since the last statement, as far as can be seen from
-    /// here without waiting.
+    /// Whether the server has not hung up, as far as can be seen from here without waiting.
+    ///
+    /// Good between statements, and while a COPY is sent.
     var isAlive: Bool {
         var socket = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         // A server that hangs up says why first: only the end of the stream tells that it did.
@@ -85,7 +86,7 @@ import Glibc
 
     private var lastMessage: String {
         guard let text = unsafe PQerrorMessage(connection) else { return "no reason was given" }
-        return unsafe String(cString: text).split(whereSeparator: \.isNewline)
+        return unsafe String(cString: text).split(whereSeparator: \.isWhitespace)
             .joined(separator: " ")
     }
 
@@ -105,18 +106,25 @@ import Glibc
 
     /// Why a connection was not made: libpq gives the server's words, and no SQLSTATE with them.
     private static func refusal(_ message: String) -> PostgresError {
-        let causes = [
-            ("role ", "28000"), ("does not exist", "3D000"),
-            ("password authentication failed", "28P01"),
-            ("no password supplied", "28P01"), ("no pg_hba.conf entry", "28000"),
-            ("too many clients", "53300"), ("remaining connection slots", "53300"),
-            ("too many connections", "53300"), ("starting up", "57P03"),
-            ("shutting down", "57P03"), ("recovery mode", "57P03"),
+        let password = "check the user and the password in the database URL"
+        let database = "create the database, or correct its name in the database URL"
+        let busy = "raise max_connections, or let fewer clients connect"
+        let causes: [(words: String, sqlState: String, hint: String?)] = [
+            ("no password supplied", "28P01", password),
+            ("password authentication failed", "28P01", password),
+            ("FATAL: role ", "28000", password),
+            ("no pg_hba.conf entry", "28000", "let this client in by the server's pg_hba.conf"),
+            ("does not exist", "3D000", database),
+            ("too many clients", "53300", busy), ("remaining connection slots", "53300", busy),
+            ("too many connections", "53300", busy), ("starting up", "57P03", nil),
+            ("shutting down", "57P03", nil), ("recovery mode", "57P03", nil),
         ]
-        guard message.contains("FATAL"),
-            let cause = causes.first(where: { message.contains($0.0) })
+        guard message.contains("FATAL") || message.contains("no password supplied"),
+            let cause = causes.first(where: { message.contains($0.words) })
         else { return .unreachable(message) }
-        return .server(ServerError(sqlState: cause.1, message: message))
+        return .server(
+            ServerError(
+                sqlState: cause.sqlState, severity: "FATAL", message: message, hint: cause.hint))
     }
 
     private static func withCStrings<Value>(
@@ -221,6 +229,9 @@ import Glibc
     // MARK: COPY
 
     func putCopyData(_ bytes: [UInt8]) throws(PostgresError) {
+        // libpq keeps a failed write to itself until an answer is read: without looking, rows
+        // would be sent into the void for as long as there are any.
+        guard isAlive else { throw loss }
         try putCopy {
             unsafe bytes.withUnsafeBufferPointer { buffer in
                 unsafe buffer.withMemoryRebound(to: CChar.self) { text in
@@ -245,7 +256,10 @@ import Glibc
             case 1:
                 _ = unsafe PQflush(connection)
                 return
-            case 0: try wait(for: POLLOUT, until: deadline)
+            case 0:
+                // Reads too: a server that cannot get rid of its notices takes no rows either.
+                try wait(for: POLLIN | POLLOUT, until: deadline)
+                guard consumeInput() else { throw loss }
             default: throw loss
             }
             _ = unsafe PQflush(connection)

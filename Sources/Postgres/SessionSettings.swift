@@ -8,6 +8,9 @@ public struct SessionSettings: Sendable {
     public var connectTimeout: Duration = .seconds(5)
     /// A server that is silent for so long in the middle of a statement is given up.
     public var timeLimit: Duration = .seconds(90)
+    /// How often the server looks, in the middle of a statement, whether this client still
+    /// exists: nobody's locks are held for an answer that nobody waits for.
+    public var clientCheckInterval: Duration = .seconds(10)
     /// Statements that are run after each connect.
     public var setup: [String]
 
@@ -19,10 +22,10 @@ public struct SessionSettings: Sendable {
     }
 
     /// All that is run after each connect.
-    ///
-    /// The first lets the server notice, in the middle of a statement, that its client has given
-    /// up or died, so that nobody's locks are held for an answer that nobody waits for.
     var script: String {
-        (["SET client_connection_check_interval = '10s'"] + setup).joined(separator: ";\n")
+        let (seconds, attoseconds) = clientCheckInterval.components
+        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        return (["SET client_connection_check_interval = \(milliseconds)"] + setup)
+            .joined(separator: ";\n")
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import Postgres
 import Synchronization
 import TestServices
@@ -131,8 +130,8 @@ import Testing
         async throws
     {
         let database = try TestDatabase.here()
-        var settings = SessionSettings(
-            database.url, name: "silent", setup: ["SET client_connection_check_interval = '50ms'"])
+        var settings = SessionSettings(database.url, name: "silent")
+        settings.clientCheckInterval = .milliseconds(50)
         settings.timeLimit = .milliseconds(300)
         let session = Session(settings)
         let process = try await Self.process(session)
@@ -169,15 +168,11 @@ import Testing
     @Test func `cut off in the middle of an answer, no half of it is taken for a whole`()
         async throws
     {
-        let url = try TestDatabase.here().url
-        let parts = URLComponents(string: url)
-        let folder = try #require(parts?.queryItems?.first { $0.name == "host" }?.value)
-        let port = try #require(parts?.queryItems?.first { $0.name == "port" }?.value)
-        let database = try #require(parts?.path.dropFirst())
-        let relay = try Relay(to: "\(folder)/.s.PGSQL.\(port)")
+        let server = try ServerSocket()
+        let relay = try Relay(to: server.path)
         let session = Session(
             SessionSettings(
-                "host=127.0.0.1 port=\(relay.port) user=errand dbname=\(database) "
+                "host=127.0.0.1 port=\(relay.port) user=errand dbname=\(server.database) "
                     + "sslmode=disable gssencmode=disable",
                 name: "cut"))
         let process = try await Self.process(session)

@@ -4,12 +4,6 @@ import TestServices
 import Testing
 
 @Suite("Connecting", .database) struct ConnectingTests {
-    /// The folder of the server's socket, which `DATABASE_URL` names as its host.
-    private static func item(_ name: String) throws -> String {
-        let parts = URLComponents(string: try TestDatabase.here().url)
-        return try #require(parts?.queryItems?.first { $0.name == name }?.value)
-    }
-
     @Test func `a setup that fails leaves no half-made connection`() async throws {
         let url = try TestDatabase.here().url
         let session = Session(
@@ -73,8 +67,8 @@ import Testing
 
     @Test func `the second host answers when the first is not there`() async throws {
         let settings = SessionSettings(
-            "host=/nonexistent,\(try Self.item("host")) port=\(try Self.item("port")) user=errand "
-                + "dbname=postgres", name: "test")
+            "host=/nonexistent,\(try ServerSocket().folder) port=\(try ServerSocket().port) "
+                + "user=errand dbname=postgres", name: "test")
         let rows = try await Session(settings).query("SELECT current_database()::text")
         #expect(try rows[0].text(0) == "postgres")
     }
@@ -82,9 +76,8 @@ import Testing
     @Test func `a host that accepts and never answers gives way to the next`() async throws {
         let silent = try LocalListener()
         var settings = SessionSettings(
-            "host=127.0.0.1,\(try Self.item("host")) "
-                + "port=\(silent.port),\(try Self.item("port")) user=errand dbname=postgres",
-            name: "test")
+            "host=127.0.0.1,\(try ServerSocket().folder) user=errand dbname=postgres "
+                + "port=\(silent.port),\(try ServerSocket().port)", name: "test")
         settings.connectTimeout = .seconds(2)
         let rows = try await Session(settings).query("SELECT current_database()::text")
         #expect(try rows[0].text(0) == "postgres")
