@@ -8,6 +8,11 @@ import Synchronization
 /// PostgreSQL or Redis says that there is something new, when a delayed job falls due, and every
 /// second for what no hint told of. One feeds at a time; two would do no harm.
 struct Feeder: Sendable {
+    /// Another process may feed by now.
+    struct LockLost: Error, CustomStringConvertible {
+        var description: String { "the connection that held the leader's lock was lost" }
+    }
+
     /// What woke the feeder.
     final class Requests: Sendable {
         let signal = Signal()
@@ -18,6 +23,7 @@ struct Feeder: Sendable {
             /// Lanes with jobs that will be.
             var later: Set<Lane> = []
             var all = false
+            var hasLock = true
         }
 
         private let state = Mutex(Taken())
@@ -42,10 +48,18 @@ struct Feeder: Sendable {
 
         func take() -> Taken {
             state.withLock { state in
-                defer { state = Taken() }
+                defer { state = Taken(hasLock: state.hasLock) }
                 return state
             }
         }
+
+        /// The connection that held the lock was lost.
+        func loseLock() {
+            state.withLock { $0.hasLock = false }
+            signal.raise()
+        }
+
+        func holdLock() { state.withLock { $0.hasLock = true } }
     }
 
     let session: Session
@@ -83,6 +97,7 @@ struct Feeder: Sendable {
         var nextReset = ContinuousClock.now + .seconds(60)
         while !Task.isCancelled {
             let asked = requests.take()
+            guard asked.hasLock else { throw LockLost() }
             let isPoll = ContinuousClock.now >= nextPoll
             if asked.all { try await refreshLanes(&memory) }
             if isPoll {

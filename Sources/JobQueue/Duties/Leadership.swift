@@ -47,9 +47,11 @@ struct Leadership: Sendable {
                 try await feeding.listen(["errand_ready"]) { [requests] notification in
                     requests.add([notification.payload])
                 } onReset: { [requests] in
-                    requests.add(["*"])
+                    // With the connection the lock is gone: the feeder ends, and we ask anew.
+                    requests.loseLock()
                 }
                 log.debug("leading: feeding, rescuing and retention run here")
+                requests.holdLock()
                 try await lead { complaint.resolved(log, "feeding goes on") }
             } catch is CancellationError {
                 break
