@@ -10,16 +10,19 @@ import Terminal
     case let error as PostgresError: describe(postgres: error)
     case let error as RedisError: describe(redis: error)
     case let error as JobError:
-        CommandFailure(exit: isRefusal(error) ? .refused : .failed, message: "\(error)")
+        CommandFailure(exit: exitCode(error), message: "\(error)")
     case let error as MigrationError:
         CommandFailure(exit: .conflict, message: "\(error)")
     default: nil
     }
 }
 
-private func isRefusal(_ error: JobError) -> Bool {
-    if case .argumentsTooLarge = error { return true }
-    return false
+private func exitCode(_ error: JobError) -> ExitCode {
+    switch error {
+    case .argumentsTooLarge: .refused
+    case .invalid: .usage
+    case .claimLost, .timedOut: .failed
+    }
 }
 
 private func describe(postgres error: PostgresError) -> CommandFailure {
@@ -44,7 +47,9 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
                 hint: "nothing was written; make room on the server and try again")
         default: return CommandFailure(exit: .failed, message: "\(error)")
         }
-    case .decoding, .usage:
+    case .usage:
+        return CommandFailure(exit: .usage, message: "\(error)")
+    case .decoding:
         return CommandFailure(exit: .failed, message: "\(error)")
     }
 }
