@@ -15,6 +15,7 @@ final class Program: Sendable {
         case killed(by: Int32)
     }
 
+    let id: Int32
     private let process: Process
     private let folder: URL
 
@@ -23,15 +24,17 @@ final class Program: Sendable {
         _ path: String, _ arguments: [String], environment: [String: String] = [:],
         input: String? = nil
     ) throws {
-        folder = FileManager.default.temporaryDirectory
+        let folder = FileManager.default.temporaryDirectory
             .appending(path: "errand-crash-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        self.folder = folder
         func file(_ name: String, _ content: String = "") throws -> URL {
             let file = folder.appending(path: name)
             try Data(content.utf8).write(to: file)
             return file
         }
-        process = Process()
+        let process = Process()
+        self.process = process
         process.executableURL = URL(filePath: path)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment
@@ -40,14 +43,14 @@ final class Program: Sendable {
         process.standardOutput = try FileHandle(forWritingTo: file("output"))
         process.standardError = try FileHandle(forWritingTo: file("errors"))
         try process.run()
+        id = process.processIdentifier
     }
 
     deinit {
-        if process.isRunning { signal(SIGKILL) }
+        signal(SIGKILL)
         try? FileManager.default.removeItem(at: folder)
     }
 
-    var id: Int32 { process.processIdentifier }
     var isRunning: Bool { process.isRunning }
     var output: String { text("output") }
     var errors: String { text("errors") }
@@ -56,7 +59,10 @@ final class Program: Sendable {
         (try? String(contentsOf: folder.appending(path: name), encoding: .utf8)) ?? ""
     }
 
-    func signal(_ number: Int32) { _ = kill(id, number) }
+    /// Sends a signal, unless it has ended: its number may be another's by then.
+    func signal(_ number: Int32) {
+        if process.isRunning { _ = kill(id, number) }
+    }
 
     /// Waits for its end, without holding a thread.
     func end(within limit: Duration) async throws -> End {
