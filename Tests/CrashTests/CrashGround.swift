@@ -62,19 +62,10 @@ final class CrashGround: Sendable {
         try start(["work", "--lease", "2s", "--grace", "5s"] + arguments)
     }
 
-    /// Runs `errand` to its end.
-    @discardableResult func errand(
-        _ arguments: String..., environment: [String: String] = [:], input: String? = nil
-    ) async throws -> (status: Int32, output: String, errors: String) {
-        let program = try start(arguments, environment: environment, input: input)
-        guard case .exited(let status) = try await program.end(within: .seconds(60)) else {
-            throw Program.Trouble("errand \(arguments) was killed: \(program.errors)")
-        }
-        return (status, program.output, program.errors)
-    }
-
     /// A command that has to succeed.
-    @discardableResult func done(_ arguments: String..., input: String? = nil) async throws -> String {
+    @discardableResult func done(_ arguments: String..., input: String? = nil) async throws
+        -> String
+    {
         let program = try start(arguments, input: input)
         guard try await program.end(within: .seconds(60)) == .exited(0) else {
             throw Program.Trouble("errand \(arguments): \(program.errors)")

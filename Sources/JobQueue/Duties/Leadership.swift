@@ -68,7 +68,14 @@ struct Leadership: Sendable {
     }
 
     private func takeLock() async throws -> Bool {
-        try await feeding.query("SELECT pg_try_advisory_lock($1)", [.int64(Self.lock)]).bool(0, 0)
+        let lock = Parameter.int64(Self.lock)
+        let isOurs = try await feeding.query("SELECT pg_try_advisory_lock($1)", [lock]).bool(0, 0)
+        if isOurs { return true }
+        // A leader asks something every second. One that was stopped or hangs still holds the
+        // lock: its connection is ended, and the next attempt gets it.
+        let patience = Double(max(options.leaseTime, .seconds(3)).milliseconds) / 1000
+        _ = try await feeding.query(Statements.endSilentLeader, [lock, .double(patience)])
+        return false
     }
 
     private func lead(_ onFed: @escaping @Sendable () -> Void) async throws {

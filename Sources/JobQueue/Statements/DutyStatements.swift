@@ -124,6 +124,17 @@ extension Statements {
         SELECT id FROM errand.jobs WHERE id = ANY ($1) AND claimed_by = $2 AND cancel_requested
         """
 
+    /// Ends the session that holds the advisory lock $1 and has asked nothing for $2 seconds.
+    static let endSilentLeader = """
+        SELECT pg_terminate_backend(a.pid)
+        FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+          AND l.classid::bigint = $1 >> 32 AND l.objid::bigint = $1 & 4294967295
+          AND a.state LIKE 'idle%'
+          AND a.state_change < clock_timestamp() - make_interval(secs => $2)
+        """
+
     static let pausedQueues = "SELECT name FROM errand.queues WHERE paused_at IS NOT NULL"
 
     /// Workers whose lease has run out.
