@@ -1,0 +1,90 @@
+import FoundationEssentials
+import JobQueue
+import Synchronization
+
+/// A job that does nothing, with about 100 bytes of arguments.
+struct Noop: Job {
+    static let kind = "bench.noop"
+    var payload: String
+}
+
+/// The noop of the `errand` command.
+struct DemoNoop: Job {
+    static let kind = "demo.noop"
+}
+
+/// A job that says when it started.
+struct Probe: Job {
+    static let kind = "bench.probe"
+    /// Its number.
+    var n: Int
+    /// When it was about to be enqueued (``monotonicNow()``).
+    var sent: Int64
+    var payload: String
+}
+
+/// What a worker's handlers saw.
+final class Diary: Sendable {
+    private struct State {
+        var noops = 0
+        var first: Int64 = 0
+        var last: Int64 = 0
+        var probes: [(n: Int, sent: Int64, at: Int64)] = []
+    }
+
+    private let expected: Int
+    private let stop: Stop
+    private let state = Mutex(State())
+
+    /// Raises `stop` once `expected` jobs have started.
+    init(expecting expected: Int, stop: Stop) {
+        self.expected = expected
+        self.stop = stop
+    }
+
+    func kinds() -> JobKinds {
+        var kinds = JobKinds()
+        kinds.handle(DemoNoop.self) { _, _ in self.noop() }
+        kinds.handle(Noop.self) { _, _ in self.noop() }
+        kinds.handle(Probe.self) { job, _ in self.probe(job) }
+        return kinds
+    }
+
+    private func noop() {
+        let now = monotonicNow()
+        add { state in
+            if state.noops == 0 { state.first = now }
+            state.last = now
+            state.noops += 1
+        }
+    }
+
+    private func probe(_ job: Probe) {
+        let now = monotonicNow()
+        add { $0.probes.append((job.n, job.sent, now)) }
+    }
+
+    private func add(_ change: (inout sending State) -> Void) {
+        let isEnd = state.withLock { state in
+            change(&state)
+            return state.noops + state.probes.count == expected
+        }
+        if isEnd { stop.stop() }
+    }
+
+    /// Writes `n sent started` for each probe.
+    func write(to path: String) throws {
+        let lines = state.withLock { $0.probes }.map { "\($0.n) \($0.sent) \($0.at)\n" }
+        try lines.joined().write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    var fields: [(String, Double)] {
+        state.withLock { state in
+            [
+                ("jobs", Double(state.noops)), ("first_ns", Double(state.first)),
+                ("last_ns", Double(state.last)),
+                ("seconds", seconds(from: state.first, to: state.last)),
+            ]
+        }
+    }
+}

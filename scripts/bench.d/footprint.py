@@ -1,0 +1,62 @@
+"""Memory, idle processor time, start-up, and the time of a clean build."""
+import os
+import subprocess
+import tempfile
+import time
+
+from measure import Running, memory, percentile, process_seconds
+from report import Figure
+
+
+def footprint(place, ours, peers):
+    """What the program costs when it does nothing, and to be had at all."""
+    seconds = place.size(8, 20)
+    env = ours.fresh("bench_idle")
+    worker = Running([place.errand, "work", "--queues", "default"], env)
+    rss, share = idle(worker, seconds)
+    peer_rss, peer_share = {}, {}
+    for peer in peers:
+        peer_rss[peer.name], peer_share[peer.name] = idle(
+            peer.work(peer.fresh(), count=1_000_000), seconds)
+    place.servers.drop("bench_idle")
+    times = sorted(start_up([place.errand, "--version"]) for _ in range(20))
+    floor = sorted(start_up(["/bin/true"]) for _ in range(20))
+    figures = [
+        Figure("idle worker, memory", "MiB", rss, None, peer_rss, ("max", 25), f"{seconds} s"),
+        Figure("idle worker, processor", "% of a core", share, None, peer_share, ("max", 1),
+               f"{seconds} s", "without what it makes the servers do"),
+        Figure("errand --version, p50", "ms", percentile(times, 0.5), percentile(floor, 0.5),
+               None, ("max", 30), "20", f"longest {times[-1]:.1f}; raw: /bin/true"),
+        Figure("size of the program", "MiB", os.path.getsize(place.errand) / 2**20),
+    ]
+    if not place.quick:
+        figures.append(Figure(
+            "clean release build", "s", clean_build(place), None, None, ("max", 300), "1"))
+    return figures
+
+
+def idle(worker, seconds):
+    """Resident MiB and per cent of a core of a worker that has nothing to do."""
+    try:
+        time.sleep(3)
+        before, start = process_seconds(worker.pid), time.monotonic()
+        time.sleep(seconds)
+        spent = process_seconds(worker.pid) - before
+        return memory(worker.pid) / 2**20, 100 * spent / (time.monotonic() - start)
+    finally:
+        worker.end()
+
+
+def start_up(words):
+    start = time.monotonic()
+    subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
+    return (time.monotonic() - start) * 1e3
+
+
+def clean_build(place):
+    """Seconds for scripts/build in a fresh clone."""
+    with tempfile.TemporaryDirectory(prefix="errand-build.") as folder:
+        subprocess.run(["git", "clone", "-q", place.root, folder], check=True)
+        start = time.monotonic()
+        subprocess.run([f"{folder}/scripts/build"], check=True, stdout=subprocess.DEVNULL)
+        return time.monotonic() - start

@@ -1,0 +1,178 @@
+"""The contestants: our own queue, the bare loops, and the peers.
+
+Each queue offers the same three programs: enqueue, work (until so many jobs have started) and
+probe (jobs that record when they were sent and when they started).
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from measure import Failed, Running, run
+
+HERE = pathlib.Path(__file__).parent
+
+
+class Place:
+    """Where the measurement runs: servers, programs, temporary files."""
+
+    def __init__(self, root, servers, quick):
+        self.root, self.servers, self.quick = pathlib.Path(root), servers, quick
+        self.folder = tempfile.TemporaryDirectory(prefix="errand-bench.")
+        self.errand = self.root / ".build/release/errand"
+        self.bench = self.root / ".build/release/bench"
+        self.statements = pathlib.Path(self.folder.name, "statements.json")
+
+    def file(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def size(self, quick, full):
+        return quick if self.quick else full
+
+
+class Ours:
+    """Errand, through its Swift client and a worker of its own in another process."""
+
+    name, label = "errand", "errand"
+
+    def __init__(self, place):
+        self.place = place
+
+    def fresh(self, database="bench_ours"):
+        return self.place.servers.fresh(database)
+
+    def enqueue(self, env, **flags):
+        return run([self.place.bench, "enqueue", *words(flags)], env)[0]
+
+    def work(self, env, **flags):
+        return Running([self.place.bench, "work", *words(flags)], env)
+
+    def probe(self, env, **flags):
+        return run([self.place.bench, "probe", *words(flags)], env)[0]
+
+    def raw(self, env, name, **flags):
+        """A bare loop over the same statements."""
+        flags["statements"] = self.place.statements
+        return run([self.place.bench, f"raw-{name}", *words(flags)], env)[0]
+
+
+class Sidekiq:
+    """Sidekiq from Debian: Redis only, so a crash of its worker loses the jobs in hand."""
+
+    name = "sidekiq"
+
+    def __init__(self, place):
+        self.place = place
+        subprocess.run([place.root / "scripts/install-packages", "ruby-sidekiq"], check=True)
+        version = subprocess.run(["sidekiq", "--version"], capture_output=True, text=True,
+                                 check=True).stdout.split()[-1]
+        self.label = f"Sidekiq {version}, 10 threads, not durable"
+
+    def fresh(self):
+        self.place.servers.redis("FLUSHALL")
+        return self.place.servers.env
+
+    def enqueue(self, env, **flags):
+        return run(["ruby", HERE / "peers/sidekiq_peer.rb", "enqueue", *words(flags)], env)[0]
+
+    def work(self, env, queues="default", count=0, record=None):
+        # A weight each, or Sidekiq would work the queues strictly one after the other.
+        listed = [word for name in queues.split(",") for word in ("-q", f"{name},1")]
+        asked = {"BENCH_COUNT": str(count)} | ({"BENCH_RECORD": record} if record else {})
+        return Running(
+            ["sidekiq", "-c", "10", *listed, "-r", HERE / "peers/sidekiq_job.rb"],
+            {**env, **asked})
+
+    def probe(self, env, **flags):
+        return run(["ruby", HERE / "peers/sidekiq_peer.rb", "probe", *words(flags)], env)[0]
+
+
+class Pgqueuer:
+    """pgqueuer from PyPI: PostgreSQL only, durable, asyncpg and uvloop."""
+
+    name = "pgqueuer"
+    PACKAGES = ["pgqueuer==1.6.0", "asyncpg==0.32.0", "uvloop==0.23.0"]
+
+    def __init__(self, place, batch=1000):
+        self.place, self.batch = place, batch
+        folder = place.root / ".build/bench-peers"
+        self.python = folder / "bin/python"
+        if not (folder / "ready").exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+            subprocess.run([self.python, "-m", "pip", "install", "-q",
+                            "--disable-pip-version-check", *self.PACKAGES], check=True)
+            (folder / "ready").touch()
+        self.label = f"pgqueuer 1.6.0, batches of {batch}, durable"
+
+    def fresh(self):
+        env = self.place.servers.fresh("bench_pgqueuer", migrated=False)
+        run([self.python, HERE / "peers/pgqueuer_peer.py", "install"], env)
+        return env
+
+    def _words(self, program, flags):
+        return [self.python, HERE / "peers/pgqueuer_peer.py", program, *words(flags)]
+
+    def enqueue(self, env, **flags):
+        return run(self._words("enqueue", flags), env)[0]
+
+    def work(self, env, **flags):
+        return Running(self._words("work", {"batch": self.batch} | flags), env)
+
+    def probe(self, env, **flags):
+        return run(self._words("probe", flags), env)[0]
+
+
+def words(flags):
+    return [word for name, value in flags.items() for word in (f"--{name}", value)]
+
+
+def peers(place):
+    """Those that can be had here; says which cannot, and why."""
+    found = []
+    for kind in (Sidekiq, Pgqueuer):
+        try:
+            found.append(kind(place))
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"bench: without {kind.name}: {error}", file=sys.stderr)
+    return found
+
+
+def drained(queue, env, count, **flags):
+    """Works off `count` jobs that wait; jobs a second from the first start to the last."""
+    worker = queue.work(env, count=count, **flags)
+    result = worker.join()
+    return result["jobs"] / max(result["seconds"], 1e-9), worker
+
+
+def starts(path):
+    """From a record of starts: number → (sent, started)."""
+    with open(path, encoding="ascii") as file:
+        rows = [[int(field) for field in line.split()] for line in file]
+    return {n: (sent, at) for n, sent, at in rows}
+
+
+def probed(queue, env, count, rate, queues="default", target="default", by=None, during=None):
+    """Probes a worker in another process.
+
+    Returns (ms from before the enqueue to the start, ms from its return to the start, by number
+    when sent, what the worker reported).
+    """
+    place = queue.place
+    record, acks = place.file("starts"), place.file("acks")
+    worker = queue.work(env, count=count, queues=queues, record=record)
+    try:
+        time.sleep(2)
+        asked = {"by": by} if by else {}
+        queue.probe(env, count=count, rate=rate, queue=target, record=acks, **asked)
+        reported = worker.join(60)
+    finally:
+        worker.end()
+    sent, returned = starts(record), starts(acks)
+    if len(sent) != count:
+        raise Failed(f"{queue.name}: {len(sent)} of {count} probes started")
+    # The first ones find cold connections and statements that are not prepared yet.
+    measured = [n for n in sent if n >= count // 20]
+    return ([(sent[n][1] - sent[n][0]) / 1e6 for n in measured],
+            [(sent[n][1] - returned[n][1]) / 1e6 for n in measured])
