@@ -14,7 +14,9 @@ enum RawLoops {
         return ids
         """)
 
-    /// Drains what waits in errand.jobs: pop a thousand ids, claim them, and, while the next
+    /// Drains what waits in errand.jobs.
+    ///
+    /// Pop a thousand ids, claim them, and, while the next
     /// thousand are claimed, complete them. Filling Redis is not timed.
     static func drain(_ flags: Flags) async throws {
         let statements = try RawStatements(flags)
