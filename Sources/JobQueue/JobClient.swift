@@ -25,7 +25,7 @@ public final class JobClient: Sendable {
         pool: Pool, redis: RedisAddress? = nil, log: Log = .silent
     ) async throws {
         guard let redis else {
-            self.init(pool: pool, window: nil, log: log)
+            self.init(pool: pool, window: nil, redis: nil, log: log)
             return
         }
         let instance = try await pool.withSession {
@@ -34,14 +34,14 @@ public final class JobClient: Sendable {
         let window = ReadyWindow(
             connection: Connection(redis, name: "errand-client"),
             keys: RedisKeys(instance: instance), limit: WorkerOptions.standardWindow)
-        self.init(pool: pool, window: window, log: log)
+        self.init(pool: pool, window: window, redis: redis, log: log)
     }
 
-    init(pool: Pool, window: ReadyWindow?, log: Log) {
+    init(pool: Pool, window: ReadyWindow?, redis: RedisAddress?, log: Log) {
         self.pool = pool
         self.log = log
         offers = window.map { Offers(window: $0, log: log) }
-        singles = SingleEnqueues(pool: pool)
+        singles = SingleEnqueues(pool: pool, redis: redis, offers: offers)
     }
 
     /// Enqueues one job; on return it is committed.
@@ -114,10 +114,12 @@ public final class JobClient: Sendable {
     private func enqueue(
         _ args: [UInt8], at runAt: Instant?, shape: EnqueueShape
     ) async throws -> Enqueued {
+        guard shape.unique == nil else {
+            // Each has a lock of its own to wait for, and must not wait for those of others.
+            return try await enqueue([args], at: runAt, shape: shape)[0]
+        }
         try await know(shape.lane.queue)
-        let made = try await singles.enqueue(args, at: runAt, shape: shape)
-        offer([made], shape: shape, isDelayed: runAt != nil)
-        return made
+        return try await singles.enqueue(args, at: runAt, shape: shape)
     }
 
     /// Copies any number of jobs into PostgreSQL in one transaction, then tells the feeder.

@@ -1,79 +1,134 @@
 import Postgres
+import Redis
 import Synchronization
+import Threads
 
-/// Lets enqueues of single jobs that are made at the same time share a statement and a commit.
+/// Lets enqueues of single jobs that are made at the same time share a commit.
 ///
 /// Nothing is held back: the first goes at once, and what arrives while it is under way goes
 /// together in the next. One job that PostgreSQL refuses does not take the others with it.
-final class SingleEnqueues: Sendable {
-    private struct Pending: Sendable {
-        var args: [UInt8]
-        var runAt: Instant?
-        var reply: CheckedContinuation<Enqueued, any Error>
-    }
+///
+/// Its two connections share one thread, so that the way from the commit to the workers crosses
+/// none.
+actor SingleEnqueues {
+    private final class Ticket: Sendable {
+        let args: [UInt8]
+        let runAt: Instant?
+        let shape: EnqueueShape
+        private let answer = Mutex<Result<Enqueued, any Error>?>(nil)
 
-    private struct State {
-        var waiting: [EnqueueShape: [Pending]] = [:]
-        var running: Set<EnqueueShape> = []
+        init(_ args: [UInt8], _ runAt: Instant?, _ shape: EnqueueShape) {
+            self.args = args
+            self.runAt = runAt
+            self.shape = shape
+        }
+
+        var result: Result<Enqueued, any Error>? {
+            get { answer.withLock(\.self) }
+            set { answer.withLock { $0 = newValue } }
+        }
     }
 
     private static let batchLimit = 1_000
 
-    private let pool: Pool
-    private let state = Mutex(State())
+    private let thread = OwnThread(name: "errand-enqueue")
+    private let session: Session
+    /// On a connection of our own: an enqueue waits for Redis only as long as writing takes.
+    private let window: ReadyWindow?
+    private let offers: Offers?
+    private nonisolated let waiting = Mutex<[Ticket]>([])
 
-    init(pool: Pool) { self.pool = pool }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
 
-    func enqueue(
+    init(pool: Pool, redis: RedisAddress?, offers: Offers?) {
+        session = pool.sessionApart(on: thread)
+        self.offers = offers
+        guard let offers, let redis else {
+            window = nil
+            return
+        }
+        window = offers.window.over(
+            Connection(
+                redis, name: "errand-enqueue", thread: thread,
+                connectTimeout: .milliseconds(500), replyTimeout: .milliseconds(250)))
+    }
+
+    deinit { thread.stop() }
+
+    /// Enqueues one job that has no unique key; on return it is committed.
+    nonisolated func enqueue(
         _ args: [UInt8], at runAt: Instant?, shape: EnqueueShape
     ) async throws -> Enqueued {
-        try await withCheckedThrowingContinuation { reply in
-            let mustStart = state.withLock { state in
-                state.waiting[shape, default: []].append(
-                    Pending(args: args, runAt: runAt, reply: reply))
-                return state.running.insert(shape).inserted
-            }
-            // The commit serves several callers, so it belongs to none of their tasks.
-            if mustStart { Task { await self.run(shape) } }
+        let ticket = Ticket(args, runAt, shape)
+        waiting.withLock { $0.append(ticket) }
+        return try await serve(ticket)
+    }
+
+    /// Writes what waits until this one is among it.
+    private func serve(_ ticket: Ticket) async throws -> Enqueued {
+        while true {
+            if let result = ticket.result { return try result.get() }
+            await write(take())
         }
     }
 
-    private func run(_ shape: EnqueueShape) async {
-        while let batch = next(shape) {
-            do {
-                let made = try await insert(batch, shape)
-                for (pending, job) in zip(batch, made) { pending.reply.resume(returning: job) }
-            } catch PostgresError.server(let error) where batch.count > 1 && !error.isTransient {
-                for pending in batch { await insertAlone(pending, shape) }
-            } catch {
-                for pending in batch { pending.reply.resume(throwing: error) }
+    private func take() -> [Ticket] {
+        waiting.withLock { waiting in
+            guard waiting.count > Self.batchLimit else {
+                defer { waiting = [] }
+                return waiting
             }
-        }
-    }
-
-    private func next(_ shape: EnqueueShape) -> [Pending]? {
-        state.withLock { state in
-            guard let waiting = state.waiting[shape], !waiting.isEmpty else {
-                state.waiting[shape] = nil
-                state.running.remove(shape)
-                return nil
-            }
-            state.waiting[shape] = Array(waiting.dropFirst(Self.batchLimit))
+            defer { waiting.removeFirst(Self.batchLimit) }
             return Array(waiting.prefix(Self.batchLimit))
         }
     }
 
-    private func insertAlone(_ pending: Pending, _ shape: EnqueueShape) async {
+    private func write(_ tickets: [Ticket]) async {
+        let groups = tickets.count == 1 ? [tickets] : Self.byShape(tickets)
         do {
-            pending.reply.resume(returning: try await insert([pending], shape)[0])
+            let answers = try await session.pipeline(groups.map(Self.statement))
+            for (group, rows) in zip(groups, answers) {
+                let made = try EnqueueStatement.read(rows)
+                for (ticket, job) in zip(group, made) { ticket.result = .success(job) }
+                await stage(made, group)
+            }
+        } catch PostgresError.server(let error) where tickets.count > 1 && !error.isTransient {
+            for ticket in tickets { await write([ticket]) }
         } catch {
-            pending.reply.resume(throwing: error)
+            for ticket in tickets { ticket.result = .failure(error) }
         }
     }
 
-    private func insert(_ batch: [Pending], _ shape: EnqueueShape) async throws -> [Enqueued] {
-        let times = batch.contains { $0.runAt != nil } ? batch.map(\.runAt) : nil
-        let statement = EnqueueStatement.make(batch.map(\.args), times: times, shape: shape)
-        return try await pool.withSession { try EnqueueStatement.read(await $0.query(statement)) }
+    private static func byShape(_ tickets: [Ticket]) -> [[Ticket]] {
+        Dictionary(grouping: tickets, by: \.shape).values.map(\.self)
+    }
+
+    private static func statement(_ group: [Ticket]) -> Statement {
+        let times = group.contains { $0.runAt != nil } ? group.map(\.runAt) : nil
+        return EnqueueStatement.make(group.map(\.args), times: times, shape: group[0].shape)
+    }
+
+    /// Tells the workers: at once on our own connection, or in the background when Redis is in
+    /// trouble.
+    private func stage(_ made: [Enqueued], _ group: [Ticket]) async {
+        guard let offers else { return }
+        let shape = group[0].shape
+        var due: [Staged] = []
+        for (ticket, job) in zip(group, made) {
+            guard ticket.runAt == nil else {
+                // The feeder knows when.
+                offers.ask(for: shape.lane.name + Lane.later)
+                continue
+            }
+            due.append(Staged(id: job.id, priority: shape.priority, runAt: job.runAt))
+        }
+        guard !due.isEmpty else { return }
+        guard let window, offers.isWell else { return offers.offer(due, to: shape.lane) }
+        do {
+            try await window.post(due, to: shape.lane)
+        } catch {
+            offers.distrust()
+            offers.offer(due, to: shape.lane)
+        }
     }
 }

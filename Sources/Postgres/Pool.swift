@@ -1,4 +1,5 @@
 import Synchronization
+package import Threads
 
 /// Lends sessions, at most `limit` at a time, first come first served.
 public final class Pool: Sendable {
@@ -62,6 +63,11 @@ public final class Pool: Sendable {
             try await session.commit(number)
             return value
         }
+    }
+
+    /// A session of the same settings that is not lent, on a thread of the caller's.
+    package func sessionApart(on thread: OwnThread) -> Session {
+        Session(settings, thread: thread)
     }
 
     /// How many wait for a session now.

@@ -17,6 +17,8 @@ public actor Connection {
     private let ownsThread: Bool
     private var context: Context?
     private var loadedScripts: [String: String] = [:]
+    /// Answers to what was posted, not read yet.
+    private var unread = 0
     /// The socket, for ``interrupt()``; the lock keeps it from being closed meanwhile.
     private nonisolated let socket = Mutex<Int32?>(nil)
 
@@ -63,6 +65,7 @@ public actor Connection {
         socket.withLock { $0 = fresh.descriptor }
         context = fresh
         loadedScripts = [:]
+        unread = 0
         var greeting: [Command] = []
         if let password = address.password {
             greeting.append(
@@ -124,6 +127,36 @@ public actor Connection {
         }
     }
 
+    /// Runs a script without waiting for its answer, which is read ahead of the next command's.
+    ///
+    /// - Throws: also what went wrong with one that was posted earlier.
+    public func post(
+        _ script: Script, keys: [String], arguments: Arguments
+    ) throws(RedisError) {
+        try connect()
+        try readPosted()
+        guard let context, let sha = loadedScripts[script.source] else {
+            _ = try run(script, keys: keys, arguments: arguments)
+            return
+        }
+        context.append(call(sha, keys, arguments).bytes)
+        guard context.flush() else { throw lost(context) }
+        unread += 1
+    }
+
+    private func readPosted() throws(RedisError) {
+        var failure: String?
+        while unread > 0, let context {
+            guard let answer = context.nextAnswer() else { throw lost(context) }
+            unread -= 1
+            if case .error(let text) = Reply(head: answer) { failure = text }
+        }
+        guard let failure else { return }
+        // The server may have forgotten the script: it is loaded again.
+        loadedScripts = [:]
+        throw RedisError(answer: failure, from: address)
+    }
+
     private func call(_ sha: String, _ keys: [String], _ arguments: Arguments) -> Command {
         Command(["EVALSHA", sha, String(keys.count)] + keys, arguments)
     }
@@ -180,22 +213,29 @@ public actor Connection {
         _ commands: [Command], _ read: (Context.Answer) throws(RedisError) -> Value
     ) throws(RedisError) -> [Value] {
         guard let context else { throw .unreachable("\(address) is not connected") }
+        if unread > 0 {
+            // What became of it is of no concern here, but its answer stands before ours.
+            do { try readPosted() } catch .unreachable(let text) {
+                throw .unreachable(text)
+            } catch {}
+        }
         var values: [Value] = []
         values.reserveCapacity(commands.count)
         for command in commands { context.append(command.bytes) }
         var failure: RedisError?
         for _ in commands {
-            guard let answer = context.nextAnswer() else {
-                let text = context.errorText
-                close()
-                throw .unreachable(
-                    "\(address): the connection was lost: \(text); it is made again with the "
-                        + "next command")
-            }
+            guard let answer = context.nextAnswer() else { throw lost(context) }
             // All answers are read even when one cannot be used: the next caller's come behind.
             do { values.append(try read(answer)) } catch { failure = failure ?? error }
         }
         if let failure { throw failure }
         return values
+    }
+
+    private func lost(_ context: Context) -> RedisError {
+        let text = context.errorText
+        close()
+        return .unreachable(
+            "\(address): the connection was lost: \(text); it is made again with the next command")
     }
 }

@@ -65,6 +65,15 @@ import Glibc
         }
     }
 
+    /// Sends what was appended; false when the connection is lost.
+    func flush() -> Bool {
+        var isDone: Int32 = 0
+        while isDone == 0 {
+            guard unsafe redisBufferWrite(context, &isDone) == REDIS_OK else { return false }
+        }
+        return true
+    }
+
     /// Sends what was appended and waits for one answer; nil when the connection is lost.
     func nextAnswer() -> Answer? {
         var reply: UnsafeMutableRawPointer?

@@ -84,9 +84,14 @@ extension CrashTests {
                         + "AND database = (SELECT oid FROM pg_database "
                         + "WHERE datname = current_database())") == 1
             }
-            try await ground.done("enqueue", "demo.sleep", #"{"ms": 4000}"#)
             try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
             try await ground.progress(to: 2_000)
+            try await ground.done(
+                "enqueue", "demo.sleep", #"{"ms": 4000}"#, "--priority", "critical")
+            try await eventually("the sleep to run") {
+                try await ground.number(
+                    "SELECT count(claimed_by) FROM errand.jobs WHERE kind = 'demo.sleep'") == 1
+            }
             first.signal(SIGSTOP)
             let held = try await ground.number("SELECT count(claimed_by) FROM errand.jobs")
             #expect(held > 0)

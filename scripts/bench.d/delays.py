@@ -25,7 +25,7 @@ def raw_probe(ours, env, **flags):
 
 def latency(place, ours, peers):
     """From just before the enqueue, through its commit, to the handler's first line."""
-    count, rate = place.size(400, 2_000), place.size(80, 50)
+    count, rate = place.size(300, 2_000), place.size(80, 50)
     figures = []
     idle, after = probed(ours, ours.fresh(), count, rate)
     raw = raw_probe(ours, ours.fresh(), count=count, rate=rate)
@@ -34,13 +34,20 @@ def latency(place, ours, peers):
         "idle, from Swift", idle, raw, others, (0.5, 1.5), f"{len(idle):,} at {rate}/s",
         f"of this, after the enqueue returned: p50 {percentile(after, 0.5):.2f}, p99 "
         f"{percentile(after, 0.99):.2f}; raw: INSERT, ZADD, BZMPOP, claim")
+    quick = 500
+    often, _ = probed(ours, ours.fresh(), 3 * count, quick)
+    raw = raw_probe(ours, ours.fresh(), count=3 * count, rate=quick)
+    figures += pair(
+        f"lone jobs at {quick}/s", often, raw, {}, (0.5, 1.5), f"{len(often):,}",
+        "the same while the processors are kept awake: between two jobs they fall asleep at "
+        f"{rate}/s, and each of the ten or so wake-ups on a job's way costs 0.1 ms")
     sql, _ = probed(ours, ours.fresh(), count, rate, by="sql")
     raw = raw_probe(ours, ours.fresh(), count=count, rate=rate, by="sql")
     figures += pair(
         "idle, from SQL alone", sql, raw, {}, (2, None), f"{len(sql):,} at {rate}/s",
         "errand.enqueue() on one connection; raw: INSERT and NOTIFY, LISTEN, claim")
     rate = 20_000
-    count = rate * place.size(4, 10)
+    count = rate * place.size(3, 10)
     load, _ = probed(ours, ours.fresh(), count, rate)
     raw = raw_probe(ours, ours.fresh(), count=count, rate=rate)
     figures += pair(
@@ -52,7 +59,7 @@ def latency(place, ours, peers):
 
 def fairness(place, ours, peers):
     """A job every 50 ms in one queue, with and without a flood in another of the same worker."""
-    rate, count = 20, place.size(100, 400)
+    rate, count = 20, place.size(80, 400)
     calm, flooded, notes = {}, {}, []
     for queue in (ours, *peers):
         env = queue.fresh()

@@ -10,7 +10,7 @@ from report import Figure
 
 def footprint(place, ours, peers):
     """What the program costs when it does nothing, and to be had at all."""
-    seconds = place.size(8, 20)
+    seconds = place.size(5, 20)
     env = ours.fresh("bench_idle")
     worker = Running([place.errand, "work", "--queues", "default"], env)
     rss, share = idle(worker, seconds)
@@ -38,7 +38,7 @@ def footprint(place, ours, peers):
 def idle(worker, seconds):
     """Resident MiB and per cent of a core of a worker that has nothing to do."""
     try:
-        time.sleep(3)
+        time.sleep(2)
         before, start = process_seconds(worker.pid), time.monotonic()
         time.sleep(seconds)
         spent = process_seconds(worker.pid) - before

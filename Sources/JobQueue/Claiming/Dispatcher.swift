@@ -6,12 +6,17 @@ import Threads
 /// Pops due ids from Redis, claims them in PostgreSQL, and hands the claimed jobs to the runners.
 ///
 /// Its two connections share one thread, so that the way from a popped id to a claimed job
-/// crosses none.
+/// crosses none. A worker of several queues has two: one claims by the thousand for those that are
+/// flooded, so that a lone job of another queue never waits behind such a claim.
 actor Dispatcher {
+    /// Which of the worker's queues it claims for.
+    enum Share: Sendable { case all, calm, flooded }
+
     private let thread: OwnThread
     private let claims: Session
     private let window: ReadyWindow
     private let queues: [LocalQueue]
+    private let share: Share
     private let worker: WorkerIdentity
     /// How long to wait in Redis for a job before looking around.
     private let patience: Duration
@@ -24,48 +29,67 @@ actor Dispatcher {
     private var unsure: [(ids: [Int64], token: Int64)] = []
     private var turn = 0
 
+    /// So many at once make a queue flooded, and fewer than so many make it calm again.
+    private static let flood = 64
+    private static let ebb = 16
+
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.executor
     }
 
     init(
         thread: OwnThread, claims: Session, window: ReadyWindow, queues: [LocalQueue],
-        worker: WorkerIdentity, patience: Duration, log: Log
+        share: Share, worker: WorkerIdentity, patience: Duration, log: Log
     ) {
         self.patience = patience
         self.thread = thread
         self.claims = claims
         self.window = window
         self.queues = queues
+        self.share = share
         self.worker = worker
         self.log = log
     }
 
+    deinit { thread.stop() }
+
+    /// What the dispatcher tells the worker.
+    struct Events: Sendable {
+        /// A queue needs a runner more.
+        var start: @Sendable (LocalQueue) -> Void
+        /// Claimed jobs that their queue did not take.
+        var refuse: @Sendable ([ClaimedJob]) -> Void
+        /// A queue is the other dispatcher's from now on.
+        var passOn: @Sendable () -> Void
+        /// Asked when nothing is to be had; true ends the run.
+        var isDrained: @Sendable () async -> Bool
+    }
+
+    private struct Popped {
+        var ids: [Int64] = []
+        var counts: [(queue: LocalQueue, count: Int)] = []
+    }
+
     /// Claims until stopped, starting runners as needed.
-    ///
-    /// - Parameter isDrained: asked when nothing is to be had; true ends the run.
-    func run(
-        until stop: Stop, start: @Sendable (LocalQueue) -> Void,
-        isDrained: @Sendable () async -> Bool
-    ) async {
+    func run(until stop: Stop, _ events: Events) async {
         var failures = 0
         while !stop.isStopped {
             let wanted = shares()
             guard !wanted.isEmpty else {
                 // All queues are full, or paused.
-                if await isDrained() { return }
+                if await events.isDrained() { return }
                 await room.wait(upTo: .milliseconds(500))
                 continue
             }
             do {
-                let ids = try await pop(wanted)
+                let popped = try await pop(wanted)
                 redisComplaint.resolved(log, "Redis answers again")
-                if ids.isEmpty {
-                    if await isDrained() { return }
-                    continue
+                if !popped.ids.isEmpty {
+                    hand(try await claim(popped.ids), events)
+                    claimComplaint.resolved(log, "jobs can be claimed again")
                 }
-                hand(try await claim(ids), start)
-                claimComplaint.resolved(log, "jobs can be claimed again")
+                passOn(popped, events)
+                if popped.ids.isEmpty, await events.isDrained() { return }
                 failures = 0
             } catch {
                 failures += 1
@@ -76,13 +100,34 @@ actor Dispatcher {
         }
     }
 
+    /// Leaves queues to the other dispatcher whose load has changed.
+    private func passOn(_ popped: Popped, _ events: Events) {
+        guard share != .all else { return }
+        for (queue, count) in popped.counts {
+            switch share {
+            case .calm where count >= Self.flood: queue.isFlooded = true
+            case .flooded where count < Self.ebb: queue.isFlooded = false
+            default: continue
+            }
+            events.passOn()
+        }
+    }
+
     /// What a claim whose answer was lost may have left in our name is given back at the end.
     func giveBackUnsure() async throws { try await settleUnsure() }
+
+    private func isMine(_ queue: LocalQueue) -> Bool {
+        switch share {
+        case .all: true
+        case .calm: !queue.isFlooded
+        case .flooded: queue.isFlooded
+        }
+    }
 
     /// How many jobs each queue is to get in this round, by weight.
     private func shares() -> [(queue: LocalQueue, count: Int)] {
         let open = queues.compactMap { queue in
-            let wanted = queue.wanted()
+            let wanted = isMine(queue) ? queue.wanted() : 0
             return wanted > 0 ? (queue: queue, count: wanted) : nil
         }
         let total = open.reduce(0) { $0 + $1.queue.options.weight }
@@ -91,26 +136,25 @@ actor Dispatcher {
         }
     }
 
-    private func pop(_ wanted: [(queue: LocalQueue, count: Int)]) async throws -> [Int64] {
-        var ids: [Int64] = []
+    private func pop(_ wanted: [(queue: LocalQueue, count: Int)]) async throws -> Popped {
+        var popped = Popped()
         turn &+= 1
         for place in wanted.indices {
             // A different queue is first each time.
             let (queue, count) = wanted[(place + turn) % wanted.count]
-            ids += try await window.pop(upTo: count, from: queue.lanes)
+            let ids = try await window.pop(upTo: count, from: queue.lanes)
+            popped.ids += ids
+            popped.counts.append((queue, ids.count))
         }
-        guard ids.isEmpty else { return ids }
+        guard popped.ids.isEmpty, share != .flooded else { return popped }
 
-        let others = queues.filter { queue in !wanted.contains { $0.queue === queue } }
-        if others.contains(where: \.isFast) {
-            // The busy queues will want more in a moment.
-            await room.wait(upTo: .milliseconds(1))
-            return []
+        let full = queues.filter { queue in
+            isMine(queue) && !wanted.contains { $0.queue === queue }
         }
-        guard others.allSatisfy({ $0.pokeWhenWanted() }) else { return [] }
+        guard full.allSatisfy({ $0.pokeWhenWanted() }) else { return popped }
         let one = try await window.popOne(
             from: wanted.flatMap(\.queue.lanes), worker: worker.id, waiting: patience)
-        return one.map { [$0] } ?? []
+        return Popped(ids: one.map { [$0] } ?? [])
     }
 
     private func claim(_ ids: [Int64]) async throws -> [ClaimedJob] {
@@ -138,26 +182,26 @@ actor Dispatcher {
         }
     }
 
-    private func hand(_ jobs: [ClaimedJob], _ start: @Sendable (LocalQueue) -> Void) {
+    private func hand(_ jobs: [ClaimedJob], _ events: Events) {
         guard queues.count > 1 else {
-            return add(jobs, to: queues[0], start)
+            return add(jobs, to: queues[0], events)
         }
         var rest = jobs
         for queue in queues {
             let own = rest.filter { $0.lane.queue == queue.options.name }
             guard !own.isEmpty else { continue }
             rest.removeAll { $0.lane.queue == queue.options.name }
-            add(own, to: queue, start)
+            add(own, to: queue, events)
         }
         // Moved to a queue of others between staging and claim: ours now, so it is run.
-        add(rest, to: queues[0], start)
+        add(rest, to: queues[0], events)
     }
 
-    private func add(
-        _ jobs: [ClaimedJob], to queue: LocalQueue, _ start: @Sendable (LocalQueue) -> Void
-    ) {
+    private func add(_ jobs: [ClaimedJob], to queue: LocalQueue, _ events: Events) {
         guard !jobs.isEmpty else { return }
-        for _ in 0..<queue.add(jobs) { start(queue) }
+        let taken = queue.add(jobs)
+        if !taken.refused.isEmpty { events.refuse(taken.refused) }
+        for _ in 0..<taken.starting { events.start(queue) }
     }
 }
 

@@ -9,10 +9,11 @@ final class Offers: Sendable {
         var jobs: [Lane: [Staged]] = [:]
         var asks: Set<String> = []
         var isRunning = false
+        var isWell = true
         var flushWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let window: ReadyWindow
+    let window: ReadyWindow
     private let log: Log
     private let state = Mutex(State())
     private let complaint = Complaint()
@@ -40,6 +41,12 @@ final class Offers: Sendable {
         add { $0.asks.insert(request) }
     }
 
+    /// Whether Redis took what was last offered.
+    var isWell: Bool { state.withLock(\.isWell) }
+
+    /// Redis failed someone else: it is not well until the next offer here succeeds.
+    func distrust() { state.withLock { $0.isWell = false } }
+
     /// Waits until all that was offered has been sent, or was given up.
     func flush() async {
         await withCheckedContinuation { continuation in
@@ -66,8 +73,10 @@ final class Offers: Sendable {
             do {
                 for (lane, jobs) in jobs { try await window.offer(jobs, to: lane) }
                 if !asks.isEmpty { try await window.askForFeed(Array(asks)) }
+                state.withLock { $0.isWell = true }
                 complaint.resolved(log, "Redis takes offers again")
             } catch {
+                distrust()
                 complaint.warn(log, "jobs could not be offered to the workers at once: \(error)")
             }
         }

@@ -109,19 +109,45 @@ struct ReadyWindow: Sendable {
     func offer(_ jobs: [Staged], to lane: Lane) async throws {
         for (priority, jobs) in Dictionary(grouping: jobs, by: \.priority) {
             for start in stride(from: 0, to: jobs.count, by: 2_000) {
-                var arguments = Arguments()
-                arguments.append(lane.name)
-                arguments.append(limit)
-                arguments.append(Int(priority))
-                for job in jobs[start..<min(start + 2_000, jobs.count)] {
-                    arguments.append(job.score)
-                    arguments.append(job.id)
-                }
+                let slice = jobs[start..<min(start + 2_000, jobs.count)]
                 _ = try await connection.run(
-                    Self.stageScript, keys: [keys.window(lane), keys.behind, keys.feed],
-                    arguments: arguments)
+                    Self.stageScript, keys: stageKeys(lane),
+                    arguments: stageArguments(slice, lane, priority))
             }
         }
+    }
+
+    /// The same for a few jobs of one priority, without waiting for the answer.
+    ///
+    /// - Throws: also what went wrong with an earlier one.
+    func post(_ jobs: [Staged], to lane: Lane) async throws {
+        guard let priority = jobs.first?.priority else { return }
+        try await connection.post(
+            Self.stageScript, keys: stageKeys(lane),
+            arguments: stageArguments(jobs[...], lane, priority))
+    }
+
+    private func stageKeys(_ lane: Lane) -> [String] {
+        [keys.window(lane), keys.behind, keys.feed]
+    }
+
+    private func stageArguments(
+        _ jobs: ArraySlice<Staged>, _ lane: Lane, _ priority: Int16
+    ) -> Arguments {
+        var arguments = Arguments()
+        arguments.append(lane.name)
+        arguments.append(limit)
+        arguments.append(priority)
+        for job in jobs {
+            arguments.append(job.score)
+            arguments.append(job.id)
+        }
+        return arguments
+    }
+
+    /// The same windows over another connection.
+    func over(_ connection: Connection) -> ReadyWindow {
+        ReadyWindow(connection: connection, keys: keys, limit: limit)
     }
 
     /// Stages what the feeder read.

@@ -11,7 +11,8 @@ struct Heart: Sendable {
     let running: RunningJobs
     let completer: Completer
     let runner: Runner
-    let room: Signal
+    /// What the dispatchers wait for.
+    let rooms: [Signal]
     let wake: Signal
     let log: Log
 
@@ -107,7 +108,7 @@ struct Heart: Sendable {
             let back = queue.setPaused(isPaused)
             completer.add(back.map { runner.ending($0, .handedBack, since: .now, nil) })
             log.info("queue \(queue.options.name) \(isPaused ? "paused" : "resumed")")
-            room.raise()
+            for room in rooms { room.raise() }
         }
         guard answers.count > 1 else { return }
         for row in 0..<answers[1].count {

@@ -8,10 +8,13 @@ final class LocalQueue: Sendable {
         var waiting: [[ClaimedJob]] = []
         var head = 0
         var waitingCount = 0
-        /// Jobs being run, and runners that run them.
+        /// Jobs being run, the runners that there are, and those of them that wait for a job.
         var running = 0
         var runners = 0
+        var parked: [CheckedContinuation<[ClaimedJob]?, Never>] = []
         var isPaused = false
+        var isClosed = false
+        var isFlooded = false
         var finished = 0
         var failed = 0
         /// Jobs a second, smoothed; decides how far ahead to claim.
@@ -71,43 +74,84 @@ final class LocalQueue: Sendable {
         state.finishedAtRate = state.finished
     }
 
-    /// Takes over claimed jobs, best first; returns how many runners to start for them.
-    func add(_ jobs: [ClaimedJob]) -> Int {
-        state.withLock { state in
-            for job in jobs {
-                if let limit = batchLimits[job.lane.kind],
-                    let last = state.waiting.indices.last, last >= state.head,
-                    state.waiting[last].count < limit, state.waiting[last][0].lane == job.lane
-                {
-                    state.waiting[last].append(job)
-                } else {
-                    state.waiting.append([job])
-                }
+    /// What became of claimed jobs that a queue was given.
+    struct Taken {
+        /// How many runners to start for them.
+        var starting = 0
+        /// Not taken, because the queue was paused or closed in the meantime.
+        var refused: [ClaimedJob] = []
+    }
+
+    /// Takes over claimed jobs, best first.
+    func add(_ jobs: [ClaimedJob]) -> Taken {
+        var handed: [(runner: CheckedContinuation<[ClaimedJob]?, Never>, unit: [ClaimedJob])] = []
+        let taken = state.withLock { state in
+            guard !state.isPaused, !state.isClosed else { return Taken(refused: jobs) }
+            gather(jobs, &state)
+            while !state.parked.isEmpty, let unit = takeUnit(&state) {
+                // The one that was last at work is the most likely to be warm.
+                handed.append((state.parked.removeLast(), unit))
             }
-            state.waitingCount += jobs.count
             let units = state.waiting.count - state.head
             let starting = max(min(options.concurrency - state.runners, units), 0)
             state.runners += starting
-            return starting
+            return Taken(starting: starting)
+        }
+        for (runner, unit) in handed { runner.resume(returning: unit) }
+        return taken
+    }
+
+    private func gather(_ jobs: [ClaimedJob], _ state: inout State) {
+        for job in jobs {
+            if let limit = batchLimits[job.lane.kind],
+                let last = state.waiting.indices.last, last >= state.head,
+                state.waiting[last].count < limit, state.waiting[last][0].lane == job.lane
+            {
+                state.waiting[last].append(job)
+            } else {
+                state.waiting.append([job])
+            }
+        }
+        state.waitingCount += jobs.count
+    }
+
+    private func takeUnit(_ state: inout State) -> [ClaimedJob]? {
+        guard state.head < state.waiting.count else {
+            state.waiting.removeAll(keepingCapacity: true)
+            state.head = 0
+            return nil
+        }
+        let unit = state.waiting[state.head]
+        state.waiting[state.head] = []
+        state.head += 1
+        state.waitingCount -= unit.count
+        state.running += unit.count
+        return unit
+    }
+
+    /// Waits for what a runner runs next; nil ends the runner.
+    func next() async -> [ClaimedJob]? {
+        if let unit = state.withLock({ takeUnit(&$0) }) { return unit }
+        return await withCheckedContinuation { runner in
+            let answer = state.withLock { state -> [ClaimedJob]?? in
+                if let unit = takeUnit(&state) { return .some(unit) }
+                if state.isClosed { return .some(nil) }
+                state.parked.append(runner)
+                return .none
+            }
+            if let answer { runner.resume(returning: answer) }
         }
     }
 
-    /// What a runner runs next; nil ends the runner.
-    func next() -> [ClaimedJob]? {
-        state.withLock { state in
-            guard state.head < state.waiting.count else {
-                state.waiting.removeAll(keepingCapacity: true)
-                state.head = 0
-                state.runners -= 1
-                return nil
-            }
-            let unit = state.waiting[state.head]
-            state.waiting[state.head] = []
-            state.head += 1
-            state.waitingCount -= unit.count
-            state.running += unit.count
-            return unit
+    /// Ends the runners once they have run what they hold; returns what had not started.
+    func close() -> [ClaimedJob] {
+        let (jobs, parked) = state.withLock { state in
+            state.isClosed = true
+            defer { state.parked = [] }
+            return (takeWaiting(&state), state.parked)
         }
+        for runner in parked { runner.resume(returning: nil) }
+        return jobs
     }
 
     /// A runner has ended its jobs; returns whether more should be claimed now.
@@ -140,13 +184,17 @@ final class LocalQueue: Sendable {
         }
     }
 
-    /// Whether jobs end so fast that waiting elsewhere does not pay.
-    var isFast: Bool { state.withLock { $0.rate > 1_000 } }
+    /// Whether it has so much to do that its claims are made apart from those of the others.
+    var isFlooded: Bool {
+        get { state.withLock { $0.isFlooded } }
+        set { state.withLock { $0.isFlooded = newValue } }
+    }
 
     /// Stops or resumes; returns what had been claimed and not started.
     func setPaused(_ isPaused: Bool) -> [ClaimedJob] {
         state.withLock { state in
             state.isPaused = isPaused
+            if isPaused { state.isFlooded = false }
             return isPaused ? takeWaiting(&state) : []
         }
     }

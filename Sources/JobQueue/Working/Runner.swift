@@ -10,7 +10,9 @@ struct Runner: Sendable {
     let completer: Completer
     let log: Log
 
-    /// Runs jobs of one queue until none waits there.
+    private static let yieldInterval = 64
+
+    /// Runs jobs of one queue until it is closed.
     func run(_ queue: LocalQueue, onFinished: @escaping @Sendable () -> Void) async {
         var hasMore = true
         while hasMore {
@@ -30,12 +32,16 @@ struct Runner: Sendable {
     private func loop(
         _ queue: LocalQueue, _ handle: RunnerHandle, _ onFinished: @Sendable () -> Void
     ) async -> Bool {
-        while let unit = queue.next() {
+        var turn = 0
+        while let unit = await queue.next() {
             let endings = await run(unit, handle)
             completer.add(endings)
             for ending in endings where ending.isFailure { queue.countFailure() }
             if queue.finished(unit.count) { onFinished() }
             if Task.isCancelled { return true }
+            turn &+= 1
+            // A handler that never waits must not keep the threads from those of other queues.
+            if turn % Self.yieldInterval == 0 { await Task.yield() }
         }
         return false
     }

@@ -65,6 +65,8 @@ private struct Shift: Sendable {
     let completer: Completer
     let client: JobClient
     let dispatcher: Dispatcher
+    /// Claims for flooded queues, where there are several.
+    let floodDispatcher: Dispatcher?
     let identity: WorkerIdentity
     let runner: Runner
     let heart: Heart
@@ -101,7 +103,8 @@ private struct Shift: Sendable {
         self.log = log.with("worker", identity.id)
 
         let engine = Engine(pool: pool, instance: instance)
-        client = JobClient(pool: pool, window: offering, log: self.log)
+        client = JobClient(
+            pool: pool, window: offering, redis: servers.redis, log: self.log)
         let offers = client.offers
         let offer: @Sendable (Staged, Lane) -> Void = { job, lane in
             guard job.runAt <= .now() else {
@@ -111,19 +114,26 @@ private struct Shift: Sendable {
             offers?.offer([job], to: lane)
         }
         completer = Completer(session: finishing, log: self.log, offer: offer)
-        let thread = OwnThread(name: "errand-claim")
-        dispatcher = Dispatcher(
-            thread: thread,
-            claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
-            window: window("errand-pop", thread), queues: queues, worker: identity,
-            patience: options.drain ? .milliseconds(10) : .seconds(1), log: self.log)
+        let (queues, identity, workerLog) = (queues, identity, self.log)
+        func dispatcher(_ share: Dispatcher.Share) -> Dispatcher {
+            let thread = OwnThread(name: "errand-claim")
+            return Dispatcher(
+                thread: thread,
+                claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
+                window: window("errand-pop", thread), queues: queues, share: share,
+                worker: identity,
+                patience: options.drain ? .milliseconds(10) : .seconds(1), log: workerLog)
+        }
+        self.dispatcher = dispatcher(queues.count > 1 ? .calm : .all)
+        floodDispatcher = queues.count > 1 ? dispatcher(.flooded) : nil
         runner = Runner(
             kinds: kinds, engine: engine, client: client, running: running, completer: completer,
             log: self.log)
         heart = Heart(
             session: heartSession, options: options, kinds: kinds, identity: identity,
             queues: queues, running: running, completer: completer, runner: runner,
-            room: dispatcher.room, wake: heartWake, log: self.log)
+            rooms: [self.dispatcher, floodDispatcher].compactMap { $0?.room }, wake: heartWake,
+            log: self.log)
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
         let place = FeedingPlace()
         leadership = Leadership(
@@ -176,11 +186,7 @@ private struct Shift: Sendable {
             let starts = StartRequests()
             await withTaskGroup(of: Void.self) { dispatch in
                 dispatch.addTask {
-                    await dispatcher.run(until: stop) {
-                        starts.add($0)
-                    } isDrained: {
-                        await isDrained()
-                    }
+                    await self.dispatch(until: stop) { starts.add($0) }
                     starts.close()
                 }
                 for await queue in starts.stream {
@@ -191,10 +197,41 @@ private struct Shift: Sendable {
         }
     }
 
+    /// Claims until the stop or, when draining, until nothing is due.
+    private func dispatch(
+        until stop: Stop, start: @escaping @Sendable (LocalQueue) -> Void
+    ) async {
+        let end = Stop()
+        let onStop = stop.onStop { end.stop() }
+        defer { stop.forget(onStop) }
+        await withTaskGroup(of: Void.self) { group in
+            if let floodDispatcher {
+                let events = Dispatcher.Events(start: start, refuse: handBack) {
+                    dispatcher.room.raise()
+                    poke()
+                } isDrained: {
+                    false
+                }
+                group.addTask { await floodDispatcher.run(until: end, events) }
+            }
+            let events = Dispatcher.Events(start: start, refuse: handBack) {
+                floodDispatcher?.room.raise()
+            } isDrained: {
+                await isDrained()
+            }
+            await dispatcher.run(until: end, events)
+            end.stop()
+            floodDispatcher?.room.raise()
+        }
+    }
+
+    private func handBack(_ jobs: [ClaimedJob]) {
+        completer.add(jobs.map { runner.ending($0, .handedBack, since: .now, nil) })
+    }
+
     private func windDown() async {
         for queue in queues {
-            completer.add(
-                queue.takeWaiting().map { runner.ending($0, .handedBack, since: .now, nil) })
+            handBack(queue.close())
         }
         let deadline = ContinuousClock.now + options.grace
         while !running.isEmpty, ContinuousClock.now < deadline {
@@ -211,27 +248,38 @@ private struct Shift: Sendable {
         let abandoned = running.abandonAll()
         if !abandoned.isEmpty {
             log.warning("\(abandoned.count) jobs ignored their cancellation and are handed back")
-            completer.add(abandoned.map { runner.ending($0, .handedBack, since: .now, nil) })
+            handBack(abandoned)
         }
         try? await dispatcher.giveBackUnsure()
+        try? await floodDispatcher?.giveBackUnsure()
     }
 
-    /// A queue has room again: wakes the dispatcher wherever it waits.
+    /// A queue has room again: wakes its dispatcher wherever that waits.
     private func wantMore(_ queue: LocalQueue) {
-        dispatcher.room.raise()
-        guard queue.takePoke() else { return }
-        Task { try? await pokes.poke(worker: identity.id) }
+        if queue.isFlooded, let floodDispatcher {
+            floodDispatcher.room.raise()
+        } else {
+            dispatcher.room.raise()
+            if queue.takePoke() { poke() }
+        }
     }
 
     private func wakeAll() {
         dispatcher.room.raise()
+        floodDispatcher?.room.raise()
         heartWake.raise()
+        poke()
+    }
+
+    /// Ends the dispatcher's wait in Redis.
+    private func poke() {
         Task { try? await pokes.poke(worker: identity.id) }
     }
 
     /// Nothing runs here, nothing is due in PostgreSQL that could run here.
     private func isDrained() async -> Bool {
-        guard options.drain, queues.allSatisfy(\.isIdle), completer.isIdle else { return false }
+        guard options.drain, queues.allSatisfy({ $0.isIdle && !$0.isFlooded }), completer.isIdle
+        else { return false }
         let lanes = queues.filter { !$0.isPaused }.flatMap(\.lanes)
         do {
             let rows = try await finishing.query(
@@ -240,7 +288,9 @@ private struct Shift: Sendable {
                     .textArray(lanes.map(\.queue)), .textArray(lanes.map(\.kind)),
                     .int16Array(lanes.map { Int16($0.version) }),
                 ])
-            guard try rows.bool(0, 0) else { return completer.isIdle }
+            guard try rows.bool(0, 0) else {
+                return completer.isIdle && !queues.contains(where: \.isFlooded)
+            }
             client.offers?.ask(for: "*")
             return false
         } catch {
