@@ -96,7 +96,7 @@ extension CrashTests {
             try await ground.expectCleanStop(worker)
         }
 
-        @Test(.timeLimit(.minutes(2)))
+        @Test(.timeLimit(.minutes(3)))
         func `a worker lives through a server whose connections are all used up`() async throws {
             let ground = try CrashGround.here()
             let worker = try ground.worker()
@@ -145,7 +145,7 @@ extension CrashTests {
             throw Program.Trouble("the server takes connections without end")
         }
 
-        @Test(.timeLimit(.minutes(2)))
+        @Test(.timeLimit(.minutes(3)))
         func `rule 10: sessions idle in transaction hold nothing up`() async throws {
             let ground = try CrashGround.here()
             func open(_ statements: String) async throws -> Session {
@@ -174,7 +174,7 @@ extension CrashTests {
             try await ground.expectCleanStop(second)
         }
 
-        @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+        @Test(.timeLimit(.minutes(3)), arguments: [false, true])
         func `a worker without its servers still ends when asked to`(postgresToo: Bool)
             async throws
         {

@@ -32,7 +32,7 @@ extension CrashTests {
             for worker in workers { try await ground.expectCleanStop(worker) }
         }
 
-        @Test(.timeLimit(.minutes(2)))
+        @Test(.timeLimit(.minutes(3)))
         func `rule 11: SIGTERM under load ends with 0 and leaves nothing claimed`() async throws {
             let ground = try CrashGround.here()
             try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
@@ -55,7 +55,7 @@ extension CrashTests {
             #expect(try rows.int64(0, 4) == 0)
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(3)))
         func `rule 11: SIGTERM gives a running job its grace, then hands it back`() async throws {
             let ground = try CrashGround.here()
             try await ground.done("enqueue", "demo.sleep", #"{"ms": 1500}"#)
@@ -72,7 +72,7 @@ extension CrashTests {
             #expect(try rows.bool(0, 2))
         }
 
-        @Test(.timeLimit(.minutes(2)))
+        @Test(.timeLimit(.minutes(3)))
         func `rule 3, 6, 7: a stopped leader loses its jobs and is fenced when it goes on`()
             async throws
         {
@@ -114,7 +114,7 @@ extension CrashTests {
             #expect(try sleep.text(0, 1) == "completed")
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(3)))
         func `rule 7: a job that kills its worker each time ends in the dead letters`()
             async throws
         {

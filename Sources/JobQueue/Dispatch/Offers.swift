@@ -8,10 +8,14 @@ final class Offers: Sendable {
     private struct State {
         var jobs: [Lane: [Staged]] = [:]
         var asks: Set<String> = []
+        /// Lanes that had no room: not offered to before these times.
+        var refusals: [Lane: ContinuousClock.Instant] = [:]
         var isRunning = false
         var isWell = true
         var flushWaiters: [CheckedContinuation<Void, Never>] = []
     }
+
+    private static let refusalTime = Duration.milliseconds(20)
 
     let window: ReadyWindow
     private let log: Log
@@ -27,8 +31,9 @@ final class Offers: Sendable {
     func offer(_ jobs: [Staged], to lane: Lane) {
         guard !jobs.isEmpty else { return }
         add { state in
-            // More than the window takes would only be refused.
-            guard state.jobs[lane, default: []].count < 10_000 else {
+            // What the window does not take, the feeder does.
+            let isRefused = state.refusals[lane].map { $0 > .now } ?? false
+            guard !isRefused, state.jobs[lane, default: []].count < window.limit else {
                 state.asks.insert(lane.name)
                 return
             }
@@ -71,7 +76,12 @@ final class Offers: Sendable {
     private func run() async {
         while let (jobs, asks) = next() {
             do {
-                for (lane, jobs) in jobs { try await window.offer(jobs, to: lane) }
+                for (lane, jobs) in jobs {
+                    let isTaken = try await window.offer(jobs, to: lane)
+                    state.withLock {
+                        $0.refusals[lane] = isTaken ? nil : .now + Self.refusalTime
+                    }
+                }
                 if !asks.isEmpty { try await window.askForFeed(Array(asks)) }
                 state.withLock { $0.isWell = true }
                 complaint.resolved(log, "Redis takes offers again")

@@ -106,15 +106,20 @@ struct ReadyWindow: Sendable {
         """)
 
     /// Offers jobs that were just made due: the fast path past the feeder.
-    func offer(_ jobs: [Staged], to lane: Lane) async throws {
+    ///
+    /// - Returns: whether there was room for all.
+    func offer(_ jobs: [Staged], to lane: Lane) async throws -> Bool {
+        var taken = 0
         for (priority, jobs) in Dictionary(grouping: jobs, by: \.priority) {
             for start in stride(from: 0, to: jobs.count, by: 2_000) {
                 let slice = jobs[start..<min(start + 2_000, jobs.count)]
-                _ = try await connection.run(
+                let reply = try await connection.run(
                     Self.stageScript, keys: stageKeys(lane),
                     arguments: stageArguments(slice, lane, priority))
+                taken += Int(reply.int ?? 0)
             }
         }
+        return taken == jobs.count
     }
 
     /// The same for a few jobs of one priority, without waiting for the answer.
