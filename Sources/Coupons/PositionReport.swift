@@ -79,7 +79,7 @@ package enum CouponKinds {
         var title: String
         var branch: String
         var distance: Double
-        /// `2026-11-20`
+        /// As `2026-11-20`.
         var lastDay: String
 
         enum CodingKeys: String, CodingKey {
