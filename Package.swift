@@ -82,7 +82,8 @@ let package = Package(
         tests("TerminalTests", of: ["Terminal"]),
         tests("DeliveryTests", of: ["Delivery", "HTTP"]),
         tests("JobQueueTests", of: ["JobQueue", "Migrations", "Postgres", "Redis"]),
-        tests("CouponsTests", of: ["Coupons", "Notifications", "JobQueue", "Postgres"]),
+        tests(
+            "CouponsTests", of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

@@ -9,7 +9,9 @@ CREATE TABLE notification.people (
     -- The address was refused for good: no more mail until it is changed.
     email_refused_at timestamptz,
     -- IANA name of where the person is; never an offset.
-    time_zone text NOT NULL DEFAULT 'UTC',
+    time_zone text NOT NULL DEFAULT 'UTC'
+        -- An unknown name is an error here, and not in the middle of a batch.
+        CHECK (timestamptz '2000-01-01Z' AT TIME ZONE time_zone IS NOT NULL),
     birth_date date,
     -- When the person agreed to notices by place; null after withdrawal.
     location_consent_at timestamptz

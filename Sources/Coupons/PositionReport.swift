@@ -46,7 +46,7 @@ package enum CouponKinds {
     /// Adds the kinds to those of a program.
     package static func add(to kinds: inout JobKinds) {
         kinds.handleBatch(PositionReport.self, upTo: batchLimit) { batch in
-            try await Proximity.look(at: batch)
+            try await Proximity.handle(batch)
         }
     }
 
@@ -55,7 +55,6 @@ package enum CouponKinds {
         let distance = Int((facts.distance / 10).rounded() * 10)
         let title = NoticeTemplate.escaped(facts.title)
         let branch = NoticeTemplate.escaped(facts.branch)
-        let day = facts.expires.prefix(10)
         return NoticeTemplate.Words(
             subject: "\(facts.title), \(distance) m from you",
             text: """
@@ -63,14 +62,14 @@ package enum CouponKinds {
 
                     \(facts.title)
 
-                It is good until \(day). Show it in the app.
+                It is good until \(facts.lastDay). Show it in the app.
 
                 You get this because you asked for offers near you; turn it off in the app.
                 """,
             html: """
                 <p>You are about \(distance) m from <b>\(branch)</b>, where your coupon counts:</p>
                 <p style="font-size: 140%">\(title)</p>
-                <p>It is good until \(day). Show it in the app.</p>
+                <p>It is good until \(facts.lastDay). Show it in the app.</p>
                 <p style="color: #666">You get this because you asked for offers near you; turn \
                 it off in the app.</p>
                 """)
@@ -80,6 +79,12 @@ package enum CouponKinds {
         var title: String
         var branch: String
         var distance: Double
-        var expires: String
+        /// As `2026-11-20`.
+        var lastDay: String
+
+        enum CodingKeys: String, CodingKey {
+            case title, branch, distance
+            case lastDay = "last_day"
+        }
     }
 }

@@ -20,6 +20,10 @@ package enum PositionRules {
             return "from the future: \(seconds(-age)) s ahead of our clock"
         }
         if age > oldest { return "too old: \(seconds(age)) s; the limit is 600 s" }
+        guard abs(report.longitude) <= 180, abs(report.latitude) <= 90 else {
+            return "position \(report.longitude) \(report.latitude): expected longitude -180 to "
+                + "180, then latitude -90 to 90"
+        }
         guard report.accuracy > 0 else {
             return "accuracy \(metres(report.accuracy)) m: expected more than 0"
         }
@@ -38,7 +42,7 @@ package enum PositionRules {
     }
 
     private static func seconds(_ value: TimeInterval) -> Int { Int(value.rounded()) }
-    private static func metres(_ value: Double) -> Int {
-        Int(min(max(value, -1_000_000), 1_000_000).rounded())
+    private static func metres(_ value: Double) -> String {
+        value.isFinite ? "\(Int(min(max(value, -1_000_000), 1_000_000).rounded()))" : "\(value)"
     }
 }

@@ -1,10 +1,10 @@
-import FoundationEssentials
+package import FoundationEssentials
 import JobQueue
 import Notifications
-import Postgres
+package import Postgres
 
 /// Finds, for many reports at once, the coupons that count near by, and tells their holders.
-enum Proximity {
+package enum Proximity {
     /// A person is told of a coupon once in this time, in seconds.
     private static let cooldown = 86_400.0
 
@@ -16,15 +16,16 @@ enum Proximity {
     ///    report is accurate enough for that radius; the nearest branch of each;
     /// 3. the cooldown of person and coupon, taken by compare-and-set: of any number of workers
     ///    one gets the row;
-    /// 4. the notice.
+    /// 4. the notice, with the last day of the coupon by the person's calendar.
     ///
-    /// Distances are on the sphere: at these lengths the error is under a metre. Returns a row
-    /// for each report: whether the person may be told, the widest radius of their coupons (null
-    /// for none), and the notices made.
-    private static let statement = """
+    /// Returns a row for each report: whether the person may be told, the widest radius of their
+    /// coupons (null for none), and the notices made: those of a person stand beside the first of
+    /// their reports alone.
+    package static let statement = """
         WITH report AS MATERIALIZED (
             SELECT r.n, r.person_id, r.accuracy,
                 ST_SetSRID(ST_MakePoint(r.longitude, r.latitude), 4326)::geography AS place,
+                row_number() OVER (PARTITION BY r.person_id ORDER BY r.n) = 1 AS is_first,
                 p.location_consent_at IS NOT NULL AND p.birth_date
                     <= (($6 AT TIME ZONE 'UTC')::date - 1 - interval '16 years')::date
                     AS may_be_told
@@ -38,13 +39,13 @@ enum Proximity {
             WHERE r.may_be_told AND c.redeemed_at IS NULL AND c.voided_at IS NULL
               AND c.valid_from <= $6 AND c.expires_at > $6
         ), near AS (
-            SELECT h.n, h.person_id, 'coupon:' || h.id AS subject, h.title, h.expires_at,
+            SELECT h.person_id, 'coupon:' || h.id AS subject, h.title, h.expires_at,
                 b.name, b.distance
             FROM held h CROSS JOIN LATERAL (
-                SELECT b.name, ST_Distance(b.place, h.place, false) AS distance
+                SELECT b.name, ST_Distance(b.place, h.place) AS distance
                 FROM coupons.branches b
                 WHERE b.establishment_id = h.establishment_id
-                  AND ST_DWithin(b.place, h.place, h.radius_m, false)
+                  AND ST_DWithin(b.place, h.place, h.radius_m)
                 ORDER BY distance LIMIT 1
             ) b
             WHERE h.accuracy <= h.radius_m
@@ -58,57 +59,72 @@ enum Proximity {
         ), told AS (
             INSERT INTO notification.notices (person_id, kind, subject, data, dedupe_key,
                 created_at, expires_at)
-            SELECT DISTINCT ON (person_id, subject) person_id, 'coupon.nearby', subject,
-                jsonb_build_object('title', title, 'branch', name, 'distance', distance,
-                    'expires', to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')),
-                subject || ':' || person_id || ':' || extract(epoch FROM $6), $6,
-                least(expires_at, $6 + interval '1 hour')
-            FROM near JOIN reserved USING (person_id, subject)
-            ORDER BY person_id, subject, distance
+            SELECT DISTINCT ON (n.person_id, n.subject) n.person_id, 'coupon.nearby', n.subject,
+                jsonb_build_object('title', n.title, 'branch', n.name, 'distance', n.distance,
+                    'last_day', to_char((n.expires_at - interval '1 microsecond')
+                        AT TIME ZONE p.time_zone, 'YYYY-MM-DD')),
+                n.subject || ':' || n.person_id || ':' || extract(epoch FROM $6), $6,
+                least(n.expires_at, $6 + interval '1 hour')
+            FROM near n JOIN reserved USING (person_id, subject)
+            JOIN notification.people p ON p.id = n.person_id
+            ORDER BY n.person_id, n.subject, n.distance
             RETURNING id, person_id
         )
-        SELECT r.n, coalesce(r.may_be_told, false) AS may_be_told,
-            (SELECT max(h.radius_m)::float8 FROM held h WHERE h.n = r.n) AS widest,
-            (SELECT array_agg(t.id) FROM told t WHERE t.person_id = r.person_id) AS notices
+        SELECT r.n, coalesce(r.may_be_told, false) AS may_be_told, w.widest, t.notices
         FROM report r
+        LEFT JOIN (SELECT n, max(radius_m)::float8 AS widest FROM held GROUP BY n) w ON w.n = r.n
+        LEFT JOIN (SELECT person_id, array_agg(id) AS notices FROM told GROUP BY person_id) t
+            ON t.person_id = r.person_id AND r.is_first
         """
 
-    /// Handles a batch: notices, their e-mail jobs and the ends of the reports in one transaction.
-    static func look(at batch: JobBatch<PositionReport>) async throws -> [Outcome] {
-        guard let first = batch.items.first else { return [] }
-        let now = first.context.now
-        var outcomes = batch.items.map { item -> Outcome in
-            PositionRules.objection(to: item.job, now: now).map { .discard(reason: $0) } ?? .done
-        }
-        let good = outcomes.indices.filter { outcomes[$0] == .done }
-        guard !good.isEmpty else { return outcomes }
+    /// What came of one report.
+    package struct Finding: Sendable {
+        /// Why it was dropped; nil when it was good.
+        package var objection: String?
+        /// The notices that it made.
+        package var notices: [Int64] = []
+    }
 
-        let decided = try await first.context.database.transaction { transaction in
-            let rows = try await transaction.query(
-                statement, parameters(good.map { (n: $0, job: batch.items[$0].job) }, now: now))
-            var decided = outcomes
-            var notices: [EmailNotice] = []
-            for row in rows {
-                let n = Int(try row.int32("n"))
-                if let objection = try objection(row, batch.items[n].job) {
-                    decided[n] = .discard(reason: objection)
-                }
-                for id in try row.optionalInt64Array("notices") ?? [] {
-                    notices.append(EmailNotice(noticeID: id))
-                }
-            }
-            if !notices.isEmpty {
-                try await first.context.client.enqueue(
-                    notices, EnqueueOptions(notAfter: now.addingTimeInterval(3_600)),
-                    in: transaction)
-            }
-            try await batch.complete(
-                decided.indices.filter { decided[$0] == .done }.map { batch.items[$0] },
-                in: transaction)
-            return decided
+    /// Looks at reports as of `now` and writes the notices.
+    ///
+    /// - Returns: a finding for each report, in their order.
+    package static func look(
+        at reports: [PositionReport], now: Date, in transaction: Transaction
+    ) async throws -> [Finding] {
+        var findings = reports.map { Finding(objection: PositionRules.objection(to: $0, now: now)) }
+        let good = findings.indices.filter { findings[$0].objection == nil }
+        guard !good.isEmpty else { return findings }
+        // A plan for any number of reports expects ten of them, and joins five hundred in loops.
+        let rows = try await transaction.pipeline([
+            Statement("SET LOCAL plan_cache_mode = force_custom_plan"),
+            Statement(statement, parameters(good.map { ($0, reports[$0]) }, now: now)),
+            Statement("SET LOCAL plan_cache_mode = auto"),
+        ])[1]
+        for row in rows {
+            let n = Int(try row.int32("n"))
+            findings[n] = Finding(
+                objection: try objection(row, reports[n]),
+                notices: try row.optionalInt64Array("notices") ?? [])
         }
-        outcomes = decided
-        return outcomes
+        return findings
+    }
+
+    /// Handles a batch: notices, their e-mail jobs and the ends of the reports in one transaction.
+    static func handle(_ batch: JobBatch<PositionReport>) async throws -> [Outcome] {
+        guard let context = batch.items.first?.context else { return [] }
+        return try await context.database.transaction { transaction in
+            let findings = try await look(
+                at: batch.items.map(\.job), now: context.now, in: transaction)
+            // No deadline: the mail's own job sees that a notice has expired, and says so there.
+            try await context.client.enqueue(
+                findings.flatMap(\.notices).map(EmailNotice.init(noticeID:)), in: transaction)
+            try await batch.complete(
+                zip(batch.items, findings).filter { $0.1.objection == nil }.map(\.0),
+                in: transaction)
+            return findings.map { finding in
+                finding.objection.map { .discard(reason: $0) } ?? .done
+            }
+        }
     }
 
     private static func objection(_ row: Row, _ report: PositionReport) throws -> String? {
@@ -119,14 +135,15 @@ enum Proximity {
         return PositionRules.objection(toAccuracy: report.accuracy, widestRadius: widest)
     }
 
-    private static func parameters(
-        _ reports: [(n: Int, job: PositionReport)], now: Date
+    /// Those of the statement: the reports with their numbers, the time, the cooldown.
+    package static func parameters(
+        _ reports: [(n: Int, report: PositionReport)], now: Date
     ) -> [Parameter] {
         [
-            .int32Array(reports.map { Int32($0.n) }), .int64Array(reports.map(\.job.personID)),
-            .doubleArray(reports.map(\.job.longitude)),
-            .doubleArray(reports.map(\.job.latitude)),
-            .doubleArray(reports.map(\.job.accuracy)),
+            .int32Array(reports.map { Int32($0.n) }), .int64Array(reports.map(\.report.personID)),
+            .doubleArray(reports.map(\.report.longitude)),
+            .doubleArray(reports.map(\.report.latitude)),
+            .doubleArray(reports.map(\.report.accuracy)),
             .timestamp(Instant(date: now)), .double(cooldown),
         ]
     }

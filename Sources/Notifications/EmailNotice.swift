@@ -140,37 +140,40 @@ package struct Mailing: Sendable {
     ) async throws -> Outcome {
         switch await mailer.send(message) {
         case .delivered(let reply):
-            return try await end(job, "sent", reply, context)
+            try await write(job, "sent", reply, context)
+            return .done
         case .deferred(let reason, let delay):
             return .retry(after: delay, reason: reason)
         case .misconfigured(let reason):
             context.log.error("mail cannot be sent: \(reason)")
             return .retry(after: nil, reason: reason)
         case .rejected(let reason, let addressIsBad):
-            if addressIsBad {
-                _ = try await context.database.withSession {
-                    try await $0.query(
-                        Self.refuseAddress,
-                        [.int64(job.noticeID), .timestamp(Instant(date: context.now))])
-                }
-            }
-            return try await end(job, "failed", reason, context)
+            try await write(job, "failed", reason, addressIsBad: addressIsBad, context)
+            return .dead(reason: reason)
         }
     }
 
-    /// Writes what became of the notice together with the end of its job.
+    /// Ends the job of a notice that is not sent, and need not be looked at by anybody.
     private func end(
         _ job: EmailNotice, _ status: String, _ reason: String, _ context: JobContext
     ) async throws -> Outcome {
+        try await write(job, status, reason, context)
+        return .discard(reason: "\(status): \(reason)")
+    }
+
+    /// Writes what became of the notice; when it was sent, together with the end of its job.
+    private func write(
+        _ job: EmailNotice, _ status: String, _ reason: String, addressIsBad: Bool = false,
+        _ context: JobContext
+    ) async throws {
+        let now = Parameter.timestamp(Instant(date: context.now))
         try await context.database.transaction { transaction in
             try await transaction.query(
-                Self.answer,
-                [
-                    .int64(job.noticeID), .text(status), .text(reason),
-                    .timestamp(Instant(date: context.now)),
-                ])
+                Self.answer, [.int64(job.noticeID), .text(status), .text(reason), now])
+            if addressIsBad {
+                try await transaction.query(Self.refuseAddress, [.int64(job.noticeID), now])
+            }
             if status == "sent" { try await context.complete(in: transaction) }
         }
-        return status == "sent" ? .done : .discard(reason: "\(status): \(reason)")
     }
 }

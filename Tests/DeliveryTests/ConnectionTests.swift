@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import TestServices
 import Testing
 
 @Suite("Connections to a mail server") struct ConnectionTests {

@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import TestServices
 import Testing
 
 @Suite("Encryption of mail") struct EncryptionTests {

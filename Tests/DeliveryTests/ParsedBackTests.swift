@@ -1,60 +1,18 @@
 import Delivery
 import Foundation
+import TestServices
 import Testing
-
-/// What Python's `email` package, which shares no code with ours, reads out of a mail.
-private struct Parsed: Decodable {
-    let subject: String
-    let from: [String]
-    let to: [String]
-    let reply_to: [String]
-    let date: String
-    let message_id: String
-    let tag: String?
-    let unsubscribe: String?
-    let types: [String]
-    let text: String
-    let html: String?
-    let defects: [String]
-
-    init(_ mail: URL) throws {
-        self = try JSONDecoder().decode(
-            Parsed.self, from: output(of: ["python3", "-c", Self.script, mail.path]))
-    }
-
-    private static let script = """
-        import email, email.policy, json, sys
-        mail = email.message_from_bytes(open(sys.argv[1], 'rb').read(), policy=email.policy.default)
-        def people(name):
-            found = mail[name].addresses if mail[name] else []
-            return [part for a in found for part in (a.display_name, a.addr_spec)]
-        def body(kind):
-            part = mail.get_body(preferencelist=(kind,))
-            if part is None: return None
-            return part.get_payload(decode=True).decode(part.get_content_charset())
-        print(json.dumps({
-            'subject': mail['subject'], 'from': people('from'), 'to': people('to'),
-            'reply_to': people('reply-to'), 'date': mail['date'].datetime.isoformat(),
-            'message_id': mail['message-id'], 'tag': mail['x-tag'],
-            'unsubscribe': mail['list-unsubscribe'],
-            'types': [p.get_content_type() for p in mail.walk()],
-            'text': body('plain'), 'html': body('html'),
-            'defects': [str(d) for p in mail.walk() for d in p.defects]
-                + [str(d) for v in mail.values() for d in v.defects],
-        }))
-        """
-}
 
 @Suite("Mail read back by another parser") struct ParsedBackTests {
     /// Sends a mail through a real server and reads back what it kept.
-    private func readBack(_ mail: EmailMessage) async throws -> Parsed {
-        var parsed: Parsed?
+    private func readBack(_ mail: EmailMessage) async throws -> ParsedMail {
+        var parsed: ParsedMail?
         try await withMailSink { sink in
             let verdict = try await sink.mailer().send(mail)
             #expect(verdict == .delivered(reply: "250 2.0.0 kept"))
             let entry = try #require(try sink.kept().first)
             #expect(try sink.content(of: entry) == Data(mail.rendered()))
-            parsed = try Parsed(sink.folder.appending(path: entry.file))
+            parsed = try ParsedMail(sink.folder.appending(path: entry.file))
         }
         return try #require(parsed)
     }

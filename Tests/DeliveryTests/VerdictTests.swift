@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import TestServices
 import Testing
 
 @Suite("Verdicts on a server's answers") struct VerdictTests {

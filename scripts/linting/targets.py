@@ -36,7 +36,7 @@ TABLE = """
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Redis TestServices |
-7 CouponsTests: Coupons Notifications JobQueue Postgres TestServices |
+7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

@@ -1,62 +1,57 @@
-import Delivery
-import Foundation
+package import Foundation
 
 /// A running `smtp_sink.py`, with what it kept.
-struct MailSink {
+package struct MailSink {
     /// One line of the sink's index.
-    struct Entry: Decodable {
-        let file: String
-        let connection: Int
-        let from: String
-        let to: [String]
-        let user: String?
-        let tls: Bool
-        let hello: String
-        let message_id: String?
+    package struct Entry: Decodable {
+        package let file: String
+        package let connection: Int
+        package let from: String
+        package let to: [String]
+        package let user: String?
+        package let tls: Bool
+        package let hello: String
+        package let message_id: String?
     }
 
     /// Why a sink could not be used.
-    struct Trouble: Error { let text: String }
+    package struct Trouble: Error {
+        package let text: String
+        package init(text: String) { self.text = text }
+    }
 
-    let port: Int
-    let folder: URL
+    package let port: Int
+    package let folder: URL
     fileprivate let process: Process
 
     /// The sink's URL for a mailer, by the name that its certificate is for.
-    func url(_ parameters: String = "?starttls=never", scheme: String = "smtp", user: String = "")
+    package func url(
+        _ parameters: String = "?starttls=never", scheme: String = "smtp", user: String = ""
+    )
         -> String
     {
         "\(scheme)://\(user)localhost:\(port)\(parameters)"
     }
 
-    func mailer(
-        _ parameters: String = "?starttls=never", scheme: String = "smtp", user: String = "",
-        connections: Int = 4, transferLimit: Duration = .seconds(60)
-    ) throws -> SMTPMailer {
-        let url = url(parameters, scheme: scheme, user: user)
-        return SMTPMailer(
-            try SMTPSettings(url: url, transferLimit: transferLimit), connections: connections)
-    }
-
-    func kept() throws -> [Entry] {
+    package func kept() throws -> [Entry] {
         let index = try Data(contentsOf: folder.appending(path: "index.ndjson"))
         return try index.split(separator: UInt8(ascii: "\n")).map {
             try JSONDecoder().decode(Entry.self, from: $0)
         }
     }
 
-    func content(of entry: Entry) throws -> Data {
+    package func content(of entry: Entry) throws -> Data {
         try Data(contentsOf: folder.appending(path: entry.file))
     }
 
     /// Ends the sink as an operator would; its exit status.
-    @discardableResult func stop() -> Int32 {
+    @discardableResult package func stop() -> Int32 {
         process.terminate()
         process.waitUntilExit()
         return process.terminationStatus
     }
 
-    static let simulators = URL(filePath: #filePath)
+    package static let simulators = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Simulators")
 
     fileprivate static func start(_ options: [String]) throws -> MailSink {
@@ -84,7 +79,7 @@ struct MailSink {
 }
 
 /// Runs a sink for the time of `body`.
-func withMailSink(
+package func withMailSink(
     _ options: [String] = [], _ body: (MailSink) async throws -> Void
 ) async throws {
     let sink = try MailSink.start(options)
@@ -95,7 +90,7 @@ func withMailSink(
     try await body(sink)
 }
 
-func temporaryFolder() throws -> URL {
+package func temporaryFolder() throws -> URL {
     let folder = FileManager.default.temporaryDirectory.appending(
         path: "errand-mail-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -103,7 +98,7 @@ func temporaryFolder() throws -> URL {
 }
 
 /// What a command wrote to its standard output.
-func output(of command: [String]) throws -> Data {
+package func output(of command: [String]) throws -> Data {
     // A file, not a pipe: another child may hold a pipe's other end open, and it never ends then.
     let folder = try temporaryFolder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -120,48 +115,4 @@ func output(of command: [String]) throws -> Data {
         throw MailSink.Trouble(text: "\(command.prefix(2)) ended with \(process.terminationStatus)")
     }
     return data
-}
-
-/// A certificate and the authority that signed it, made anew.
-struct Certificate {
-    let folder: URL
-
-    init(for names: String...) throws {
-        folder = try temporaryFolder()
-        let script = MailSink.simulators.appending(path: "make_cert.sh").path
-        _ = try output(of: [script, folder.path] + names)
-    }
-
-    var authority: String { folder.appending(path: "ca.pem").path }
-
-    var options: [String] {
-        [
-            "--cert", folder.appending(path: "cert.pem").path,
-            "--key", folder.appending(path: "key.pem").path,
-        ]
-    }
-
-    func remove() { try? FileManager.default.removeItem(at: folder) }
-}
-
-/// A plain message; each has its own identifier.
-func message(
-    from: String = "news@errand.example", to: String = "someone@example.org",
-    subject: String = "A coupon near you", text: String = "Show it at the till.\n",
-    html: String? = nil, headers: [EmailMessage.Header] = []
-) throws -> EmailMessage {
-    try EmailMessage(
-        from: Mailbox(from), to: Mailbox(to), subject: subject, text: text, html: html,
-        messageID: "<\(UUID().uuidString)@errand.example>",
-        date: Date(timeIntervalSince1970: 1_795_212_000), headers: headers)
-}
-
-extension EmailVerdict {
-    var reason: String {
-        switch self {
-        case .delivered(let reply): reply
-        case .deferred(let reason, _), .rejected(let reason, _), .misconfigured(let reason):
-            reason
-        }
-    }
 }

@@ -1,0 +1,79 @@
+import Coupons
+import Foundation
+import JobQueue
+import Notifications
+import Postgres
+import TestServices
+import Testing
+
+@Suite("Coupons near by, looked for in parallel", .database) struct ParallelTests {
+    /// People at one place with two coupons each.
+    private func crowd(_ count: Int) async throws -> (Town, [Int64]) {
+        let town = try Town()
+        let cafe = try await town.establishment(at: .montreal)
+        var people: [Int64] = []
+        for _ in 0..<count {
+            let person = try await town.person()
+            _ = try await town.coupon(of: person, at: cafe)
+            _ = try await town.coupon(of: person, at: cafe)
+            people.append(person)
+        }
+        return (town, people)
+    }
+
+    /// That each person was told of each of their two coupons once.
+    private func expectEachOnce(_ town: Town, _ people: [Int64]) async throws {
+        let notices = try await town.notices()
+        #expect(notices.count == 2 * people.count)
+        #expect(Set(notices.map(\.subject)).count == 2 * people.count)
+        #expect(Set(notices.map(\.person)) == Set(people))
+    }
+
+    @Test func `of several transactions on the same people one tells, in any order`() async throws {
+        let (town, people) = try await crowd(60)
+        let made = try await withThrowingTaskGroup(of: Int.self) { group in
+            for turn in 0..<8 {
+                group.addTask {
+                    let order = turn % 2 == 0 ? people : people.reversed()
+                    let stands = (order[turn...] + order[..<turn]).map { ($0, Place.montreal) }
+                    return try await town.look(stands).map(\.notices.count).reduce(0, +)
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(made == 2 * people.count)
+        try await expectEachOnce(town, people)
+    }
+
+    @Test func `of several workers with the same positions one tells and mails`() async throws {
+        let (town, people) = try await crowd(40)
+        let database = try TestDatabase.here()
+        let client = try await JobClient(pool: town.pool, redis: database.redis)
+        // Without the unique key, so that one person's reports do run at the same time.
+        let reports = (0..<10).flatMap { _ in
+            people.map { town.report($0, .montreal, at: Date()) }
+        }
+        try await client.enqueue(reports)
+        var kinds = JobKinds()
+        CouponKinds.add(to: &kinds)
+        let ready = kinds
+        let done = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try await TestWorker.drain(
+                        ready, queues: [.init("coupons", concurrency: 4)]
+                    ).completed
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(done == reports.count)
+        try await expectEachOnce(town, people)
+        let mails = try await town.jobs(EmailNotice.kind).map {
+            try JSONDecoder().decode(
+                [String: Int64].self, from: Data($0.args))["notice_id"]
+        }
+        #expect(mails.count == 2 * people.count)
+        #expect(Set(mails) == Set(try await town.notices().map(\.id)))
+    }
+}
