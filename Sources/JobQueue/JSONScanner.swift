@@ -1,6 +1,9 @@
+import FoundationEssentials
+
 /// Checks JSON text (RFC 8259) and finds the members of an object, without building values.
 ///
-/// Stricter where PostgreSQL's jsonb is: no U+0000, no half of a surrogate pair.
+/// Stricter where PostgreSQL's jsonb is: no U+0000, no half of a surrogate pair, no number that
+/// its `numeric` cannot hold. One such value would make a whole COPY fail.
 package struct JSONScanner {
     /// What is wrong, and at which byte, counted from 1.
     package struct Malformed: Error, Equatable, CustomStringConvertible {
@@ -36,10 +39,19 @@ package struct JSONScanner {
         var members: [Member] = []
         var scanner = JSONScanner(bytes)
         try scanner.document { (name, value) throws(Malformed) in
-            members.append(
-                Member(name: String(decoding: bytes[name], as: UTF8.self), value: bytes[value]))
+            members.append(Member(name: text(bytes[name]), value: bytes[value]))
         }
         return members
+    }
+
+    /// What stands between two quotation marks, with its escapes resolved.
+    private static func text(_ inner: ArraySlice<UInt8>) -> String {
+        if inner.contains(UInt8(ascii: "\\")),
+            let text = try? JSONDecoder().decode(String.self, from: Data([0x22] + inner + [0x22]))
+        {
+            return text
+        }
+        return String(decoding: inner, as: UTF8.self)
     }
 
     private mutating func document(
@@ -192,21 +204,53 @@ package struct JSONScanner {
     }
 
     private mutating func number() throws(Malformed) {
+        let start = at
         if peek == UInt8(ascii: "-") { at += 1 }
+        let whole = at
         if peek == UInt8(ascii: "0") {
             at += 1
         } else {
             try digits(expected: "a value")
         }
+        let point = at
         if peek == UInt8(ascii: ".") {
             at += 1
             try digits(expected: "a digit")
         }
+        let end = at
+        var exponent = 0
         if peek == UInt8(ascii: "e") || peek == UInt8(ascii: "E") {
             at += 1
-            if peek == UInt8(ascii: "+") || peek == UInt8(ascii: "-") { at += 1 }
+            let isNegative = peek == UInt8(ascii: "-")
+            if isNegative || peek == UInt8(ascii: "+") { at += 1 }
+            let first = at
             try digits(expected: "a digit")
+            let size = Int(String(decoding: bytes[first..<at], as: UTF8.self)) ?? Int(Int32.max)
+            exponent = isNegative ? -size : size
         }
+        guard Self.isStorable(bytes[whole..<end], wholeDigits: point - whole, exponent) else {
+            at = start
+            throw fail("a number with up to 131072 digits before the point and 16383 after it")
+        }
+    }
+
+    /// Whether PostgreSQL's `numeric` can hold a number.
+    private static func isStorable(
+        _ digits: ArraySlice<UInt8>, wholeDigits: Int, _ exponent: Int
+    ) -> Bool {
+        // Most numbers are far from any limit.
+        if digits.count < 1_000, abs(exponent) < 1_000 { return true }
+        // PostgreSQL takes no larger exponent, not even of zero.
+        guard abs(exponent) < Int(Int32.max) / 2 else { return false }
+        let decimals = max(digits.count - wholeDigits - 1, 0) - exponent
+        guard decimals <= 16_383 else { return false }
+        guard let first = digits.firstIndex(where: { (0x31...0x39).contains($0) }) else {
+            return true
+        }
+        let place = first - digits.startIndex
+        // How many digits stand from the first one that counts to the point.
+        let above = place < wholeDigits ? wholeDigits - place : wholeDigits + 1 - place
+        return above + exponent <= 131_072
     }
 
     private mutating func digits(expected: String) throws(Malformed) {

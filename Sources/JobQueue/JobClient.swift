@@ -135,7 +135,13 @@ public final class JobClient: Sendable {
                 // No row may be older than the lock under which it is written: see errand.jobs.
                 _ = try session.query("LOCK TABLE errand.jobs IN ROW EXCLUSIVE MODE")
                 let now = try session.query("SELECT clock_timestamp()").timestamp(0, 0)
-                return try session.copyIn(Statements.copy) { try next(now) }
+                // A COPY without a single byte lacks its header: PostgreSQL takes it for an error.
+                var first = try next(now)
+                guard first != nil else { return 0 }
+                return try session.copyIn(Statements.copy) {
+                    defer { first = nil }
+                    return try first ?? next(now)
+                }
             }
         }
         for lane in lanes() {

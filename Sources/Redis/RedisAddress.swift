@@ -1,7 +1,7 @@
 /// Where a Redis server is and how to sign in there, from a URL.
 ///
-/// `redis://[user[:password]@]host[:port][/database]`, or
-/// `unix://[user[:password]@]/path/to.sock[?db=number]` (also `redis+unix:`, `redis-socket:`).
+/// `redis://[[user:]password@]host[:port][/database]`, or
+/// `unix://[[user:]password@]/path/to.sock[?db=number]` (also `redis+unix:`, `redis-socket:`).
 public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
     enum Place: Sendable, Equatable {
         case tcp(host: String, port: Int32)
@@ -46,6 +46,10 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
             }
             rest = rest[rest.index(after: at)...]
         }
+        // The parts below are shown when they are wrong, so none of the password may be in them.
+        guard !rest.contains("@") || (scheme != "redis" && rest.hasPrefix("/")) else {
+            throw .usage("the Redis URL has a / before its @: in a password it is written as %2F")
+        }
         self.user = user.flatMap { $0.isEmpty ? nil : $0 }
         self.password = password
         if scheme == "redis" {
@@ -59,9 +63,13 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         var host = parts.first ?? ""
         var port: Int32 = 6379
-        if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
+        if host.hasPrefix("[") {
+            let end = host.firstIndex(of: "]") ?? host.startIndex
             let after = host[host.index(after: end)...]
-            if after.hasPrefix(":") { port = try Self.port(after.dropFirst()) }
+            guard end > host.startIndex, after.isEmpty || after.hasPrefix(":") else {
+                throw .usage("Redis host \"\(host)\": expected [address] or [address]:port")
+            }
+            if !after.isEmpty { port = try Self.port(after.dropFirst()) }
             host = host[host.index(after: host.startIndex)..<end]
         } else if let colon = host.lastIndex(of: ":") {
             port = try Self.port(host[host.index(after: colon)...])
@@ -118,8 +126,9 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
                 bytes.append(byte)
                 continue
             }
-            guard rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+            guard rest.count >= 2, digits.allSatisfy(\.isHexDigit),
+                let value = UInt8(digits, radix: 16)
             else { throw .usage("the Redis URL has a % that two hexadecimal digits do not follow") }
             bytes.append(value)
             rest = rest.dropFirst(2)

@@ -35,7 +35,7 @@ public enum RedisError: Error, Sendable, Equatable, CustomStringConvertible {
         if denials.contains(where: text.hasPrefix)
             || text.hasPrefix("ERR AUTH") || text.hasPrefix("ERR Client sent AUTH")
         {
-            self = .refused("\(address) lets us not in: \(text)")
+            self = .refused("\(address) does not let us in: \(text)")
         } else {
             self = .server(text)
         }
