@@ -46,24 +46,24 @@ import Testing
                     }))
     }
 
-    @Test func `it wants as many as may run, less those it has`() {
+    @Test func `it wants as many as may run, less those it has`() async {
         let queue = queue(concurrency: 5)
         #expect(queue.wanted() == 5)
-        #expect(queue.add(jobs(1...3)) == 3)
+        #expect(queue.add(jobs(1...3)).starting == 3)
         #expect(queue.wanted() == 0, "what waits is to be started first")
-        for _ in 0..<3 { _ = queue.next() }
+        for _ in 0..<3 { _ = await queue.next() }
         #expect(queue.wanted() == 2)
-        #expect(queue.add(jobs(4...5)) == 2)
-        for _ in 0..<2 { _ = queue.next() }
+        #expect(queue.add(jobs(4...5)).starting == 2)
+        for _ in 0..<2 { _ = await queue.next() }
         #expect(queue.wanted() == 0)
         #expect(queue.counts.busy == 5)
         #expect(queue.counts.waiting == 0)
     }
 
-    @Test func `the end of a job makes room for another`() {
+    @Test func `the end of a job makes room for another`() async {
         let queue = queue(concurrency: 1)
-        #expect(queue.add(jobs(1...1)) == 1)
-        #expect(ids(queue.next()) == [1])
+        #expect(queue.add(jobs(1...1)).starting == 1)
+        #expect(ids(await queue.next()) == [1])
         #expect(queue.wanted() == 0)
         #expect(queue.finished(1))
         #expect(queue.counts.busy == 0)
@@ -71,65 +71,84 @@ import Testing
         #expect(queue.wanted() > 0)
     }
 
-    @Test func `jobs are run in the order in which they came`() {
+    @Test func `jobs are run in the order in which they came`() async {
         let queue = queue()
         _ = queue.add(jobs(5...6))
         _ = queue.add(jobs(1...2))
-        #expect((0..<4).map { _ in ids(queue.next()) } == [[5], [6], [1], [2]])
-        #expect(queue.next() == nil)
+        for id in [5, 6, 1, 2] as [Int64] { #expect(ids(await queue.next()) == [id]) }
+        #expect(queue.counts.waiting == 0)
     }
 
-    @Test func `as many runners start as there are jobs and slots`() {
+    @Test func `as many runners start as there are jobs and slots`() async {
         let queue = queue(concurrency: 3)
-        #expect(queue.add([]) == 0)
-        #expect(queue.add(jobs(1...2)) == 2)
-        #expect(queue.add(jobs(3...6)) == 1)
-        #expect(queue.add(jobs(7...7)) == 0)
-        // Each runner takes on until there is nothing left, and then ends.
-        for id in 1...7 as ClosedRange<Int64> { #expect(ids(queue.next()) == [id]) }
-        for _ in 0..<3 { #expect(queue.next() == nil) }
-        #expect(queue.add(jobs(8...20)) == 3)
+        #expect(queue.add([]).starting == 0)
+        #expect(queue.add(jobs(1...2)).starting == 2)
+        #expect(queue.add(jobs(3...6)).starting == 1)
+        #expect(queue.add(jobs(7...7)).starting == 0)
+        for id in 1...7 as ClosedRange<Int64> { #expect(ids(await queue.next()) == [id]) }
+        #expect(queue.add(jobs(8...20)).starting == 0, "those that were started stay")
     }
 
-    @Test func `jobs of a batch kind go together up to its limit`() {
+    @Test func `a runner that waits is given the next job, and ends with the queue`() async {
+        let queue = queue(concurrency: 1)
+        #expect(queue.add(jobs(1...1)).starting == 1)
+        let seen = Task {
+            var seen: [Int64] = []
+            while let unit = await queue.next() {
+                seen += unit.map(\.id)
+                _ = queue.finished(unit.count)
+            }
+            return seen
+        }
+        while queue.counts.finished < 1 { await Task.yield() }
+        #expect(queue.add(jobs(2...3)).starting == 0)
+        while queue.counts.finished < 3 { await Task.yield() }
+        #expect(queue.close().isEmpty)
+        #expect(await seen.value == [1, 2, 3])
+        #expect(await queue.next() == nil)
+        #expect(queue.add(jobs(4...4)).refused.map(\.id) == [4], "it is closed")
+    }
+
+    @Test func `jobs of a batch kind go together up to its limit`() async {
         let queue = queue(concurrency: 2, batch: 3)
         #expect(queue.wanted() == 4, "two slots, and two more to fill a batch")
-        #expect(queue.add(jobs(1...7)) == 2)
-        #expect(ids(queue.next()) == [1, 2, 3])
+        #expect(queue.add(jobs(1...7)).starting == 2)
+        #expect(ids(await queue.next()) == [1, 2, 3])
         #expect(queue.counts.busy == 3)
         #expect(queue.counts.waiting == 4)
-        #expect(ids(queue.next()) == [4, 5, 6])
-        #expect(ids(queue.next()) == [7])
-        #expect(queue.next() == nil)
+        #expect(ids(await queue.next()) == [4, 5, 6])
+        #expect(ids(await queue.next()) == [7])
+        #expect(queue.counts.waiting == 0)
     }
 
-    @Test func `a batch that waits is filled up by the next claim`() {
+    @Test func `a batch that waits is filled up by the next claim`() async {
         let queue = queue(batch: 3)
-        #expect(queue.add(jobs(1...1)) == 1)
-        #expect(queue.add(jobs(2...4)) == 1)
-        #expect(ids(queue.next()) == [1, 2, 3])
+        #expect(queue.add(jobs(1...1)).starting == 1)
+        #expect(queue.add(jobs(2...4)).starting == 1)
+        #expect(ids(await queue.next()) == [1, 2, 3])
         _ = queue.add(jobs(5...5))
-        #expect(ids(queue.next()) == [4, 5])
-        #expect(queue.next() == nil)
+        #expect(ids(await queue.next()) == [4, 5])
+        #expect(queue.counts.waiting == 0)
     }
 
-    @Test func `a batch that was taken gets no more jobs`() {
+    @Test func `a batch that was taken gets no more jobs`() async {
         let queue = queue(batch: 3)
         _ = queue.add(jobs(1...2))
-        #expect(ids(queue.next()) == [1, 2])
+        #expect(ids(await queue.next()) == [1, 2])
         _ = queue.add(jobs(3...3))
-        #expect(ids(queue.next()) == [3])
+        #expect(ids(await queue.next()) == [3])
         #expect(queue.counts.busy == 3)
     }
 
-    @Test func `a batch holds one kind and one version of its arguments`() {
+    @Test func `a batch holds one kind and one version of its arguments`() async {
         let queue = queue(batch: 10)
         _ = queue.add(jobs(1...2))
         _ = queue.add(jobs(3...4, Note.kind))
         _ = queue.add(jobs(5...6))
         _ = queue.add(jobs(7...8, version: 2))
-        #expect(
-            (0..<5).map { _ in ids(queue.next()) } == [[1, 2], [3], [4], [5, 6], [7, 8]])
+        for unit in [[1, 2], [3], [4], [5, 6], [7, 8]] as [[Int64]] {
+            #expect(ids(await queue.next()) == unit)
+        }
     }
 
     @Test func `the batches of another queue's kinds claim nothing ahead here`() {
@@ -141,17 +160,17 @@ import Testing
         #expect(queue.wanted() == 4 + LocalQueue.claimLimit)
     }
 
-    @Test func `a pause hands back what has not started and wants no more`() {
+    @Test func `a pause hands back what has not started and wants no more`() async {
         let queue = queue(concurrency: 2, batch: 2)
         _ = queue.add(jobs(1...5))
-        #expect(ids(queue.next()) == [1, 2])
+        #expect(ids(await queue.next()) == [1, 2])
         #expect(!queue.isPaused)
         #expect(queue.setPaused(true).map(\.id) == [3, 4, 5])
         #expect(queue.isPaused)
         #expect(queue.wanted() == 0)
         #expect(queue.counts.waiting == 0)
         #expect(queue.counts.busy == 2)
-        #expect(queue.next() == nil)
+        #expect(queue.counts.waiting == 0)
         #expect(!queue.finished(2), "a paused queue asks for nothing when its jobs end")
         #expect(queue.isIdle)
         #expect(queue.setPaused(true).isEmpty)
@@ -159,34 +178,43 @@ import Testing
         #expect(queue.wanted() > 0)
     }
 
-    @Test func `after a pause runners start again`() {
+    @Test func `a claim that a pause overtook is refused`() async {
         let queue = queue(concurrency: 2)
-        #expect(queue.add(jobs(1...6)) == 2)
         _ = queue.setPaused(true)
-        for _ in 0..<2 { #expect(queue.next() == nil) }
+        let taken = queue.add(jobs(1...3))
+        #expect(taken.refused.map(\.id) == [1, 2, 3])
+        #expect(taken.starting == 0)
+        #expect(queue.isIdle)
         _ = queue.setPaused(false)
-        #expect(queue.add(jobs(7...9)) == 2)
-        #expect(ids(queue.next()) == [7])
+        #expect(queue.add(jobs(7...9)).starting == 2)
+        #expect(ids(await queue.next()) == [7])
     }
 
-    @Test func `what waits can be taken back once`() {
+    @Test func `a pause makes a flooded queue calm`() {
+        let queue = queue()
+        queue.isFlooded = true
+        _ = queue.setPaused(true)
+        #expect(!queue.isFlooded)
+    }
+
+    @Test func `what waits can be taken back once`() async {
         let queue = queue()
         _ = queue.add(jobs(1...4))
-        _ = queue.next()
+        _ = await queue.next()
         #expect(queue.takeWaiting().map(\.id) == [2, 3, 4])
         #expect(queue.takeWaiting().isEmpty)
-        #expect(queue.next() == nil)
+        #expect(queue.counts.waiting == 0)
         #expect(!queue.isIdle)
         _ = queue.finished(1)
         #expect(queue.isIdle)
     }
 
-    @Test func `the poke is asked for only while nothing is wanted, and given once`() {
+    @Test func `the poke is asked for only while nothing is wanted, and given once`() async {
         let queue = queue(concurrency: 1)
         #expect(!queue.pokeWhenWanted())
         #expect(!queue.takePoke())
         _ = queue.add(jobs(1...1))
-        _ = queue.next()
+        _ = await queue.next()
         #expect(queue.pokeWhenWanted())
         #expect(queue.takePoke())
         #expect(!queue.takePoke())
@@ -194,10 +222,10 @@ import Testing
         #expect(queue.pokeWhenWanted(), "a paused queue wants nothing")
     }
 
-    @Test func `failures are counted for the heartbeat`() {
+    @Test func `failures are counted for the heartbeat`() async {
         let queue = queue()
         _ = queue.add(jobs(1...2))
-        _ = queue.next()
+        _ = await queue.next()
         queue.countFailure()
         _ = queue.finished(1)
         let counts = queue.counts
@@ -205,7 +233,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func `whatever happens, each job comes out once and the counts agree`(_ seed: UInt64) {
+    func `whatever happens, each job comes out once and the counts agree`(_ seed: UInt64) async {
         var random = JSONMutations(seed: seed)
         let queue = queue(concurrency: 3, batch: 4)
         var given: Int64 = 0
@@ -217,14 +245,14 @@ import Testing
             case 0, 1:
                 let count = Int64(1 + random.random(below: 6))
                 let kind = random.random(below: 2) == 0 ? Plain.kind : Note.kind
-                runners += queue.add(jobs(given + 1...given + count, kind))
+                let taken = queue.add(jobs(given + 1...given + count, kind))
+                runners += taken.starting
+                out += taken.refused.map(\.id)
                 given += count
-            case 2...4 where running.count < runners:
-                if let unit = queue.next() {
+            case 2...4 where running.count < runners && queue.counts.waiting > 0:
+                if let unit = await queue.next() {
                     out += unit.map(\.id)
                     running.append(unit.count)
-                } else {
-                    runners -= 1
                 }
             case 5, 6: if let count = running.popLast() { _ = queue.finished(count) }
             case 7: out += queue.setPaused(random.random(below: 2) == 0).map(\.id)
@@ -235,7 +263,7 @@ import Testing
             #expect(counts.busy == running.reduce(0, +), "seed \(seed), step \(step)")
             #expect(counts.waiting == Int(given) - out.count, "seed \(seed), step \(step)")
         }
-        out += queue.takeWaiting().map(\.id)
+        out += queue.close().map(\.id)
         #expect(out == Array(1...given), "they come out in their order")
     }
 }
