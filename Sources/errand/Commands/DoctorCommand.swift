@@ -32,8 +32,7 @@ enum DoctorCommand {
         discussion: "Exits 0 when all is well, 10 on a warning, 11 when work cannot go on."
     ) { invocation in
         var findings: [Finding] = []
-        let session = try invocation.session()
-        findings += await database(session, invocation)
+        findings += await database(invocation)
         findings += await redis(invocation)
         try invocation.output.list(
             findings.map(\.record),
@@ -45,9 +44,11 @@ enum DoctorCommand {
         return findings.contains { $0.grade == .warning } ? .warning : .done
     }
 
-    private static func database(_ session: Session, _ invocation: Invocation) async -> [Finding] {
+    private static func database(_ invocation: Invocation) async -> [Finding] {
         var findings: [Finding] = []
+        let session: Session
         do {
+            session = try invocation.session()
             let row = try await session.query(
                 """
                 SELECT current_setting('server_version'),
@@ -79,7 +80,7 @@ enum DoctorCommand {
                             + "target_session_attrs=read-write"))
             }
         } catch {
-            let failure = describe(error)
+            let failure = describe(error) ?? (error as? CommandFailure)
             return [
                 Finding(
                     check: "postgresql", grade: .critical, found: failure?.message ?? "\(error)",
