@@ -42,11 +42,7 @@ package struct BulkRows {
     ///
     /// - Parameter now: the earliest time that a row may be due.
     package mutating func add(_ job: Job, args: ArraySlice<UInt8>, now: Instant) {
-        if !hasBegun {
-            bytes += "PGCOPY\n".utf8
-            bytes += [0xFF, 0x0D, 0x0A, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-            hasBegun = true
-        }
+        begin()
         append(Int16(10))
         append(text: job.queue)
         append(text: job.kind)
@@ -72,8 +68,16 @@ package struct BulkRows {
         return bytes
     }
 
-    /// The end of the stream.
+    private mutating func begin() {
+        guard !hasBegun else { return }
+        bytes += "PGCOPY\n".utf8
+        bytes += [0xFF, 0x0D, 0x0A, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        hasBegun = true
+    }
+
+    /// The end of the stream, which no stream may lack, be it without any row.
     package mutating func end() -> [UInt8] {
+        begin()
         append(Int16(-1))
         return take()
     }

@@ -65,7 +65,7 @@ final class BulkLines: Sendable {
                 guard let line = try state.reader.next() else {
                     state.hasEnded = true
                     if stopsAtEnd, state.badCount > 0 { throw Bad() }
-                    return state.count > 0 ? state.rows.end() : nil
+                    return state.rows.end()
                 }
                 state.lineNumber += 1
                 guard line.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { continue }
