@@ -75,7 +75,8 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
         default: return CommandFailure(exit: .failed, message: "\(error)")
         }
     case .usage:
-        return CommandFailure(exit: .usage, message: "\(error)")
+        return CommandFailure(
+            exit: .usage, message: "\(error)", hint: "check --database-url (DATABASE_URL)")
     case .decoding:
         return CommandFailure(exit: .failed, message: "\(error)")
     }
@@ -88,7 +89,8 @@ private func describe(redis error: RedisError) -> CommandFailure {
             exit: .unreachable, message: "Redis cannot be used: \(error)",
             hint: "check --redis-url (REDIS_URL); 'errand doctor' tells more")
     case .usage:
-        CommandFailure(exit: .usage, message: "\(error)")
+        CommandFailure(
+            exit: .usage, message: "\(error)", hint: "check --redis-url (REDIS_URL)")
     case .server:
         CommandFailure(exit: .failed, message: "\(error)")
     }

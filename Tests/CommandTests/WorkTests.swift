@@ -32,7 +32,7 @@ extension CommandLine {
             try await made("enqueue", "demo.noop", "--queue", "other")
             try await made("enqueue", "demo.sleep", #"{"minutes": 1}"#)
             let run = try await errand("work", "--drain", "-ojson")
-            run.expect(0, "failed on purpose")
+            run.expect(0, "given up: 'errand job show ")
             let summary = try run.record
             #expect(summary["completed"] == 0)
             #expect(summary["dead"] == 2)
@@ -92,7 +92,8 @@ extension CommandLine {
         }
 
         @Test func `its log is one JSON object a line`() async throws {
-            try await made("enqueue", "demo.fail", #"{"times": 9}"#, "--max-attempts", "1")
+            let job = try await made(
+                "enqueue", "demo.fail", #"{"times": 9}"#, "--max-attempts", "1")
             let run = try await errand("work", "--drain", environment: ["ERRAND_LOG": "debug"])
             run.expect(0)
             let lines = try run.errors.split(separator: "\n").map { line in
@@ -100,23 +101,29 @@ extension CommandLine {
             }
             #expect(!lines.isEmpty)
             for line in lines { #expect(line.names.isSuperset(of: ["at", "level", "message"])) }
-            let failure = try #require(lines.first { $0["job"] != nil && $0["kind"] != nil })
+            let failure = try #require(lines.first { $0["job"] != nil })
+            #expect(failure["job"] == job["id"])
             #expect(failure["kind"] == "demo.fail")
+            #expect(failure["queue"] == "default")
+            #expect(failure["attempt"] == 1)
+            #expect(failure["level"] == "warning")
         }
 
-        @Test(arguments: [
-            (["--queues", "Two Words"], "expected name, name:concurrency or name"),
-            (["--queues", "default:0"], "expected name, name:concurrency or name"),
-            (["--queues", "default:1:2:3"], "expected name, name:concurrency or name"),
-            (["--queues", "default,"], "expected name, name:concurrency or name"),
-            (["--queues", "a,b,a"], "--queues names a twice"),
-            (["--concurrency", "0"], "expected a whole number from 1 to 4096"),
-            (["--grace", "20"], "expected a duration"), (["--lease", "1ms"], "from 500ms to 1h"),
-            (["--window", "5"], "expected a whole number from 10"),
-            (["default"], "takes no argument; 'default' is too many"),
-        ])
-        func `options that do not fit`(options: [String], text: String) async throws {
-            try await errand(["work", "--drain"] + options).expect(2, "errand: ", text)
+        @Test func `options that do not fit`() async throws {
+            for (options, text) in [
+                (["--queues", "Two Words"], "expected name, name:concurrency or name"),
+                (["--queues", "default:0"], "expected name, name:concurrency or name"),
+                (["--queues", "default:1:2:3"], "expected name, name:concurrency or name"),
+                (["--queues", "default,"], "expected name, name:concurrency or name"),
+                (["--queues", "a,b,a"], "--queues names a twice"),
+                (["--concurrency", "0"], "expected a whole number from 1 to 4096"),
+                (["--grace", "20"], "expected a duration"),
+                (["--lease", "1ms"], "from 500ms to 1h"),
+                (["--window", "5"], "expected a whole number from 10"),
+                (["default"], "takes no argument; 'default' is too many"),
+            ] {
+                try await errand(["work", "--drain"] + options).expect(2, "errand: ", text)
+            }
         }
 
         @Test func `half a mail setting is refused`() async throws {

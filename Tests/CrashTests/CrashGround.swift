@@ -48,7 +48,8 @@ final class CrashGround: Sendable {
     ) throws -> Program {
         let servers = ["DATABASE_URL": place.database, "REDIS_URL": place.redis]
         let program = try Program(
-            Program.errand, arguments, environment: servers.merging(environment) { $1 }, input: input)
+            Program.errand, arguments, environment: servers.merging(environment) { $1 },
+            input: input)
         programs.withLock { $0.append(program) }
         return program
     }

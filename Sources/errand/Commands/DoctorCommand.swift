@@ -34,12 +34,15 @@ enum DoctorCommand {
         var findings: [Finding] = []
         findings += await database(invocation)
         findings += await redis(invocation)
-        try invocation.output.list(
+        let output = invocation.output
+        try output.list(
             findings.map(\.record),
-            columns: [
-                Column("check"), Column("result"), Column("found"),
-                Column("remedy", isFlexible: true),
-            ])
+            columns: [Column("check"), Column("result"), Column("found", isFlexible: true)])
+        // In full, however narrow the terminal.
+        for finding in findings where output.format == .table {
+            guard let remedy = finding.remedy else { continue }
+            try output.line("\n\(finding.check): \(finding.found)\n  \(remedy)")
+        }
         if findings.contains(where: { $0.grade == .critical }) { return .critical }
         return findings.contains { $0.grade == .warning } ? .warning : .done
     }
@@ -158,7 +161,11 @@ enum DoctorCommand {
                 SELECT c.relname::text FROM pg_class c
                 JOIN pg_namespace n ON n.oid = c.relnamespace
                 WHERE n.nspname = 'errand' AND c.relkind IN ('r', 'p')
-                  AND NOT has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE')
+                  -- Asked for several at once, it is content with any of them.
+                  AND NOT (has_table_privilege(c.oid, 'SELECT')
+                    AND has_table_privilege(c.oid, 'INSERT')
+                    AND has_table_privilege(c.oid, 'UPDATE')
+                    AND has_table_privilege(c.oid, 'DELETE'))
                 ORDER BY 1
                 """, [])
             let lacking = try rows.map { try $0.text(0) }

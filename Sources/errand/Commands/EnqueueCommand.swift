@@ -44,7 +44,7 @@ enum EnqueueCommand {
         "timeout", range: .milliseconds(1) ... .seconds(86_400 * 30),
         help: "Another time limit than the kind's")
     private static let retention = Option<Duration?>.duration(
-        "retention", range: reasonable,
+        "retention", range: .zero ... .seconds(3_650 * 86_400),
         help: "Another time to be kept once finished; 0s keeps no trace")
     private static let allowUnknown = Option.flag(
         "allow-unknown-kind", help: "Also a kind that no program has declared yet")
