@@ -4,7 +4,9 @@ import TestServices
 import Testing
 
 /// All tests that run the binary against the private servers.
-@Suite("Command line", .database) enum CommandLine {}
+///
+/// One after the other: each has processes enough, and the tests beside it get their turn.
+@Suite("Command line", .serialized, .database) enum CommandLine {}
 
 /// What one run of `errand` printed, and how it ended.
 struct Run {
