@@ -172,10 +172,10 @@ public final class JobClient: Sendable {
             offers.ask(for: shape.lane.name + Lane.later)
             return
         }
-        let fresh = made.filter { $0.result == .inserted }
-        offers.offer(
-            fresh.map { Staged(id: $0.id, priority: shape.priority, runAt: $0.runAt) },
-            to: shape.lane)
+        let fresh = made.compactMap { job in
+            job.runAt.map { Staged(id: job.id, priority: shape.priority, runAt: $0) }
+        }
+        offers.offer(fresh, to: shape.lane)
     }
 
     private func shape<Work: Job>(
@@ -235,9 +235,8 @@ enum EnqueueStatement {
             let result: Enqueued.Result =
                 hasResult
                 ? Enqueued.Result(rawValue: try rows.text(row, 2)) ?? .inserted : .inserted
-            made.append(
-                Enqueued(
-                    id: try rows.int64(row, 0), result: result, runAt: try rows.timestamp(row, 1)))
+            let runAt = result == .inserted ? try rows.timestamp(row, 1) : nil
+            made.append(Enqueued(id: try rows.int64(row, 0), result: result, runAt: runAt))
         }
         return made
     }

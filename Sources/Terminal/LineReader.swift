@@ -63,19 +63,18 @@ package struct LineReader: ~Copyable {
     }
 
     private mutating func fill() throws(CommandFailure) {
-        let kept = piece.count
-        piece.append(contentsOf: repeatElement(0, count: Self.pieceSize))
         let descriptor = descriptor
-        let (count, code) = unsafe piece.withUnsafeMutableBytes { buffer in
-            let count = unsafe read(
-                descriptor, buffer.baseAddress?.advanced(by: kept), Self.pieceSize)
-            return (count, errno)
+        var (count, code) = (0, Int32(0))
+        let fresh = unsafe [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, filled in
+            count = unsafe read(descriptor, buffer.baseAddress, Self.pieceSize)
+            code = errno
+            filled = max(count, 0)
         }
         guard count >= 0 else {
             throw CommandFailure(
                 exit: .failed, message: "cannot read on: \(systemError(code))")
         }
-        piece.removeLast(Self.pieceSize - count)
+        piece += fresh
         bytesRead += count
         hasEnded = count == 0
     }

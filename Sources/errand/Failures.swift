@@ -12,9 +12,19 @@ import Terminal
     case let error as JobError:
         CommandFailure(exit: exitCode(error), message: "\(error)")
     case let error as MigrationError:
-        CommandFailure(exit: .conflict, message: "\(error)")
+        describe(migration: error)
     default: nil
     }
+}
+
+private func describe(migration error: MigrationError) -> CommandFailure {
+    guard case .failed(_, _, let cause) = error else {
+        return CommandFailure(exit: .conflict, message: "\(error)")
+    }
+    let failure = describe(postgres: cause)
+    return CommandFailure(
+        exit: failure.exit, message: "\(error)",
+        hint: failure.hint ?? "mend the cause and run 'errand migrate' again; those before it stay")
 }
 
 private func exitCode(_ error: JobError) -> ExitCode {
@@ -41,6 +51,23 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
             return CommandFailure(
                 exit: .unreachable, message: "PostgreSQL refused the connection: \(error)",
                 hint: "check --database-url (DATABASE_URL)")
+        case "25006":
+            return CommandFailure(
+                exit: .refused, message: "the database can only be read: \(server.message)",
+                hint: "name the primary in --database-url (DATABASE_URL), or several hosts with "
+                    + "target_session_attrs=read-write")
+        case "42501":
+            return CommandFailure(
+                exit: .refused, message: "this database user may not do that: \(server.message)",
+                hint: "'errand doctor' names what is lacking; GRANT it, or use another user")
+        case "54000":
+            return CommandFailure(
+                exit: .refused, message: server.message,
+                hint: server.hint ?? "it is too large for PostgreSQL; make it smaller")
+        case "57014", "55P03":
+            return CommandFailure(
+                exit: .timedOut, message: "PostgreSQL took too long: \(server.message)",
+                hint: "try again; 'errand doctor' shows transactions that hold others up")
         case "53100":
             return CommandFailure(
                 exit: .failed, message: "PostgreSQL's disk is full: \(error)",
@@ -48,7 +75,8 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
         default: return CommandFailure(exit: .failed, message: "\(error)")
         }
     case .usage:
-        return CommandFailure(exit: .usage, message: "\(error)")
+        return CommandFailure(
+            exit: .usage, message: "\(error)", hint: "check --database-url (DATABASE_URL)")
     case .decoding:
         return CommandFailure(exit: .failed, message: "\(error)")
     }
@@ -61,7 +89,8 @@ private func describe(redis error: RedisError) -> CommandFailure {
             exit: .unreachable, message: "Redis cannot be used: \(error)",
             hint: "check --redis-url (REDIS_URL); 'errand doctor' tells more")
     case .usage:
-        CommandFailure(exit: .usage, message: "\(error)")
+        CommandFailure(
+            exit: .usage, message: "\(error)", hint: "check --redis-url (REDIS_URL)")
     case .server:
         CommandFailure(exit: .failed, message: "\(error)")
     }

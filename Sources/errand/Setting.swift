@@ -16,6 +16,14 @@ extension Invocation {
                 setup: ["SET TimeZone = 'UTC'", "SET statement_timeout = '60s'"]))
     }
 
+    /// A session for statements that may take as long as they need.
+    func patientSession() throws -> Session {
+        var settings = SessionSettings(
+            try databaseURL(), name: "errand-cli", setup: ["SET TimeZone = 'UTC'"])
+        settings.timeLimit = .seconds(7 * 86_400)
+        return Session(settings)
+    }
+
     /// Where Redis is.
     func redisAddress() throws -> RedisAddress { try RedisAddress(url: redisURL()) }
 
@@ -105,4 +113,12 @@ enum Kinds {
 extension Instant {
     /// For a record.
     var cell: Cell { .time(date) }
+
+    /// Reads RFC 3339; PostgreSQL's infinities, which `init(_:)` reads too, are no time to start.
+    init?(finite text: String) {
+        guard let instant = Instant(text), instant != .infinity, instant != .negativeInfinity else {
+            return nil
+        }
+        self = instant
+    }
 }

@@ -42,17 +42,14 @@ final class CrashGround: Sendable {
 
     // MARK: The command
 
-    static var binary: String {
-        ProcessInfo.processInfo.environment["ERRAND_BINARY"] ?? ".build/debug/errand"
-    }
-
     /// Starts `errand` with these arguments.
     func start(
         _ arguments: [String], environment: [String: String] = [:], input: String? = nil
     ) throws -> Program {
         let servers = ["DATABASE_URL": place.database, "REDIS_URL": place.redis]
         let program = try Program(
-            Self.binary, arguments, environment: servers.merging(environment) { $1 }, input: input)
+            Program.errand, arguments, environment: servers.merging(environment) { $1 },
+            input: input)
         programs.withLock { $0.append(program) }
         return program
     }

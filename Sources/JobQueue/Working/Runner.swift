@@ -89,6 +89,7 @@ struct Runner: Sendable {
             case .failure(let error):
                 verdict = self.verdict(error, interruption, of: job, kind)
             }
+            tell(verdict, of: job)
             var ended = ending(job, verdict, since: clock, kind)
             ended.mayBeWritten = engine.takeWritten(job.id)
             endings.append(ended)
@@ -105,10 +106,27 @@ struct Runner: Sendable {
             id: job.id, kind: kind.kind, queue: job.lane.queue, attempt: job.attempt,
             maxAttempts: job.maxAttempts, dueAt: job.runAt.date, now: start,
             deadline: start.addingTimeInterval(Double(limit.milliseconds) / 1000),
-            log: log.with("job", job.id).with("kind", kind.kind).with("queue", job.lane.queue)
-                .with("attempt", job.attempt),
+            log: log(of: job),
             claimToken: job.token, client: client, engine: engine,
             keepDays: keepDays(job, kind), startedAt: clock)
+    }
+
+    private func log(of job: ClaimedJob) -> Log {
+        log.with("job", job.id).with("kind", job.lane.kind).with("queue", job.lane.queue)
+            .with("attempt", job.attempt)
+    }
+
+    /// Tells of failures, without their texts: what a handler throws may name people.
+    private func tell(_ verdict: Ending.Verdict, of job: ClaimedJob) {
+        switch verdict {
+        case .dead:
+            log(of: job).warning(
+                "given up: 'errand job show \(job.id)' tells why, 'errand job retry \(job.id)' "
+                    + "runs it again")
+        case .waiting(let delay, .some):
+            log(of: job).debug("the attempt failed; the next one is due in \(delay)")
+        default: break
+        }
     }
 
     private func timeout(_ job: ClaimedJob, _ kind: Registration) -> Duration {

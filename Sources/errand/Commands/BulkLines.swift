@@ -65,7 +65,7 @@ final class BulkLines: Sendable {
                 guard let line = try state.reader.next() else {
                     state.hasEnded = true
                     if stopsAtEnd, state.badCount > 0 { throw Bad() }
-                    return state.count > 0 ? state.rows.end() : nil
+                    return state.rows.end()
                 }
                 state.lineNumber += 1
                 guard line.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { continue }
@@ -207,7 +207,7 @@ final class BulkLines: Sendable {
 
     private func time(_ member: JSONScanner.Member) throws -> Instant? {
         guard member.value.elementsEqual("null".utf8) == false else { return nil }
-        guard let instant = Instant(try text(member)) else {
+        guard let instant = Instant(finite: try text(member)) else {
             throw LineError(
                 text: "\"\(member.name)\": expected a time such as 2026-11-20T08:00:00Z")
         }

@@ -32,22 +32,26 @@ enum DoctorCommand {
         discussion: "Exits 0 when all is well, 10 on a warning, 11 when work cannot go on."
     ) { invocation in
         var findings: [Finding] = []
-        let session = try invocation.session()
-        findings += await database(session, invocation)
+        findings += await database(invocation)
         findings += await redis(invocation)
-        try invocation.output.list(
+        let output = invocation.output
+        try output.list(
             findings.map(\.record),
-            columns: [
-                Column("check"), Column("result"), Column("found"),
-                Column("remedy", isFlexible: true),
-            ])
+            columns: [Column("check"), Column("result"), Column("found", isFlexible: true)])
+        // In full, however narrow the terminal.
+        for finding in findings where output.format == .table {
+            guard let remedy = finding.remedy else { continue }
+            try output.line("\n\(finding.check): \(finding.found)\n  \(remedy)")
+        }
         if findings.contains(where: { $0.grade == .critical }) { return .critical }
         return findings.contains { $0.grade == .warning } ? .warning : .done
     }
 
-    private static func database(_ session: Session, _ invocation: Invocation) async -> [Finding] {
+    private static func database(_ invocation: Invocation) async -> [Finding] {
         var findings: [Finding] = []
+        let session: Session
         do {
+            session = try invocation.session()
             let row = try await session.query(
                 """
                 SELECT current_setting('server_version'),
@@ -79,7 +83,7 @@ enum DoctorCommand {
                             + "target_session_attrs=read-write"))
             }
         } catch {
-            let failure = describe(error)
+            let failure = describe(error) ?? (error as? CommandFailure)
             return [
                 Finding(
                     check: "postgresql", grade: .critical, found: failure?.message ?? "\(error)",
@@ -157,7 +161,11 @@ enum DoctorCommand {
                 SELECT c.relname::text FROM pg_class c
                 JOIN pg_namespace n ON n.oid = c.relnamespace
                 WHERE n.nspname = 'errand' AND c.relkind IN ('r', 'p')
-                  AND NOT has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE')
+                  -- Asked for several at once, it is content with any of them.
+                  AND NOT (has_table_privilege(c.oid, 'SELECT')
+                    AND has_table_privilege(c.oid, 'INSERT')
+                    AND has_table_privilege(c.oid, 'UPDATE')
+                    AND has_table_privilege(c.oid, 'DELETE'))
                 ORDER BY 1
                 """, [])
             let lacking = try rows.map { try $0.text(0) }

@@ -28,13 +28,15 @@ enum EnqueueCommand {
         "max-attempts", range: 1...32_767, help: "Another number of attempts than the kind's")
     private static let at = Option<Instant?>.value(
         "at", time, help: "When to start, such as 2026-11-20T08:00:00Z")
-    private static let delay = Option<Duration?>.duration("in", help: "Start after this time")
+    private static let delay = Option<Duration?>.duration(
+        "in", range: reasonable, help: "Start after this time")
     private static let notAfter = Option<Instant?>.value(
         "not-after", time, help: "Drop the job if it has not started by then")
     private static let unique = Option<String?>.text(
         "unique", placeholder: "KEY", help: "Only if no job of the kind with this key waits")
     private static let uniqueFor = Option<Duration?>.duration(
-        "unique-for", help: "With --unique: only if none was enqueued within this time")
+        "unique-for", range: reasonable,
+        help: "With --unique: only if none was enqueued within this time")
     private static let replace = Option.flag(
         "replace", help: "With --unique: give the waiting job the new arguments")
     private static let tags = Option<[String]>.texts("tag", help: "Words to find the job by")
@@ -42,13 +44,17 @@ enum EnqueueCommand {
         "timeout", range: .milliseconds(1) ... .seconds(86_400 * 30),
         help: "Another time limit than the kind's")
     private static let retention = Option<Duration?>.duration(
-        "retention", help: "Another time to be kept once finished; 0s keeps no trace")
+        "retention", range: .zero ... .seconds(3_650 * 86_400),
+        help: "Another time to be kept once finished; 0s keeps no trace")
     private static let allowUnknown = Option.flag(
         "allow-unknown-kind", help: "Also a kind that no program has declared yet")
 
     private static let time = ValueFormat<Instant>(
         "TIME", expected: "an RFC 3339 time such as 2026-11-20T08:00:00Z"
-    ) { Instant($0) }
+    ) { Instant(finite: $0) }
+
+    /// A century: what is longer is a slip, and PostgreSQL's calendar ends somewhere.
+    private static let reasonable: ClosedRange<Duration> = .zero ... .seconds(36_500 * 86_400)
 
     private static func level(_ text: String) -> Priority? {
         Priority.allCases.first { "\($0)" == text || String($0.rawValue) == text }
@@ -76,6 +82,14 @@ enum EnqueueCommand {
         arguments: [kind, args]
     ) { invocation in
         if let path = invocation[bulk] { return try await copy(path, invocation) }
+        guard !invocation[skipBad] else {
+            throw CommandFailure(exit: .usage, message: "--skip-bad goes with --bulk FILE")
+        }
+        guard invocation[unique] == nil || invocation[count] == 1 else {
+            throw CommandFailure(
+                exit: .usage, message: "--count does not go with --unique",
+                hint: "only one job may wait under a key")
+        }
         guard let name = invocation[kind] else {
             throw CommandFailure(
                 exit: .usage, message: "no kind is given",
@@ -113,7 +127,12 @@ enum EnqueueCommand {
                     ("id", .id(Int(last.id))), ("kind", .text(shape.lane.kind)),
                     ("queue", .text(shape.lane.queue)), ("result", .text(last.result.rawValue)),
                 ]))
-            return last.result == .skipped ? .conflict : .done
+            guard last.result == .skipped else { return .done }
+            throw CommandFailure(
+                exit: .conflict,
+                message: "job \(last.id) holds the unique key; nothing was enqueued",
+                hint: "--replace gives a waiting job the new arguments; 'errand job show "
+                    + "\(last.id)' shows it")
         }
         try invocation.output.show(
             Record([
@@ -129,8 +148,8 @@ enum EnqueueCommand {
             bytes = []
             var reader = try LineReader(path: String(text.dropFirst()))
             while let line = try reader.next() {
+                if !bytes.isEmpty { bytes.append(0x0A) }
                 bytes += line
-                bytes.append(0x0A)
                 guard bytes.count <= JobClient.argumentLimit * 2 else { break }
             }
         }
@@ -199,8 +218,19 @@ enum EnqueueCommand {
             (invocation[args] != nil, "ARGS"), (invocation[count] != 1, "--count"),
             (invocation[unique] != nil, "--unique"), (invocation[timeout] != nil, "--timeout"),
             (invocation[retention] != nil, "--retention"),
+            (invocation[uniqueFor] != nil, "--unique-for"), (invocation[replace], "--replace"),
         ] where given {
             throw CommandFailure(exit: .usage, message: "\(name) does not go with --bulk")
+        }
+        for (given, name) in [
+            (invocation[queue] != nil, "--queue"), (invocation[priority] != nil, "--priority"),
+            (invocation[maxAttempts] != nil, "--max-attempts"), (invocation[at] != nil, "--at"),
+            (invocation[delay] != nil, "--in"), (invocation[notAfter] != nil, "--not-after"),
+            (!invocation[tags].isEmpty, "--tag"),
+        ] where given && invocation[kind] == nil {
+            throw CommandFailure(
+                exit: .usage, message: "\(name) goes with --bulk only when KIND is given",
+                hint: "without it each line says so for itself")
         }
         let client = try await invocation.client()
         var common: BulkRows.Job?

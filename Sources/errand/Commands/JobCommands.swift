@@ -110,9 +110,27 @@ enum JobCommands {
                 Record([("id", .id(Int(id))), ("result", .text(effect.rawValue))])
             })
         let failed = sorted.filter { !good.contains($0.value) }
-        if failed.isEmpty { return .done }
-        if failed.count < sorted.count { return .partlyDone }
-        return failed.allSatisfy { $0.value == .unknown } ? .notFound : .conflict
+        guard let first = failed.first else { return .done }
+        let isUnknown = failed.allSatisfy { $0.value == .unknown }
+        let exit: ExitCode =
+            failed.count < sorted.count ? .partlyDone : isUnknown ? .notFound : .conflict
+        throw CommandFailure(
+            exit: exit,
+            message: failed.count == 1
+                ? "job \(first.key): \(phrase(first.value))"
+                : "\(failed.count) of \(sorted.count) jobs were left as they are",
+            hint: isUnknown
+                ? "'errand job ls' lists the jobs that there are"
+                : "'errand job show ID' tells where one stands")
+    }
+
+    private static func phrase(_ effect: Inspector.Effect) -> String {
+        switch effect {
+        case .unknown: "there is no such job"
+        case .finished: "it has already ended"
+        case .running: "it is running"
+        case .cancelled, .asked, .retried: effect.rawValue
+        }
     }
 
     /// A job with the names that scripts rely on.

@@ -15,7 +15,7 @@ enum MigrateCommands {
             """,
         examples: [.init("errand migrate", "bring the schema up to date")]
     ) { invocation in
-        let session = try invocation.session()
+        let session = try invocation.patientSession()
         let applied = try await Migrator(session: session).migrate()
         _ = try await session.pipeline(Kinds.all().declarations)
         let records = applied.map { migration in
@@ -40,8 +40,16 @@ enum MigrateCommands {
             ])
         }
         try invocation.output.list(records)
-        let isSound = list.allSatisfy { $0.state == .applied || $0.state == .pending }
-        return isSound ? .done : .conflict
+        for migration in list {
+            switch migration.state {
+            case .applied, .pending: break
+            case .changed:
+                throw MigrationError.changed(number: migration.number, name: migration.name)
+            case .unknown:
+                throw MigrationError.unknown(number: migration.number, name: migration.name)
+            }
+        }
+        return .done
     }
 
     private static func style(_ state: MigrationStatus.State) -> Style {

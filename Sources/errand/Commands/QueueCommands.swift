@@ -18,10 +18,11 @@ enum QueueCommands {
         return .done
     }
 
-    private static let listed = [
-        Column("queue"), Column("available"), Column("running"), Column("retrying"),
-        Column("scheduled"), Column("dead"), Column("workers"), Column("oldest"),
-        Column("paused", isFlexible: true),
+    /// With short titles, so that it fits 80 columns.
+    static let listed = [
+        Column("queue"), Column("available", title: "AVAIL"), Column("running"),
+        Column("retrying", title: "RETRY"), Column("scheduled", title: "SCHED"), Column("dead"),
+        Column("workers"), Column("oldest"), Column("paused", isFlexible: true),
     ]
 
     private static let show = Command(

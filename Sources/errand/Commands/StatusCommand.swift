@@ -27,12 +27,7 @@ enum StatusCommand {
             "\(alive.count) workers alive, \(workers.count - alive.count) silent")
         try invocation.output.line()
         try invocation.output.list(
-            queues.map(QueueCommands.record),
-            columns: [
-                Column("queue"), Column("available"), Column("running"), Column("retrying"),
-                Column("scheduled"), Column("dead"), Column("workers"), Column("oldest"),
-                Column("paused", isFlexible: true),
-            ])
+            queues.map(QueueCommands.record), columns: QueueCommands.listed)
         if alive.isEmpty {
             try invocation.output.line()
             try invocation.output.line("no worker is running: start one with 'errand work'")

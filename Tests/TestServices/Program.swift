@@ -1,31 +1,35 @@
 import Foundation
 import Glibc
-import TestServices
 
 /// One process that a test has started, with what it prints kept in files.
-final class Program: Sendable {
-    struct Trouble: Error, CustomStringConvertible {
-        var description: String
-        init(_ text: String) { description = text }
+package final class Program: Sendable {
+    package struct Trouble: Error, CustomStringConvertible {
+        package var description: String
+        package init(_ text: String) { description = text }
     }
 
     /// How a process ended.
-    enum End: Equatable {
+    package enum End: Equatable, Sendable {
         case exited(Int32)
         case killed(by: Int32)
     }
 
-    let id: Int32
+    package let id: Int32
     private let process: Process
     private let folder: URL
 
+    /// Where the command that is tested lies.
+    package static var errand: String {
+        ProcessInfo.processInfo.environment["ERRAND_BINARY"] ?? ".build/debug/errand"
+    }
+
     /// Starts a program; `environment` is added to the tests' own.
-    init(
+    package init(
         _ path: String, _ arguments: [String], environment: [String: String] = [:],
         input: String? = nil
     ) throws {
         let folder = FileManager.default.temporaryDirectory
-            .appending(path: "errand-crash-\(UUID().uuidString)")
+            .appending(path: "errand-program-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         self.folder = folder
         func file(_ name: String, _ content: String = "") throws -> URL {
@@ -51,21 +55,21 @@ final class Program: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    var isRunning: Bool { process.isRunning }
-    var output: String { text("output") }
-    var errors: String { text("errors") }
+    package var isRunning: Bool { process.isRunning }
+    package var output: String { text("output") }
+    package var errors: String { text("errors") }
 
     private func text(_ name: String) -> String {
         (try? String(contentsOf: folder.appending(path: name), encoding: .utf8)) ?? ""
     }
 
     /// Sends a signal, unless it has ended: its number may be another's by then.
-    func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         if process.isRunning { _ = kill(id, number) }
     }
 
     /// Waits for its end, without holding a thread.
-    func end(within limit: Duration) async throws -> End {
+    package func end(within limit: Duration) async throws -> End {
         do {
             try await eventually("the end of process \(id)", within: limit) { !process.isRunning }
         } catch {

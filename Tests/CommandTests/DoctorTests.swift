@@ -1,0 +1,143 @@
+import Foundation
+import TestServices
+import Testing
+
+extension CommandLine {
+    @Suite("errand doctor") struct DoctorTests {
+        /// The findings by what was looked at.
+        private func findings(
+            _ code: Int32, environment: [String: String] = [:],
+            at place: SourceLocation = #_sourceLocation
+        ) async throws -> [String: JSON] {
+            let run = try await errand("doctor", "-ojson", environment: environment)
+            run.expect(code, at: place)
+            var findings: [String: JSON] = [:]
+            for record in try run.records {
+                #expect(record.names == ["check", "result", "found", "remedy"])
+                // What is amiss comes with what to do.
+                #expect((record["result"] == "ok") == (record["remedy"] == nil))
+                findings[record["check"].text ?? ""] = record
+            }
+            return findings
+        }
+
+        private func expect(
+            _ finding: JSON?, _ result: JSON, _ found: String, remedy: String,
+            at place: SourceLocation = #_sourceLocation
+        ) {
+            #expect(finding?["result"] == result, sourceLocation: place)
+            let texts = (finding?["found"].text ?? "", finding?["remedy"].text ?? "")
+            #expect(texts.0.contains(found), "\(texts.0)", sourceLocation: place)
+            #expect(texts.1.contains(remedy), "\(texts.1)", sourceLocation: place)
+        }
+
+        @Test func `all is well`() async throws {
+            let found = try await findings(0)
+            #expect(
+                Set(found.keys).isSuperset(of: [
+                    "postgresql", "clock", "durability", "extensions", "migrations",
+                    "permissions", "transactions", "redis", "redis memory",
+                ]))
+            let table = try await errand("doctor")
+            table.expect(0)
+            #expect(table.lines[0].hasPrefix("CHECK"))
+        }
+
+        @Test func `a database that is not there`() async throws {
+            let url = try TestDatabase.url(of: "no_such_database")
+            let found = try await findings(11, environment: ["DATABASE_URL": url])
+            expect(
+                found["postgresql"], "critical", "no_such_database",
+                remedy: "check --database-url (DATABASE_URL)")
+            // The other server is looked at all the same.
+            #expect(found["redis"]?["result"] == "ok")
+        }
+
+        @Test func `a port where nobody listens`() async throws {
+            let found = try await findings(
+                11,
+                environment: [
+                    "DATABASE_URL": "postgresql://errand:sekret@127.0.0.1:1/errand",
+                    "REDIS_URL": "redis://:sekret@127.0.0.1:1",
+                ])
+            expect(
+                found["postgresql"], "critical", "PostgreSQL cannot be reached",
+                remedy: "--database-url")
+            expect(found["redis"], "critical", "127.0.0.1:1", remedy: "--redis-url (REDIS_URL)")
+            #expect(!"\(found)".contains("sekret"))
+            // For people each remedy stands below the table, however narrow the terminal.
+            let table = try await errand(
+                "doctor", environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/errand"])
+            table.expect(11)
+            #expect(table.output.contains("\n  check --database-url (DATABASE_URL)"))
+        }
+
+        @Test(arguments: [":sekret@", "somebody:sekret@"])
+        func `a Redis password that is wrong`(credentials: String) async throws {
+            let url = try TestDatabase.environment("REDIS_URL")
+            let wrong = url.replacingOccurrences(of: "unix://", with: "unix://\(credentials)")
+            let found = try await findings(11, environment: ["REDIS_URL": wrong])
+            expect(found["redis"], "critical", "lets us not in", remedy: "--redis-url")
+            #expect(!"\(found)".contains("sekret"))
+            #expect(found["postgresql"]?["result"] == "ok")
+        }
+
+        @Test func `a setting that is missing`() async throws {
+            let found = try await findings(11, environment: ["DATABASE_URL": "", "REDIS_URL": ""])
+            expect(
+                found["postgresql"], "critical", "no PostgreSQL is named",
+                remedy: "set DATABASE_URL")
+            expect(found["redis"], "critical", "no Redis is named", remedy: "set REDIS_URL")
+        }
+
+        @Test func `a setting that is nonsense`() async throws {
+            let nonsense = ["DATABASE_URL": "http://h/db", "REDIS_URL": "rediss://h"]
+            let found = try await findings(11, environment: nonsense)
+            expect(found["postgresql"], "critical", "URL is malformed", remedy: "--database-url")
+            expect(found["redis"], "critical", "rediss:// is not supported", remedy: "--redis-url")
+        }
+
+        @Test func `a migration that is pending`() async throws {
+            try await change(
+                """
+                DELETE FROM public.errand_migrations
+                WHERE number = (SELECT max(number) FROM public.errand_migrations)
+                """)
+            let found = try await findings(11)
+            expect(found["migrations"], "critical", "1 pending", remedy: "errand migrate")
+        }
+
+        @Test func `a migration that is not ours`() async throws {
+            try await change("UPDATE public.errand_migrations SET checksum = '0' WHERE number = 1")
+            let found = try await findings(11)
+            expect(
+                found["migrations"], "critical", "migration 1 (jobs) is changed",
+                remedy: "errand migrate status")
+        }
+
+        @Test func `rights that are lacking`() async throws {
+            let role = "reader_\(ProcessInfo.processInfo.processIdentifier)"
+            try await change(
+                """
+                CREATE ROLE \(role) LOGIN;
+                GRANT USAGE ON SCHEMA errand TO \(role);
+                GRANT SELECT ON ALL TABLES IN SCHEMA errand, public TO \(role)
+                """)
+            let url = try TestDatabase.here().url.replacingOccurrences(
+                of: "errand@", with: "\(role)@")
+            let found = try await findings(11, environment: ["DATABASE_URL": url])
+            expect(found["permissions"], "critical", "no access to ", remedy: "GRANT SELECT")
+            // Those who may only look can do that, and no more.
+            try await errand("queue", "ls", "--database-url", url).expect(0)
+            try await errand("queue", "pause", "default", "--database-url", url)
+                .expect(5, "this database user may not do that", "GRANT it")
+        }
+
+        @Test func `a server that does not keep what it promised`() async throws {
+            let url = try TestDatabase.here().url
+            let careless = url + "&options=-c%20synchronous_commit%3Doff"
+            let found = try await findings(10, environment: ["DATABASE_URL": careless])
+            expect(found["durability"], "warning", "synchronous_commit off", remedy: "set both")
+        }
+    }
+}

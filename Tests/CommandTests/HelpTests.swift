@@ -1,0 +1,83 @@
+import TestServices
+import Testing
+
+extension CommandLine {
+    @Suite("Help and usage") struct HelpTests {
+        static let commands = [
+            "work", "enqueue", "migrate", "migrate status", "job ls", "job show", "job retry",
+            "job cancel", "queue ls", "queue show", "queue pause", "queue resume", "worker ls",
+            "status", "doctor",
+        ]
+        /// Help needs no server.
+        private static let bare = ["DATABASE_URL": "", "REDIS_URL": ""]
+
+        @Test func `--help explains the command`() async throws {
+            for command in Self.commands {
+                let words = command.split(separator: " ").map(String.init)
+                let run = try await errand(words + ["--help"], environment: Self.bare)
+                run.expect(0)
+                #expect(run.errors.isEmpty)
+                #expect(run.output.contains("errand \(command)"))
+                #expect(run.output.contains("--output"))
+                for line in run.lines { #expect(line.count <= 80, "\(line)") }
+                let other = try await errand(["help"] + words, environment: Self.bare)
+                #expect(other.output == run.output)
+            }
+        }
+
+        @Test func `the overview names every command`() async throws {
+            let run = try await errand("--help", environment: Self.bare)
+            run.expect(0)
+            for command in Self.commands {
+                let noun = command.prefix { $0 != " " }
+                #expect(run.output.contains("  \(noun) "), "\(noun)")
+            }
+            for noun in ["migrate", "job", "queue", "worker"] {
+                let verbs = try await errand(noun, "--help", environment: Self.bare)
+                verbs.expect(0)
+            }
+            let version = try await errand("--version", environment: Self.bare)
+            version.expect(0)
+            #expect(version.output.hasPrefix("errand "))
+        }
+
+        @Test func `a slip is named with what was meant`() async throws {
+            for (arguments, message, hint) in [
+                ([], "no command is given", "'errand --help'"),
+                (["jbo"], "there is no command 'jbo'", "did you mean 'errand job'?"),
+                (["job"], "'job' needs a verb", "'errand job --help'"),
+                (["job", "lst"], "there is no command 'job lst'", "did you mean 'errand job ls'?"),
+                (["status", "--outptu", "json"], "there is no option", "did you mean '--output'?"),
+                (["status", "--output", "yaml"], "expected table or json", "usage: errand status"),
+                (["status", "now"], "takes no argument", "usage: errand status"),
+                (
+                    ["migrate", "statsu"], "there is no command",
+                    "did you mean 'errand migrate status'?"
+                ),
+            ] {
+                let run = try await errand(arguments, environment: Self.bare)
+                run.expect(2, "errand: ", message, hint)
+                #expect(run.output.isEmpty)
+            }
+        }
+
+        @Test func `output that nobody reads is no error`() async throws {
+            try await made("enqueue", "demo.noop", "--count", "3000")
+            let program = try start(
+                [],
+                through: [
+                    "/bin/bash", "-c",
+                    "set -o pipefail; \(Program.errand) job ls --limit 3000 | head -n 1",
+                ])
+            let run = try await finish(program)
+            run.expect(0)
+            #expect(run.lines[0].contains("ID  KIND"))
+        }
+
+        @Test func `output that cannot be written is an error`() async throws {
+            let program = try start(
+                [], through: ["/bin/bash", "-c", "\(Program.errand) queue ls >/dev/full"])
+            try await finish(program).expect(1, "cannot write the output: No space left on device")
+        }
+    }
+}
