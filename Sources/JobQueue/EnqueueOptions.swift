@@ -99,7 +99,8 @@ public struct Enqueued: Sendable, Equatable {
     public var id: Int64
     /// What was done.
     public var result: Result
-    var runAt: Instant
+    /// When a new job is due; nil for one that was there before.
+    var runAt: Instant?
 }
 
 /// All that jobs of one INSERT have in common.

@@ -166,7 +166,9 @@ public final class JobClient: Sendable {
         }
         let fresh = made.filter { $0.result == .inserted }
         offers.offer(
-            fresh.map { Staged(id: $0.id, priority: shape.priority, runAt: $0.runAt) },
+            fresh.compactMap { job in
+                job.runAt.map { Staged(id: job.id, priority: shape.priority, runAt: $0) }
+            },
             to: shape.lane)
     }
 
@@ -229,7 +231,8 @@ enum EnqueueStatement {
                 ? Enqueued.Result(rawValue: try rows.text(row, 2)) ?? .inserted : .inserted
             made.append(
                 Enqueued(
-                    id: try rows.int64(row, 0), result: result, runAt: try rows.timestamp(row, 1)))
+                    id: try rows.int64(row, 0), result: result,
+                    runAt: rows.isNull(row, 1) ? nil : try rows.timestamp(row, 1)))
         }
         return made
     }
