@@ -155,7 +155,9 @@ import Testing
         kinds.handle(Plain.self) { job, _ in seen.add(job.n) }
         let made = try await ground.client(hinting: false).enqueue(
             (0..<50).map { Plain(n: $0) })
-        let jobs = made.map { Staged(id: $0.id, priority: 2, runAt: $0.runAt) }
+        let jobs = try made.map {
+            Staged(id: $0.id, priority: 2, runAt: try #require($0.runAt))
+        }
         let window = ground.window()
         for _ in 0..<2 {
             try await window.stage([(lane: RulesGround.lane, jobs: jobs)])
