@@ -68,13 +68,6 @@ package struct BulkRows {
         return bytes
     }
 
-    private mutating func begin() {
-        guard !hasBegun else { return }
-        bytes += "PGCOPY\n".utf8
-        bytes += [0xFF, 0x0D, 0x0A, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-        hasBegun = true
-    }
-
     /// The end of the stream, which no stream may lack, be it without any row.
     package mutating func end() -> [UInt8] {
         begin()

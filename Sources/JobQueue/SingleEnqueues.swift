@@ -120,7 +120,8 @@ actor SingleEnqueues {
                 offers.ask(for: shape.lane.name + Lane.later)
                 continue
             }
-            due.append(Staged(id: job.id, priority: shape.priority, runAt: job.runAt))
+            guard let runAt = job.runAt else { continue }
+            due.append(Staged(id: job.id, priority: shape.priority, runAt: runAt))
         }
         guard !due.isEmpty else { return }
         guard let window, offers.isWell else { return offers.offer(due, to: shape.lane) }

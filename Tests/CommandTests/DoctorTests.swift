@@ -77,7 +77,7 @@ extension CommandLine {
             let url = try TestDatabase.environment("REDIS_URL")
             let wrong = url.replacingOccurrences(of: "unix://", with: "unix://\(credentials)")
             let found = try await findings(11, environment: ["REDIS_URL": wrong])
-            expect(found["redis"], "critical", "lets us not in", remedy: "--redis-url")
+            expect(found["redis"], "critical", "does not let us in", remedy: "--redis-url")
             #expect(!"\(found)".contains("sekret"))
             #expect(found["postgresql"]?["result"] == "ok")
         }

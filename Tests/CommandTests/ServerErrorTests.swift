@@ -89,7 +89,7 @@ extension CommandLine {
             let url = try TestDatabase.environment("REDIS_URL")
             let wrong = url.replacingOccurrences(of: "unix://", with: "unix://:sekret@")
             let refused = try await errand("work", environment: ["REDIS_URL": wrong])
-            refused.expect(6, "lets us not in", "check --redis-url")
+            refused.expect(6, "does not let us in", "check --redis-url")
             #expect(!refused.errors.contains("sekret"))
             #expect(try await number("SELECT count(*) FROM errand.workers") == 0)
         }

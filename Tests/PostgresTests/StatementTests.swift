@@ -121,7 +121,7 @@ import Testing
         #expect(try answers[999].bytes(0, 0) == wide)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `COPY given to the wrong method is refused and the session goes on`() async throws {
         let session = try TestDatabase.here().session()
         try await session.script("CREATE TABLE t (a int)")

@@ -98,7 +98,7 @@ import Testing
         #expect(try await connection.send(Command("GET", "b")).text == "2")
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `after a wait an answer must come in time again`() async throws {
         let redis = try await OwnRedis()
         let connection = try redis.connection(replyTimeout: .seconds(1))

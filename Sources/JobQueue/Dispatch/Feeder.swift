@@ -80,6 +80,8 @@ struct Feeder: Sendable {
     private struct Memory {
         var lanes: [Lane: [LaneCursor]] = [:]
         var marks: [Lane: Int] = [:]
+        /// How full each window was when it was last seen.
+        var sizes: [Lane: Int] = [:]
         /// Soon to be due, the earliest last.
         var upcoming: [(lane: Lane, job: Staged)] = []
         /// By how much PostgreSQL's clock is ahead of ours; never more than it really is.
@@ -194,18 +196,21 @@ struct Feeder: Sendable {
         var pending = lanes.filter { memory.lanes[$0] != nil }
         while !pending.isEmpty, !Task.isCancelled {
             let list = Array(pending)
-            let readings = try await readings(of: list, memory)
+            let readings = try await readings(of: list, &memory)
             let full = try await read(readings, &memory)
             // Lanes that gave all that was asked for, and whose windows may take more.
             pending = full
         }
     }
 
-    private func readings(of lanes: [Lane], _ memory: Memory) async throws -> [Reading] {
-        // A lane that was not left behind has all its due jobs in its window: few, or it would
-        // have been. Not asking saves the way to Redis when a lone job arrives.
-        let behind = lanes.filter { memory.marks[$0] != nil }
-        let counts = Dictionary(uniqueKeysWithValues: zip(behind, try await window.counts(behind)))
+    private func readings(of lanes: [Lane], _ memory: inout Memory) async throws -> [Reading] {
+        // Where few were staged there is room for one more reading. Not asking saves the way to
+        // Redis when a lone job arrives.
+        let asked = lanes.filter {
+            memory.marks[$0] != nil || memory.sizes[$0, default: 0] > window.limit / 2
+        }
+        let counts = Dictionary(uniqueKeysWithValues: zip(asked, try await window.counts(asked)))
+        for (lane, count) in counts { memory.sizes[lane] = count.total }
         var readings: [Reading] = []
         for lane in lanes {
             guard let cursors = memory.lanes[lane] else { continue }
@@ -258,7 +263,7 @@ struct Feeder: Sendable {
         for reading in readings where reading.room == 0 {
             memory.lanes[reading.lane]?[reading.priority].isBehind = true
         }
-        try await window.stage(batches)
+        memory.sizes.merge(try await window.stage(batches)) { $1 }
         try await mark(Set(readings.map(\.lane)), &memory)
         return full
     }
@@ -312,6 +317,7 @@ struct Feeder: Sendable {
         return next.job.runAt.durationSince(.now()) - memory.clockLead
     }
 
+    /// Stages what has fallen due as far as the windows have room; the rest is read in its turn.
     private func stageUpcoming(_ memory: inout Memory) async throws {
         let now = Instant.now().adding(memory.clockLead)
         var due: [Lane: [Staged]] = [:]
@@ -319,7 +325,7 @@ struct Feeder: Sendable {
             due[next.lane, default: []].append(next.job)
             memory.upcoming.removeLast()
         }
-        if !due.isEmpty { try await window.stage(due.map { (lane: $0.key, jobs: $0.value) }) }
+        for (lane, jobs) in due { _ = try await window.offer(jobs, to: lane) }
     }
 
     // MARK: What was missed

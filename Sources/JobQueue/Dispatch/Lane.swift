@@ -49,7 +49,7 @@ struct Staged: Sendable, Equatable {
     ///
     /// A double holds 53 bits: 2 for the priority, 50 for the time (until the year 2055).
     var score: Int64 {
-        let time = min(max(runAt.microseconds - Self.epoch, 0), Self.band - 1)
+        let time = min(max(runAt.microseconds, Self.epoch) - Self.epoch, Self.band - 1)
         return Int64(priority) * Self.band + time
     }
 

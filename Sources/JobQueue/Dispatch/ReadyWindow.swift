@@ -159,7 +159,10 @@ struct ReadyWindow: Sendable {
     ///
     /// Staging twice is harmless: the score is a function of the job, and Redis adds only what is
     /// not there.
-    func stage(_ batches: [(lane: Lane, jobs: [Staged])]) async throws {
+    ///
+    /// - Returns: how full the windows of these lanes are now.
+    @discardableResult
+    func stage(_ batches: [(lane: Lane, jobs: [Staged])]) async throws -> [Lane: Int] {
         var commands: [Command] = []
         for batch in batches {
             for start in stride(from: 0, to: batch.jobs.count, by: 5_000) {
@@ -171,10 +174,15 @@ struct ReadyWindow: Sendable {
                 commands.append(command)
             }
         }
-        guard !commands.isEmpty else { return }
-        for case .error(let text) in try await connection.pipeline(commands) {
-            throw RedisError.server(text)
+        guard !commands.isEmpty else { return [:] }
+        let replies = try await connection.pipeline(
+            commands + batches.map { Command("ZCARD", keys.window($0.lane)) })
+        for case .error(let text) in replies { throw RedisError.server(text) }
+        var sizes: [Lane: Int] = [:]
+        for (batch, reply) in zip(batches, replies.suffix(batches.count)) {
+            sizes[batch.lane] = Int(reply.int ?? 0)
         }
+        return sizes
     }
 
     /// Tells the fast path from which priority on jobs of a lane still wait in PostgreSQL.

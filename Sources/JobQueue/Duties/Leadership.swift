@@ -53,7 +53,8 @@ struct Leadership: Sendable {
                 log.debug("leading: feeding, rescuing and retention run here")
                 requests.holdLock()
                 try await lead { complaint.resolved(log, "feeding goes on") }
-            } catch is CancellationError {
+            } catch  where error is CancellationError || Task.isCancelled {
+                // Asked to end: connections that were interrupted for it are no news.
                 break
             } catch {
                 failures = ContinuousClock.now - led > .seconds(10) ? 1 : failures + 1

@@ -171,14 +171,15 @@ extension Statements {
                 worker, keep_until, outcome, priority, attempt, max_attempts, args_version,
                 queue, kind, reason, args, unique_key, tags, options, errors)
             SELECT id, created_at, run_at, claimed_at, now(), claimed_by,
-                CASE WHEN cancel_requested THEN (now() AT TIME ZONE 'UTC')::date + 7
+                CASE WHEN cancel_requested THEN (now() AT TIME ZONE 'UTC')::date + keep.days
                     ELSE 'infinity' END,
                 (CASE WHEN cancel_requested THEN 'cancelled' ELSE 'dead' END)::errand.job_outcome,
                 priority, attempt, max_attempts, args_version, queue, kind, reason, args,
                 unique_key, tags, options,
                 errand.with_error(errors, jsonb_build_object('attempt', attempt,
                     'at', clock_timestamp(), 'worker', claimed_by, 'error', reason))
-            FROM ended
+            FROM ended CROSS JOIN LATERAL (\(keepDays)) AS keep (days)
+            WHERE keep.days > 0 OR NOT cancel_requested
         )
         SELECT count(*) FROM ended
         """
@@ -190,7 +191,8 @@ extension Statements {
           AND NOT EXISTS (SELECT FROM errand.workers w WHERE w.id = j.claimed_by)
         """
 
-    /// Unique keys and once-records whose job is gone; in slices, so that no lock is held long.
+    /// Unique keys and once-records that nobody will ask for again; in slices, so that no lock is
+    /// held long.
     static let forgetUniqueKeys = """
         DELETE FROM errand.unique_keys WHERE (kind, key) IN (
             SELECT u.kind, u.key FROM errand.unique_keys u
@@ -199,10 +201,14 @@ extension Statements {
             LIMIT 10000 FOR UPDATE SKIP LOCKED)
         """
 
+    /// A dead letter or a cancelled job may be retried: what it did stays done as long as it is
+    /// known.
     static let forgetOnceEffects = """
         DELETE FROM errand.once_effects WHERE (job_id, key) IN (
             SELECT o.job_id, o.key FROM errand.once_effects o
             WHERE NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = o.job_id)
+              AND NOT EXISTS (SELECT FROM errand.finished_jobs f
+                WHERE f.id = o.job_id AND f.outcome <> 'completed')
             LIMIT 10000)
         """
 }

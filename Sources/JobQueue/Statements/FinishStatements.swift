@@ -24,7 +24,8 @@ extension Statements {
         """
 
     /// Ends jobs that were not done: cancelled or dead, with the reason; a dead one keeps the
-    /// error of its last attempt and has no day on which it may be forgotten.
+    /// error of its last attempt and has no day on which it may be forgotten, a cancelled one
+    /// without `keep_days` leaves no trace.
     static let giveUp = """
         WITH ended AS (
             DELETE FROM errand.jobs j
@@ -39,13 +40,13 @@ extension Statements {
                 args_version, queue, kind, reason, args, unique_key, tags, options, errors)
             SELECT id, created_at, run_at, claimed_at, now(), claimed_by,
                 CASE outcome WHEN 'dead' THEN 'infinity'
-                    ELSE (now() AT TIME ZONE 'UTC')::date + coalesce(keep_days, 1)::int END,
+                    ELSE (now() AT TIME ZONE 'UTC')::date + keep_days::int END,
                 outcome::errand.job_outcome, duration_ms, priority, attempt, max_attempts,
                 args_version, queue, kind, reason, args, unique_key, tags, options,
                 CASE WHEN error IS NULL THEN errors ELSE errand.with_error(errors,
                     jsonb_build_object('attempt', attempt, 'at', now(), 'worker', claimed_by,
                         'error', error)) END
-            FROM ended
+            FROM ended WHERE outcome = 'dead' OR keep_days IS NOT NULL
         )
         SELECT count(*) FROM ended
         """

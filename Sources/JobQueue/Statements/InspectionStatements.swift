@@ -43,6 +43,13 @@ extension Statements {
         ORDER BY id DESC LIMIT $6
         """
 
+    /// How many days the history keeps a cancelled job of which no worker has the kind at hand:
+    /// what it asks for itself, or a week.
+    static let keepDays = """
+        SELECT coalesce(least(((options ->> 'retention_s')::bigint + 86399) / 86400,
+            3650), 7)::int
+        """
+
     /// Ends waiting jobs; their claims decide: a job that was claimed in the meantime stays.
     static let cancelWaiting = """
         WITH ended AS (
@@ -51,10 +58,11 @@ extension Statements {
             INSERT INTO errand.finished_jobs (id, created_at, run_at, finished_at, keep_until,
                 outcome, priority, attempt, max_attempts, args_version, queue, kind, reason,
                 args, unique_key, tags, options, errors)
-            SELECT id, created_at, run_at, now(), (now() AT TIME ZONE 'UTC')::date + 7,
+            SELECT id, created_at, run_at, now(), (now() AT TIME ZONE 'UTC')::date + keep.days,
                 'cancelled', priority, attempt, max_attempts, args_version, queue, kind, $2,
                 args, unique_key, tags, options, errors
-            FROM ended
+            FROM ended CROSS JOIN LATERAL (\(keepDays)) AS keep (days)
+            WHERE keep.days > 0
         )
         SELECT id FROM ended
         """
