@@ -54,7 +54,7 @@ public final class JobClient: Sendable {
         _ job: Work, _ options: EnqueueOptions = EnqueueOptions()
     ) async throws -> Enqueued {
         let shape = try shape(Work.self, options)
-        let args = try encode([job], kind: Work.kind)[0]
+        let args = try JobCoding.encode([job])[0]
         return try await enqueue(args, at: options.at.map(Instant.init(date:)), shape: shape)
     }
 
@@ -65,7 +65,7 @@ public final class JobClient: Sendable {
     ) async throws -> [Enqueued] {
         let shape = try shape(Work.self, options)
         return try await enqueue(
-            try encode(jobs, kind: Work.kind), at: options.at.map(Instant.init(date:)),
+            try await JobCoding.encodeMany(jobs), at: options.at.map(Instant.init(date:)),
             shape: shape)
     }
 
@@ -83,7 +83,7 @@ public final class JobClient: Sendable {
         _ jobs: [Work], _ options: EnqueueOptions = EnqueueOptions(), in transaction: Transaction
     ) async throws -> [Enqueued] {
         let shape = try shape(Work.self, options)
-        let args = try encode(jobs, kind: Work.kind)
+        let args = try await JobCoding.encodeMany(jobs)
         guard !args.isEmpty else { return [] }
         let runAt = options.at.map(Instant.init(date:))
         // The queue's row and the wake-up belong to the transaction: they come with its commit.
@@ -183,17 +183,6 @@ public final class JobClient: Sendable {
     ) throws -> EnqueueShape {
         try EnqueueShape(
             kind: Work.kind, version: Work.argsVersion, defaults: Work.options, options: options)
-    }
-
-    private func encode<Work: Job>(_ jobs: [Work], kind: String) throws -> [[UInt8]] {
-        let encoder = JobCoding.encoder
-        return try jobs.map { job in
-            let bytes = [UInt8](try encoder.encode(job))
-            guard bytes.count <= Self.argumentLimit else {
-                throw JobError.argumentsTooLarge(kind: kind, bytes: bytes.count)
-            }
-            return bytes
-        }
     }
 }
 

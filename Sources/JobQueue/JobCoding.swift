@@ -13,6 +13,37 @@ enum JobCoding {
         return encoder
     }
 
+    /// The arguments of jobs.
+    ///
+    /// - Throws: ``JobError/argumentsTooLarge(kind:bytes:)``, and what a job's own `encode` throws.
+    static func encode<Work: Job>(_ jobs: some Sequence<Work>) throws -> [[UInt8]] {
+        let encoder = encoder
+        return try jobs.map { job in
+            let bytes = [UInt8](try encoder.encode(job))
+            guard bytes.count <= JobClient.argumentLimit else {
+                throw JobError.argumentsTooLarge(kind: Work.kind, bytes: bytes.count)
+            }
+            return bytes
+        }
+    }
+
+    /// The same for many, on all processors: PostgreSQL waits for it.
+    static func encodeMany<Work: Job>(_ jobs: [Work]) async throws -> [[UInt8]] {
+        let parts = min(ProcessInfo.processInfo.activeProcessorCount, jobs.count / smallestPart)
+        guard parts > 1 else { return try encode(jobs) }
+        let size = (jobs.count + parts - 1) / parts
+        return try await withThrowingTaskGroup(of: (Int, [[UInt8]]).self) { group in
+            for start in stride(from: 0, to: jobs.count, by: size) {
+                group.addTask { (start, try encode(jobs[start..<min(start + size, jobs.count)])) }
+            }
+            var encoded: [(start: Int, args: [[UInt8]])] = []
+            for try await part in group { encoded.append(part) }
+            return encoded.sorted { $0.start < $1.start }.flatMap(\.args)
+        }
+    }
+
+    private static let smallestPart = 256
+
     static var decoder: JSONDecoder {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .custom { decoder in
