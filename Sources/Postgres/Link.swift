@@ -118,6 +118,7 @@ import Glibc
             ("too many clients", "53300", busy), ("remaining connection slots", "53300", busy),
             ("too many connections", "53300", busy), ("starting up", "57P03", nil),
             ("shutting down", "57P03", nil), ("recovery mode", "57P03", nil),
+            ("No space left on device", "53100", nil), ("could not write", "53100", nil),
         ]
         guard message.contains("FATAL") || message.contains("no password supplied"),
             let cause = causes.first(where: { message.contains($0.words) })
