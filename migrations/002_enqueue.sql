@@ -138,8 +138,9 @@ BEGIN
         coalesce(priority, known.priority, 2), coalesce(max_attempts, known.max_attempts, 20),
         not_after, unique_key, unique_while, unique_within, on_duplicate, newest_by, tags,
         coalesce(args_version, known.args_version, 1), options);
-    IF made.outcome = 'inserted' THEN
-        -- Equal notices of one transaction are sent once.
+    IF made.outcome IN ('inserted', 'replaced') THEN
+        -- A replaced job may have changed its lane, with the version of its arguments. Equal
+        -- notices of one transaction are sent once.
         PERFORM pg_notify('errand_ready', coalesce(queue, known.queue, 'default')
             || E'\t' || kind || E'\t' || coalesce(args_version, known.args_version, 1)
             || CASE WHEN made.due_at > clock_timestamp() THEN E'\tlater' ELSE '' END);

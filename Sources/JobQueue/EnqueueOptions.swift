@@ -101,6 +101,13 @@ public struct Enqueued: Sendable, Equatable {
     public var result: Result
     /// Nil for a job that was there before.
     var runAt: Instant?
+
+    /// As it goes into the ready window at once: a new job that is due, because no time was asked
+    /// for, or one that has passed.
+    func staged(asked time: Instant?, priority: Int16) -> Staged? {
+        guard let runAt, time.map({ $0 < runAt }) ?? true else { return nil }
+        return Staged(id: id, priority: priority, runAt: runAt)
+    }
 }
 
 /// All that jobs of one INSERT have in common.

@@ -107,7 +107,7 @@ public final class JobClient: Sendable {
             try EnqueueStatement.read(
                 await $0.query(EnqueueStatement.make(args, at: runAt, shape: shape)))
         }
-        offer(made, shape: shape, isDelayed: runAt != nil)
+        offer(made, at: runAt, shape: shape)
         return made
     }
 
@@ -165,17 +165,12 @@ public final class JobClient: Sendable {
         knownQueues.withLock { _ = $0.insert(queue) }
     }
 
-    private func offer(_ made: [Enqueued], shape: EnqueueShape, isDelayed: Bool) {
+    private func offer(_ made: [Enqueued], at runAt: Instant?, shape: EnqueueShape) {
         guard let offers else { return }
-        if isDelayed {
-            // The feeder knows when.
-            offers.ask(for: shape.lane.name + Lane.later)
-            return
-        }
-        let fresh = made.compactMap { job in
-            job.runAt.map { Staged(id: job.id, priority: shape.priority, runAt: $0) }
-        }
-        offers.offer(fresh, to: shape.lane)
+        let due = made.compactMap { $0.staged(asked: runAt, priority: shape.priority) }
+        offers.offer(due, to: shape.lane)
+        // The feeder knows when the others are due.
+        if runAt != nil, due.count < made.count { offers.ask(for: shape.lane.name + Lane.later) }
     }
 
     private func shape<Work: Job>(

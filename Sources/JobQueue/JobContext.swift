@@ -36,7 +36,7 @@ public struct JobContext: Sendable {
     public var idempotencyKey: String { "errand-\(engine.instance)-\(id)" }
 
     /// Connections to the database, for handlers that have none of their own.
-    public var database: Pool { engine.pool }
+    public var database: Pool { engine.database }
 
     /// Ends the job inside the handler's own transaction: its writes and the job's end happen
     /// together, exactly once, or not at all.
@@ -113,17 +113,21 @@ extension JobBatch {
 
 /// What the parts of one running engine share.
 final class Engine: Sendable {
-    let pool: Pool
+    /// For handlers.
+    let database: Pool
+    /// For what the engine itself asks while a handler may hold sessions of the other.
+    let own: Pool
     let instance: String
     private let written = Mutex<Set<Int64>>([])
 
-    init(pool: Pool, instance: String) {
-        self.pool = pool
+    init(database: Pool, own: Pool, instance: String) {
+        self.database = database
+        self.own = own
         self.instance = instance
     }
 
     func query(_ sql: String, _ parameters: [Parameter]) async throws -> Rows {
-        try await pool.withSession { try await $0.query(sql, parameters) }
+        try await own.withSession { try await $0.query(sql, parameters) }
     }
 
     /// Remembers that a handler ended its job in its own transaction.

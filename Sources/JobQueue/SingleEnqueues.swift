@@ -115,13 +115,12 @@ actor SingleEnqueues {
         let shape = group[0].shape
         var due: [Staged] = []
         for (ticket, job) in zip(group, made) {
-            guard ticket.runAt == nil else {
+            if let staged = job.staged(asked: ticket.runAt, priority: shape.priority) {
+                due.append(staged)
+            } else {
                 // The feeder knows when.
                 offers.ask(for: shape.lane.name + Lane.later)
-                continue
             }
-            guard let runAt = job.runAt else { continue }
-            due.append(Staged(id: job.id, priority: shape.priority, runAt: runAt))
         }
         guard !due.isEmpty else { return }
         guard let window, offers.isWell else { return offers.offer(due, to: shape.lane) }

@@ -14,6 +14,7 @@ public final class OwnThread: SerialExecutor, Sendable {
         var jobs: [UnownedJob] = []
         var isWaiting = false
         var isStopping = false
+        var hasEnded = false
         var watched: Watched?
         var handle = pthread_t()
     }
@@ -79,8 +80,12 @@ public final class OwnThread: SerialExecutor, Sendable {
     }
 
     private func wake() {
-        var one: UInt64 = 1
-        _ = unsafe write(wakeDescriptor, &one, 8)
+        state.withLock { state in
+            // The descriptor's number may be another's by then.
+            guard !state.hasEnded else { return }
+            var one: UInt64 = 1
+            _ = unsafe write(wakeDescriptor, &one, 8)
+        }
     }
 
     private func start(name: String) {
@@ -133,7 +138,10 @@ public final class OwnThread: SerialExecutor, Sendable {
             }
             wait(watching: watched)
         }
-        close(wakeDescriptor)
+        state.withLock { state in
+            state.hasEnded = true
+            close(wakeDescriptor)
+        }
     }
 
     private func wait(watching watched: Watched?) {

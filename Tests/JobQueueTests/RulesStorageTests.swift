@@ -27,7 +27,8 @@ import Testing
         #expect(summary.completed == 4)
         let rows = try await ground.session.query(
             """
-            SELECT operation || ' by ' || writer, array_agg(DISTINCT synchronous)
+            SELECT operation || ' by ' || rtrim(writer, ' 0123456789'),
+                array_agg(DISTINCT synchronous)
             FROM public.writes GROUP BY 1 ORDER BY 1
             """)
         let found = try Dictionary(

@@ -21,6 +21,8 @@ actor Dispatcher {
     /// How long to wait in Redis for a job before looking around.
     private let patience: Duration
     private let log: Log
+    /// Told of jobs that wait again.
+    private let offer: @Sendable (Staged, Lane) -> Void
     private let redisComplaint = Complaint()
     private let claimComplaint = Complaint()
     /// Raised when a queue has room for more.
@@ -39,8 +41,10 @@ actor Dispatcher {
 
     init(
         thread: OwnThread, claims: Session, window: ReadyWindow, queues: [LocalQueue],
-        share: Share, worker: WorkerIdentity, patience: Duration, log: Log
+        share: Share, worker: WorkerIdentity, patience: Duration, log: Log,
+        offer: @escaping @Sendable (Staged, Lane) -> Void
     ) {
+        self.offer = offer
         self.patience = patience
         self.thread = thread
         self.claims = claims
@@ -74,14 +78,15 @@ actor Dispatcher {
     func run(until stop: Stop, _ events: Events) async {
         var failures = 0
         while !stop.isStopped {
-            let wanted = shares()
-            guard !wanted.isEmpty else {
-                // All queues are full, or paused.
-                if await events.isDrained() { return }
-                await room.wait(upTo: .milliseconds(500))
-                continue
-            }
             do {
+                try await settleUnsure()
+                let wanted = shares()
+                guard !wanted.isEmpty else {
+                    // All queues are full, or paused.
+                    if await events.isDrained() { return }
+                    await room.wait(upTo: .milliseconds(500))
+                    continue
+                }
                 let popped = try await pop(wanted)
                 redisComplaint.resolved(log, "Redis answers again")
                 if !popped.ids.isEmpty {
@@ -158,27 +163,33 @@ actor Dispatcher {
     }
 
     private func claim(_ ids: [Int64]) async throws -> [ClaimedJob] {
-        try await settleUnsure()
         let token = Int64.random(in: .min ... .max)
         let sorted = ids.sorted()
-        let rows: Rows
+        let parameters: [Parameter] = [.int64Array(sorted), .int64(worker.id), .int64(token)]
+        let jobs: [ClaimedJob]
         do {
-            rows = try await claims.query(
-                Statements.claim,
-                [.int64Array(sorted), .int64(worker.id), .int64(token)])
+            jobs = try ClaimedJob.read(try await claim(parameters), token: token)
         } catch {
             unsure.append((sorted, token))
             throw error
         }
-        let jobs = try ClaimedJob.read(rows, token: token)
         return jobs.sorted { ($0.priority, $0.runAt, $0.id) < ($1.priority, $1.runAt, $1.id) }
+    }
+
+    private func claim(_ parameters: [Parameter]) async throws -> Rows {
+        do { return try await claims.query(Statements.claim, parameters) } catch {
+            // Somebody's transaction has locked one of them.
+            guard error.sqlState == "55P03" else { throw error }
+            return try await claims.query(Statements.claimUnlocked, parameters)
+        }
     }
 
     private func settleUnsure() async throws {
         while let (ids, token) = unsure.last {
-            _ = try await claims.query(
+            let freed = try await claims.query(
                 Statements.unclaim, [.int64Array(ids), .int64(token)])
             unsure.removeLast()
+            for row in 0..<freed.count { try offer(Staged(freed, row), Lane(freed, row)) }
         }
     }
 

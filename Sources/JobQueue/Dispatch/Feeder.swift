@@ -22,13 +22,16 @@ struct Feeder: Sendable {
             var lanes: Set<Lane> = []
             /// Lanes with jobs that will be.
             var later: Set<Lane> = []
+            /// Lanes with jobs that wait again, and since when these are due.
+            var again: [Lane: Instant] = [:]
             var all = false
             var hasLock = true
         }
 
         private let state = Mutex(Taken())
 
-        /// Adds requests: a lane's name, with `later` behind it for a delayed job, or `*`.
+        /// Adds requests: a lane's name, with `later` behind it for a delayed job or `again` for
+        /// one that was put back, or `*`.
         func add(_ names: some Sequence<String>) {
             state.withLock { state in
                 for name in names {
@@ -38,6 +41,8 @@ struct Feeder: Sendable {
                         }
                     } else if let lane = Lane(name: name) {
                         state.lanes.insert(lane)
+                    } else if let (lane, since) = Lane.again(name) {
+                        state.again[lane] = min(state.again[lane] ?? since, since)
                     } else {
                         state.all = true
                     }
@@ -108,10 +113,19 @@ struct Feeder: Sendable {
             }
             let unknown = asked.lanes.union(asked.later).subtracting(memory.lanes.keys)
             if !unknown.isEmpty, !asked.all, !isPoll { try await refreshLanes(&memory) }
+            for (lane, since) in asked.again {
+                for priority in memory.lanes[lane, default: []].indices {
+                    memory.lanes[lane]?[priority].returned(at: since)
+                }
+            }
+            if !asked.again.isEmpty { try await sweep(&memory) }
             let isAll = isPoll || asked.all
             let started = ContinuousClock.now
-            try await advance(isAll ? Set(memory.lanes.keys) : asked.lanes, &memory)
-            try await lookAhead(isAll ? Set(memory.lanes.keys) : asked.later, &memory)
+            // Ahead first: what falls due between the two readings is then in both, and not in
+            // neither.
+            let ahead = isAll ? Set(memory.lanes.keys) : asked.later
+            try await lookAhead(ahead, &memory)
+            try await advance(ahead.union(asked.lanes), &memory)
             try await stageUpcoming(&memory)
             if started >= nextReset {
                 nextReset = try await readAgain(&memory)
@@ -143,7 +157,6 @@ struct Feeder: Sendable {
     private func readAgain(_ memory: inout Memory) async throws -> ContinuousClock.Instant {
         let started = ContinuousClock.now
         for lane in memory.lanes.keys { memory.lanes[lane] = Self.freshCursors }
-        memory.upcoming = []
         try await advance(Set(memory.lanes.keys), &memory)
         let took = ContinuousClock.now - started
         try await reportUnknownLanes(&memory)

@@ -21,6 +21,28 @@ package struct Lane: Hashable, Sendable {
     /// Behind the name: a job of the lane was enqueued for later.
     static let later = "\tlater"
 
+    /// A request to the feeder: a job that was due at this time waits again, perhaps behind what
+    /// it has read.
+    ///
+    /// To the second, so that equal requests are made once.
+    func again(since time: Instant) -> String {
+        "\(name)\tagain\t\(time.microseconds / 1_000_000 - 1)"
+    }
+
+    /// The lane and time of such a request.
+    static func again(_ request: some StringProtocol) -> (lane: Lane, since: Instant)? {
+        let parts = request.split(separator: "\t")
+        guard parts.count == 5, parts[3] == "again", let second = Int64(parts[4]),
+            let lane = Lane(name: parts[..<3].joined(separator: "\t"))
+        else { return nil }
+        let microseconds = second.multipliedReportingOverflow(by: 1_000_000)
+        return (
+            lane,
+            microseconds.overflow
+                ? .negativeInfinity : Instant(microseconds: microseconds.partialValue)
+        )
+    }
+
     init?(name: some StringProtocol) {
         let parts = name.split(separator: "\t")
         guard parts.count == 3, let version = Int(parts[2]) else { return nil }
@@ -35,6 +57,25 @@ package struct Lane: Hashable, Sendable {
             let version = Int(capability[capability.index(after: at)...])
         else { return nil }
         self.init(queue: queue, kind: String(capability[..<at]), version: version)
+    }
+}
+
+extension Lane {
+    /// From a row `id, queue, kind, args_version, priority, run_at`, as statements return that
+    /// let jobs wait again.
+    init(_ rows: Rows, _ row: Int) throws {
+        self.init(
+            queue: try rows.text(row, 1), kind: try rows.text(row, 2),
+            version: Int(try rows.int16(row, 3)))
+    }
+}
+
+extension Staged {
+    /// From the same row.
+    init(_ rows: Rows, _ row: Int) throws {
+        self.init(
+            id: try rows.int64(row, 0), priority: try rows.int16(row, 4),
+            runAt: try rows.timestamp(row, 5))
     }
 }
 

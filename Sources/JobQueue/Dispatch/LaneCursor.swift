@@ -31,6 +31,11 @@ struct LaneCursor: Sendable {
         isBehind = wasFull
     }
 
+    /// A row that was due at this time waits again: the next sweep begins there.
+    mutating func returned(at time: Instant) {
+        living = min(living, LanePlace(at: time, id: 0))
+    }
+
     /// Takes note of a sweep that began at `living`.
     ///
     /// - Parameters:

@@ -294,7 +294,10 @@ extension Duration {
         return String(Double(seconds) + Double(attoseconds) * 1e-18)
     }
 
+    /// Whole milliseconds, within a thousand years: longer means for ever.
     var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        let limit: Int64 = 1_000 * 366 * 86_400
+        let seconds = min(max(components.seconds, -limit), limit)
+        return seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

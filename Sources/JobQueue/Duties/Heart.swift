@@ -11,8 +11,8 @@ struct Heart: Sendable {
     let running: RunningJobs
     let completer: Completer
     let runner: Runner
-    /// What the dispatchers wait for.
-    let rooms: [Signal]
+    /// Ends whatever the dispatchers wait for.
+    let wakeDispatchers: @Sendable () -> Void
     let wake: Signal
     let log: Log
 
@@ -108,7 +108,7 @@ struct Heart: Sendable {
             let back = queue.setPaused(isPaused)
             completer.add(back.map { runner.ending($0, .handedBack, since: .now, nil) })
             log.info("queue \(queue.options.name) \(isPaused ? "paused" : "resumed")")
-            for room in rooms { room.raise() }
+            wakeDispatchers()
         }
         guard answers.count > 1 else { return }
         for row in 0..<answers[1].count {

@@ -10,6 +10,8 @@ actor FeedingPlace {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
 
+    deinit { thread.stop() }
+
     func run(_ feeder: Feeder) async throws { try await feeder.run() }
 }
 
@@ -105,15 +107,27 @@ struct Leadership: Sendable {
         }
     }
 
+    // What goes wrong here, such as a lock that someone holds, must not stop the feeding: it is
+    // said, and tried again.
+
     private func rescue() async throws {
         let rescuer = Rescuer(session: maintenance, offer: offer, log: log)
+        let complaint = Complaint()
         var nextOrphans = ContinuousClock.now + .seconds(30)
         while !Task.isCancelled {
-            try await rescuer.rescueSilent()
-            if ContinuousClock.now >= nextOrphans {
-                let took = try await ContinuousClock().measure { try await rescuer.rescueOrphans() }
-                // It reads the whole table: seldom, and never more than a fiftieth of the time.
-                nextOrphans = .now + max(.seconds(30), took * 50)
+            do {
+                try await rescuer.rescueSilent()
+                if ContinuousClock.now >= nextOrphans {
+                    let took = try await ContinuousClock().measure {
+                        try await rescuer.rescueOrphans()
+                    }
+                    // It reads the whole table: seldom, and never more than a fiftieth of the time.
+                    nextOrphans = .now + max(.seconds(30), took * 50)
+                }
+                complaint.resolved(log, "dead workers are looked for again")
+            } catch {
+                complaint.warn(log, "the jobs of dead workers could not be freed: \(error)")
+                nextOrphans = max(nextOrphans, .now + .seconds(10))
             }
             try await Task.sleep(for: .seconds(1))
         }
@@ -121,9 +135,17 @@ struct Leadership: Sendable {
 
     private func retain() async throws {
         let retention = Retention(session: maintenance, log: log)
+        let complaint = Complaint()
         while !Task.isCancelled {
-            try await retention.run(now: .now(), days: longestRetention + 3)
-            try await Task.sleep(for: .seconds(600))
+            var pause = Duration.seconds(600)
+            do {
+                try await retention.run(now: .now(), days: longestRetention + 3)
+                complaint.resolved(log, "finished jobs are forgotten in time again")
+            } catch {
+                complaint.warn(log, "finished jobs could not be forgotten: \(error)")
+                pause = .seconds(60)
+            }
+            try await Task.sleep(for: pause)
         }
     }
 }

@@ -34,27 +34,29 @@ struct Rescuer: Sendable {
         try await free(dead)
     }
 
+    /// How a worker's sessions for handlers are named.
+    static func poolName(of worker: Int64) -> String { "errand-pool \(worker)" }
+
     private func free(_ dead: [(id: Int64, reason: String)]) async throws {
+        let workers = Parameter.int64Array(dead.map(\.id))
+        let held = try await session.query(Statements.heldBy, [workers]).map { try $0.int64(0) }
         let parameters: [Parameter] = [
-            .int64Array(dead.map(\.id)), .textArray(dead.map(\.reason)),
+            workers, .textArray(dead.map(\.reason)), .int64Array(held),
         ]
-        // Together, so that no worker is forgotten while its jobs are still in its name.
         let answers = try await session.pipeline([
             Statement(Statements.buryRescued, parameters),
             Statement(Statements.rescue, parameters),
-            Statement(Statements.forgetWorkers, [.int64Array(dead.map(\.id))]),
         ])
-        let buried = try answers[0].int64(0, 0)
+        let buried = Int(try answers[0].int64(0, 0))
         let freed = answers[1]
-        for row in 0..<freed.count {
-            offer(
-                Staged(
-                    id: try freed.int64(row, 0), priority: try freed.int16(row, 4),
-                    runAt: try freed.timestamp(row, 5)),
-                Lane(
-                    queue: try freed.text(row, 1), kind: try freed.text(row, 2),
-                    version: Int(try freed.int16(row, 3))))
-        }
+        for row in 0..<freed.count { offer(try Staged(freed, row), try Lane(freed, row)) }
         log.info("\(freed.count) jobs of dead workers wait again, \(buried) are dead letters")
+        if buried + freed.count == held.count {
+            _ = try await session.query(Statements.forgetWorkers, [workers])
+        } else {
+            // The rest is in transactions that were left open: freed in the next round.
+            let names = Parameter.textArray(dead.map { Self.poolName(of: $0.id) })
+            _ = try await session.query(Statements.endTransactions, [names])
+        }
     }
 }

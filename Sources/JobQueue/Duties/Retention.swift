@@ -16,7 +16,9 @@ struct Retention: Sendable {
         ).int32(0, 0)
         if dropped > 0 { log.info("\(dropped) days of finished jobs were forgotten") }
         for statement in [Statements.forgetUniqueKeys, Statements.forgetOnceEffects] {
-            while try await session.query(statement, []).affected == 10_000 {}
+            while !Task.isCancelled,
+                try await session.query(statement, []).affected == 10_000
+            {}
         }
     }
 }

@@ -14,6 +14,24 @@ extension Statements {
             not_after, cancel_requested, args, options
         """
 
+    /// The same past rows that somebody's transaction has locked.
+    ///
+    /// Such as one that replaces the arguments of a waiting job: its row comes again with the
+    /// feeder's next look. It costs a lock for each row, so it is used only where the plain claim
+    /// met one (`lock_timeout`).
+    static let claimUnlocked = """
+        UPDATE errand.jobs
+        SET claimed_by = $2, claim_token = $3, claimed_at = clock_timestamp(),
+            attempt = attempt + 1
+        WHERE id IN (
+            SELECT id FROM errand.jobs
+            WHERE id = ANY ($1) AND claimed_by IS NULL AND run_at <= clock_timestamp()
+            FOR UPDATE SKIP LOCKED)
+          AND EXISTS (SELECT FROM errand.workers WHERE id = $2)
+        RETURNING id, queue, kind, args_version, attempt, max_attempts, priority, run_at,
+            not_after, cancel_requested, args, options
+        """
+
     /// Gives back what a broken connection may have claimed without our hearing of it.
     static let unclaim = """
         UPDATE errand.jobs
@@ -44,8 +62,12 @@ enum Statements {
     static let poolSetup = ["SET TimeZone = 'UTC'", "SET jit = off"]
 
     /// Rescuing reads the whole table, because no index names the claim: planned as usual.
-    static let maintenanceSetup = poolSetup + ["SET statement_timeout = '60s'"]
+    ///
+    /// It waits for nobody: whoever waits for a partition to be dropped would hold up all endings.
+    static let maintenanceSetup =
+        poolSetup + ["SET statement_timeout = '60s'", "SET lock_timeout = '200ms'"]
 
     /// A lost claim only frees the job, and the fence turns its old owner away: no fsync.
-    static let claimSessionSetup = sessionSetup + ["SET synchronous_commit = off"]
+    static let claimSessionSetup =
+        sessionSetup + ["SET synchronous_commit = off", "SET lock_timeout = '50ms'"]
 }

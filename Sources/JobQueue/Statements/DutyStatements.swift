@@ -65,13 +65,17 @@ extension Statements {
     /// than the clock at their statement, which comes after its lock on the table.
     ///
     /// So either nobody is writing now, or the oldest writer's start bounds what is still to be
-    /// seen.
+    /// seen. When a writer of another role began is hidden from us: within the last minute, we
+    /// take it; what a longer one wrote is found when all is read again.
     static let horizon = """
-        SELECT coalesce(min(a.xact_start), clock_timestamp()) AS at, clock_timestamp() AS now
-        FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+        SELECT coalesce(
+                min(coalesce(a.xact_start, clock_timestamp() - interval '60 s')),
+                clock_timestamp()) AS at,
+            clock_timestamp() AS now
+        FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
         WHERE l.locktype = 'relation' AND l.relation = 'errand.jobs'::regclass
           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-          AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()
+          AND l.mode = 'RowExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()
         """
 
     /// Lanes that hold jobs; walks the index from lane to lane.
@@ -144,18 +148,33 @@ extension Statements {
         FOR UPDATE SKIP LOCKED
         """
 
-    static let forgetWorkers = "DELETE FROM errand.workers WHERE id = ANY ($1)"
+    /// Not one that has come to life meanwhile.
+    static let forgetWorkers = """
+        DELETE FROM errand.workers WHERE id = ANY ($1)
+          AND last_seen_at < clock_timestamp() - make_interval(secs => lease_seconds)
+        """
 
-    /// Frees the jobs of dead workers ($1, with a text for each), attempts counted.
+    /// What dead workers hold; reads the whole table, because no index names the claim.
+    static let heldBy = "SELECT id FROM errand.jobs WHERE claimed_by = ANY ($1)"
+
+    /// Ends what sessions of these names have begun and left: their workers are dead, or hang.
+    static let endTransactions = """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = ANY ($1)
+          AND state LIKE 'idle in transaction%'
+        """
+
+    /// Frees the jobs ($3) of dead workers ($1, with a text for each), attempts counted.
     ///
-    /// With no workers named: the jobs of workers that are not in the table at all.
+    /// Past those that a transaction of the dead worker still holds.
     static let rescue = """
         UPDATE errand.jobs j
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL,
             errors = errand.with_error(j.errors, jsonb_build_object('attempt', j.attempt,
                 'at', clock_timestamp(), 'worker', j.claimed_by, 'error', w.reason))
         FROM unnest($1::bigint[], $2::text[]) AS w (id, reason)
-        WHERE j.claimed_by = w.id AND j.attempt < j.max_attempts AND NOT j.cancel_requested
+        WHERE j.id IN (SELECT id FROM errand.jobs WHERE id = ANY ($3) FOR UPDATE SKIP LOCKED)
+          AND j.claimed_by = w.id AND j.attempt < j.max_attempts AND NOT j.cancel_requested
         RETURNING j.id, j.queue, j.kind, j.args_version, j.priority, j.run_at
         """
 
@@ -164,7 +183,9 @@ extension Statements {
         WITH ended AS (
             DELETE FROM errand.jobs j
             USING unnest($1::bigint[], $2::text[]) AS w (id, reason)
-            WHERE j.claimed_by = w.id AND (j.attempt >= j.max_attempts OR j.cancel_requested)
+            WHERE j.id IN (
+                SELECT id FROM errand.jobs WHERE id = ANY ($3) FOR UPDATE SKIP LOCKED)
+              AND j.claimed_by = w.id AND (j.attempt >= j.max_attempts OR j.cancel_requested)
             RETURNING j.*, w.reason
         ), kept AS (
             INSERT INTO errand.finished_jobs (id, created_at, run_at, started_at, finished_at,
@@ -194,11 +215,12 @@ extension Statements {
     /// Unique keys and once-records that nobody will ask for again; in slices, so that no lock is
     /// held long.
     static let forgetUniqueKeys = """
-        DELETE FROM errand.unique_keys WHERE (kind, key) IN (
-            SELECT u.kind, u.key FROM errand.unique_keys u
+        DELETE FROM errand.unique_keys WHERE ctid = ANY (ARRAY(
+            -- By place, not by name: a key that a new job takes over meanwhile has moved.
+            SELECT u.ctid FROM errand.unique_keys u
             WHERE coalesce(u.until < now(), true)
               AND NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = u.job_id)
-            LIMIT 10000 FOR UPDATE SKIP LOCKED)
+            LIMIT 10000 FOR UPDATE SKIP LOCKED))
         """
 
     /// A dead letter or a cancelled job may be retried: what it did stays done as long as it is

@@ -74,6 +74,8 @@ final class Completer: Sendable {
                 try await write(batch)
                 failures = 0
                 complaint.resolved(log, "the endings of jobs are written again")
+            } catch PostgresError.server(let error) where !error.isTransient {
+                await writeEach(of: batch, after: error)
             } catch {
                 putBack(batch)
                 failures += 1
@@ -103,6 +105,27 @@ final class Completer: Sendable {
         }
     }
 
+    /// One ending that PostgreSQL refuses for good must not hold up the others.
+    private func writeEach(of batch: [Ending], after error: ServerError) async {
+        if batch.count == 1 {
+            log.with("job", batch[0].id).error("the end of a job was refused: \(error)")
+            let reason = "its end could not be written: \(error.message)"
+            var buried = batch[0]
+            if case .dead = buried.verdict { return }
+            buried.verdict = .dead(reason: reason, error: reason)
+            return putBack([buried])
+        }
+        for ending in batch {
+            do { try await write([ending]) } catch PostgresError.server(let error)
+                where !error.isTransient
+            {
+                await writeEach(of: [ending], after: error)
+            } catch {
+                putBack([ending])
+            }
+        }
+    }
+
     private func putBack(_ batch: [Ending]) {
         state.withLock { $0.endings.insert(contentsOf: batch, at: 0) }
     }
@@ -124,15 +147,7 @@ final class Completer: Sendable {
                 missing += count - Int(try rows.int64(0, 0))
             case .waiting(let count):
                 missing += count - rows.count
-                for row in 0..<rows.count {
-                    offer(
-                        Staged(
-                            id: try rows.int64(row, 0), priority: try rows.int16(row, 4),
-                            runAt: try rows.timestamp(row, 5)),
-                        Lane(
-                            queue: try rows.text(row, 1), kind: try rows.text(row, 2),
-                            version: Int(try rows.int16(row, 3))))
-                }
+                for row in 0..<rows.count { offer(try Staged(rows, row), try Lane(rows, row)) }
             }
         }
         let alreadyWritten = sorted.count { $0.mayBeWritten }
@@ -246,7 +261,8 @@ private struct FinishBatch {
                     counts.retried += 1
                 }
                 refunds.append(error == nil ? 1 : 0)
-                delays.append(delay.milliseconds)
+                // No job is ever due in the past (see errand.jobs).
+                delays.append(max(delay.milliseconds, 0))
                 errors.append(error)
             case .handedBack:
                 counts.handedBack += 1

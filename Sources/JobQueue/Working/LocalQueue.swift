@@ -187,7 +187,7 @@ final class LocalQueue: Sendable {
     /// Whether it has so much to do that its claims are made apart from those of the others.
     var isFlooded: Bool {
         get { state.withLock { $0.isFlooded } }
-        set { state.withLock { $0.isFlooded = newValue } }
+        set { state.withLock { $0.isFlooded = newValue && !$0.isPaused } }
     }
 
     /// Stops or resumes; returns what had been claimed and not started.

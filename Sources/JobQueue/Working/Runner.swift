@@ -11,6 +11,8 @@ struct Runner: Sendable {
     let log: Log
 
     private static let yieldInterval = 64
+    /// Days that a finished job is kept at most, each a partition that is made ahead.
+    static let longestRetention: Int64 = 3_650
 
     /// Runs jobs of one queue until it is closed.
     func run(_ queue: LocalQueue, onFinished: @escaping @Sendable () -> Void) async {
@@ -48,8 +50,11 @@ struct Runner: Sendable {
 
     private func run(_ unit: [ClaimedJob], _ handle: RunnerHandle) async -> [Ending] {
         var endings: [Ending] = []
-        guard let kind = kinds.registrations[unit[0].lane.kind] else {
-            // Only lanes of known kinds are popped; give it back rather than lose it.
+        guard let kind = kinds.registrations[unit[0].lane.kind],
+            kind.versions.contains(unit[0].lane.version)
+        else {
+            // Only known lanes are popped; but arguments may be replaced by those of a newer
+            // version between staging and claim: others can run them.
             return unit.map { ending($0, .handedBack, since: .now, nil) }
         }
         let clock = ContinuousClock.now
@@ -79,13 +84,18 @@ struct Runner: Sendable {
         }
         let result: Result<[Outcome], any Error>
         do { result = .success(try await kind.run(claims)) } catch { result = .failure(error) }
+        let ends = jobs.map { running.end($0) }
+        let wasInterrupted = ends.contains { $0.interruption != nil }
         for (place, job) in jobs.enumerated() {
-            let (isOurs, interruption) = running.end(job.id)
+            let (isOurs, interruption) = ends[place]
             guard isOurs else { continue }
             let verdict: Ending.Verdict
             switch result {
             case .success(let outcomes):
                 verdict = self.verdict(outcomes[place], of: job, kind)
+            case .failure where interruption == nil && wasInterrupted:
+                // Another job of the batch was cancelled, and with it the handler of them all.
+                verdict = .handedBack
             case .failure(let error):
                 verdict = self.verdict(error, interruption, of: job, kind)
             }
@@ -191,7 +201,7 @@ struct Runner: Sendable {
     private func keepDays(_ job: ClaimedJob, _ kind: Registration) -> Int16? {
         let seconds = job.overrides?.retentionS ?? kind.options.retention.components.seconds
         guard seconds > 0 else { return nil }
-        return Int16(min((seconds + 86_399) / 86_400, 3_650))
+        return Int16(min((seconds - 1) / 86_400 + 1, Self.longestRetention))
     }
 
     /// Error texts are kept up to 4,000 characters, without the NUL that JSON in PostgreSQL

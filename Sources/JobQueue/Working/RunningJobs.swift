@@ -24,48 +24,62 @@ final class RunningJobs: Sendable {
         var interruption: Interruption?
     }
 
-    private let entries = Mutex<[Int64: Entry]>([:])
+    /// One claim of a job: after a lost lease the same worker may run the same job again while
+    /// the handler of its earlier claim still goes on.
+    private struct Claim: Hashable {
+        var id: Int64
+        var token: Int64
+
+        init(_ job: ClaimedJob) {
+            id = job.id
+            token = job.token
+        }
+    }
+
+    private let entries = Mutex<[Claim: Entry]>([:])
 
     func start(
         _ job: ClaimedJob, on runner: RunnerHandle, at now: ContinuousClock.Instant,
         limit: Duration
     ) {
         let entry = Entry(job: job, runner: runner, startedAt: now, deadline: now + limit)
-        entries.withLock { $0[job.id] = entry }
+        entries.withLock { $0[Claim(job)] = entry }
     }
 
     /// The job's handler has returned.
     ///
     /// - Returns: false when it was given up before, and nothing is to be written; and why its
     ///   task was cancelled, if it was.
-    func end(_ id: Int64) -> (isOurs: Bool, interruption: Interruption?) {
+    func end(_ job: ClaimedJob) -> (isOurs: Bool, interruption: Interruption?) {
         entries.withLock { entries in
-            guard let entry = entries.removeValue(forKey: id) else { return (false, nil) }
+            guard let entry = entries.removeValue(forKey: Claim(job)) else { return (false, nil) }
             return (entry.interruption != .leaseLost, entry.interruption)
         }
     }
 
     /// Cancels the task of one running job.
     func interrupt(_ id: Int64, _ why: Interruption) {
-        entries.withLock { Self.interrupt(&$0, id, why) }
+        entries.withLock { entries in
+            for claim in entries.keys where claim.id == id { Self.interrupt(&entries, claim, why) }
+        }
     }
 
     /// Cancels the tasks of all running jobs.
     func interruptAll(_ why: Interruption) {
         entries.withLock { entries in
-            for id in entries.keys { Self.interrupt(&entries, id, why) }
+            for claim in entries.keys { Self.interrupt(&entries, claim, why) }
         }
     }
 
     // Under the lock: a runner takes its next job only after it has ended this one here, so the
     // cancellation can never hit the wrong job.
     private static func interrupt(
-        _ entries: inout [Int64: Entry], _ id: Int64, _ why: Interruption
+        _ entries: inout [Claim: Entry], _ claim: Claim, _ why: Interruption
     ) {
-        guard let entry = entries[id], entry.interruption == nil || why == .leaseLost else {
+        guard let entry = entries[claim], entry.interruption == nil || why == .leaseLost else {
             return
         }
-        entries[id]?.interruption = why
+        entries[claim]?.interruption = why
         entry.runner.cancel()
     }
 
@@ -73,15 +87,15 @@ final class RunningJobs: Sendable {
     func expire(at now: ContinuousClock.Instant, patience: Duration) -> [Stuck] {
         entries.withLock { entries in
             var stuck: [Stuck] = []
-            for (id, entry) in entries where entry.deadline <= now {
+            for (claim, entry) in entries where entry.deadline <= now {
                 if entry.interruption == nil {
-                    Self.interrupt(&entries, id, .timedOut)
+                    Self.interrupt(&entries, claim, .timedOut)
                 } else if entry.deadline + patience <= now {
                     stuck.append(
                         Stuck(
                             job: entry.job, startedAt: entry.startedAt,
                             limit: entry.deadline - entry.startedAt))
-                    entries[id] = nil
+                    entries[claim] = nil
                 }
             }
             return stuck

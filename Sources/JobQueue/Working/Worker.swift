@@ -57,7 +57,8 @@ private struct Shift: Sendable {
     let kinds: JobKinds
     let options: WorkerOptions
     let log: Log
-    let pool: Pool
+    let handlerPool: Pool
+    let ownPool: Pool
     let heartSession: Session
     let finishing: Session
     let queues: [LocalQueue]
@@ -77,52 +78,39 @@ private struct Shift: Sendable {
     init(servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log) async throws {
         self.kinds = kinds
         self.options = options
-        func session(
-            _ name: String, _ thread: OwnThread? = nil, setup: [String] = Statements.sessionSetup
-        ) -> Session {
-            Session(SessionSettings(servers.database, name: name, setup: setup), thread: thread)
-        }
-        heartSession = session("errand-heart")
-        finishing = session("errand-finish")
-        pool = Pool(
-            SessionSettings(servers.database, name: "errand-pool", setup: Statements.poolSetup),
-            limit: 16)
+        heartSession = WorkerConnections.session("errand-heart", at: servers)
         let instance = try await heartSession.query(Statements.instance).text(0, 0)
-        let keys = RedisKeys(instance: instance)
-        func window(_ name: String, _ thread: OwnThread? = nil) -> ReadyWindow {
-            ReadyWindow(
-                connection: Connection(servers.redis, name: name, thread: thread), keys: keys,
-                limit: options.windowLimit)
-        }
-        let offering = window("errand-offer")
-        try await offering.connection.connect()
+        let make = WorkerConnections(
+            servers: servers, keys: RedisKeys(instance: instance),
+            windowLimit: options.windowLimit)
+        pokes = make.window("errand-offer")
+        try await pokes.connection.connect()
         queues = options.queues.map { LocalQueue(options: $0, kinds: kinds) }
         try await Self.declare(kinds, options, on: heartSession)
         identity = WorkerIdentity(
             try await Heart.register(heartSession, options: options, kinds: kinds, queues: queues))
         self.log = log.with("worker", identity.id)
+        // Named after the worker: when it is dead, its transactions can be told from others'.
+        handlerPool = make.pool(Rescuer.poolName(of: identity.id), limit: 16)
+        // Apart, or handlers that all hold one session and ask for a second would wait for ever.
+        ownPool = make.pool("errand-own", limit: 4)
 
-        let engine = Engine(pool: pool, instance: instance)
-        client = JobClient(
-            pool: pool, window: offering, redis: servers.redis, log: self.log)
-        let offers = client.offers
-        let offer: @Sendable (Staged, Lane) -> Void = { job, lane in
-            guard job.runAt <= .now() else {
-                offers?.ask(for: lane.name + Lane.later)
-                return
-            }
-            offers?.offer([job], to: lane)
-        }
+        let engine = Engine(database: handlerPool, own: ownPool, instance: instance)
+        client = JobClient(pool: ownPool, window: pokes, redis: servers.redis, log: self.log)
+        let offer = WorkerConnections.offer(by: client)
+        finishing = make.session("errand-finish", setup: Statements.sessionSetup)
         completer = Completer(session: finishing, log: self.log, offer: offer)
-        let (queues, identity, workerLog) = (queues, identity, self.log)
+        let (queues, identity, pokes, workerLog) = (queues, identity, pokes, self.log)
         func dispatcher(_ share: Dispatcher.Share) -> Dispatcher {
             let thread = OwnThread(name: "errand-claim")
             return Dispatcher(
                 thread: thread,
-                claims: session("errand-claim", thread, setup: Statements.claimSessionSetup),
-                window: window("errand-pop", thread), queues: queues, share: share,
+                claims: make.session(
+                    "errand-claim", on: thread, setup: Statements.claimSessionSetup),
+                window: make.window("errand-pop", on: thread), queues: queues, share: share,
                 worker: identity,
-                patience: options.drain ? .milliseconds(10) : .seconds(1), log: workerLog)
+                patience: options.drain ? .milliseconds(10) : .seconds(1), log: workerLog,
+                offer: offer)
         }
         self.dispatcher = dispatcher(queues.count > 1 ? .calm : .all)
         floodDispatcher = queues.count > 1 ? dispatcher(.flooded) : nil
@@ -132,17 +120,29 @@ private struct Shift: Sendable {
         heart = Heart(
             session: heartSession, options: options, kinds: kinds, identity: identity,
             queues: queues, running: running, completer: completer, runner: runner,
-            rooms: [self.dispatcher, floodDispatcher].compactMap { $0?.room }, wake: heartWake,
-            log: self.log)
+            wakeDispatchers: { [calm = self.dispatcher, floodDispatcher] in
+                calm.room.raise()
+                floodDispatcher?.room.raise()
+                Self.poke(identity, over: pokes)
+            }, wake: heartWake, log: self.log)
+        leadership = Self.leadership(make, kinds, options, offer: offer, log: self.log)
+    }
+
+    private static func leadership(
+        _ make: WorkerConnections, _ kinds: JobKinds, _ options: WorkerOptions,
+        offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
+    ) -> Leadership {
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
+        let days = min((retention.max() ?? 0) / 86_400, Runner.longestRetention)
         let place = FeedingPlace()
-        leadership = Leadership(
-            place: place, feeding: session("errand-feed", place.thread),
-            maintenance: session("errand-maintain", setup: Statements.maintenanceSetup),
-            window: window("errand-stage", place.thread), listening: window("errand-hear"),
-            requests: Feeder.Requests(), options: options, offer: offer,
-            longestRetention: Int((retention.max() ?? 0) / 86_400), log: self.log)
-        pokes = offering
+        return Leadership(
+            place: place,
+            feeding: make.session(
+                "errand-feed", on: place.thread, setup: Statements.sessionSetup),
+            maintenance: make.session("errand-maintain", setup: Statements.maintenanceSetup),
+            window: make.window("errand-stage", on: place.thread),
+            listening: make.window("errand-hear"), requests: Feeder.Requests(), options: options,
+            offer: offer, longestRetention: Int(days), log: log)
     }
 
     private static func declare(
@@ -234,14 +234,16 @@ private struct Shift: Sendable {
             handBack(queue.close())
         }
         let deadline = ContinuousClock.now + options.grace
-        while !running.isEmpty, ContinuousClock.now < deadline {
+        // By the queues' count: a job that was handed over a moment ago is not yet in `running`.
+        func isBusy() -> Bool { queues.contains { $0.counts.busy > 0 } }
+        while isBusy(), ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(10))
         }
-        if !running.isEmpty {
+        if isBusy() {
             log.warning("\(running.count) jobs did not end within the grace and are cancelled")
-            running.interruptAll(.stopping)
             let end = ContinuousClock.now + .seconds(2)
-            while !running.isEmpty, ContinuousClock.now < end {
+            while isBusy(), ContinuousClock.now < end {
+                running.interruptAll(.stopping)
                 try? await Task.sleep(for: .milliseconds(10))
             }
         }
@@ -272,8 +274,10 @@ private struct Shift: Sendable {
     }
 
     /// Ends the dispatcher's wait in Redis.
-    private func poke() {
-        Task { try? await pokes.poke(worker: identity.id) }
+    private func poke() { Self.poke(identity, over: pokes) }
+
+    private static func poke(_ worker: WorkerIdentity, over window: ReadyWindow) {
+        Task { try? await window.poke(worker: worker.id) }
     }
 
     /// Nothing runs here, nothing is due in PostgreSQL that could run here.
@@ -306,7 +310,8 @@ private struct Shift: Sendable {
         }
         await heartSession.close()
         await finishing.close()
-        await pool.close()
+        await handlerPool.close()
+        await ownPool.close()
     }
 }
 
