@@ -91,6 +91,29 @@ extension CommandLine {
             try await finish(worker, ["work"]).expect(0)
         }
 
+        @Test(
+            arguments: [
+                ([], ["default": (32, 1)]), (["--concurrency", "5"], ["default": (5, 1)]),
+                (["--queues", "default"], ["default": (32, 1)]),
+                (["--queues", "a:4:3,b", "--concurrency", "7"], ["a": (4, 3), "b": (7, 1)]),
+            ] as [([String], [String: (Int, Int)])])
+        func `how many jobs run at once is as was asked`(
+            flags: [String], expected: [String: (concurrency: Int, weight: Int)]
+        ) async throws {
+            let worker = try start(["work"] + flags)
+            try await eventually("the worker to sign on") {
+                try await number("SELECT count(*) FROM errand.workers") == 1
+            }
+            let queues = try await made("worker", "ls")["queues"]
+            #expect(queues.names == Set(expected.keys))
+            for (name, queue) in expected {
+                #expect(queues[name]["concurrency"].number == Double(queue.concurrency))
+                #expect(queues[name]["weight"].number == Double(queue.weight))
+            }
+            worker.signal(SIGTERM)
+            try await finish(worker, ["work"]).expect(0)
+        }
+
         @Test func `its log is one JSON object a line`() async throws {
             let job = try await made(
                 "enqueue", "demo.fail", #"{"times": 9}"#, "--max-attempts", "1")

@@ -68,7 +68,9 @@ enum WorkCommand {
     private static func named(_ invocation: Invocation) throws -> [WorkerOptions.Queue] {
         let concurrency = invocation[concurrency]
         var named = invocation[queues]
-        if named.isEmpty { named = [WorkerOptions.Queue("default", concurrency: 0)] }
+        if named.isEmpty {
+            named = [WorkerOptions.Queue("default", concurrency: concurrency)]
+        }
         for place in named.indices {
             if named[place].concurrency == 0 { named[place].concurrency = concurrency }
             guard !named[..<place].contains(where: { $0.name == named[place].name }) else {
