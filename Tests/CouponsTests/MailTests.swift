@@ -199,6 +199,28 @@ import Testing
         }
     }
 
+    @Test(
+        "a server that names the person's address does not make us tell it",
+        arguments: ["550 5.1.1", "450 4.2.0", "550 5.7.1"])
+    func namedAddress(code: String) async throws {
+        let answer = "\(code) <ada@example.org>: Recipient address rejected"
+        try await withMailSink(["--fail", "rcpt=\(answer)"]) { sink in
+            try await town.reportPosition(try await person(), here)
+            let lines = Notebook<String>()
+            let log = Log(minimum: .debug) { lines.add("\($0.message) \($0.fields)") }
+            _ = try await TestWorker.drain(try kinds(sink), queues: Self.queues, log: log)
+            let rows = try await town.session.query(
+                """
+                SELECT j::text FROM errand.jobs j UNION ALL
+                SELECT f::text FROM errand.finished_jobs f UNION ALL
+                SELECT n::text FROM notification.notices n
+                """)
+            let told = lines.all + (try rows.map { try $0.text(0) })
+            #expect(told.contains { $0.contains("\(code) <address>: Recipient address") })
+            #expect(told.filter { $0.contains("ada@") }.isEmpty)
+        }
+    }
+
     @Test func `a mail that is refused for its content does not condemn the address`() async throws
     {
         try await withMailSink(["--fail", "end=554 5.6.0 no"]) { sink in
