@@ -60,6 +60,32 @@ import Testing
         #expect(try await waiting(id).longitude == 1)
     }
 
+    @Test func `a report from the future neither holds back the good ones nor replaces them`()
+        async throws
+    {
+        let town = try Town()
+        let ahead = Date(timeIntervalSinceNow: 3_600)
+        let first = try await town.reportPosition(7, Place(1, 1), at: ahead)
+        let good = try await town.reportPosition(7, Place(2, 2))
+        let last = try await town.reportPosition(7, Place(3, 3), at: ahead + 1)
+        #expect(Set([first, good, last]).count == 3)
+        #expect(try await waiting(good).longitude == 2)
+        // A clock that is a little ahead is not held against anybody.
+        #expect(
+            try await town.reportPosition(7, Place(4, 4), at: Date(timeIntervalSinceNow: 30))
+                == good)
+        #expect(try await waiting(good).longitude == 4)
+
+        var kinds = JobKinds()
+        CouponKinds.add(to: &kinds)
+        _ = try await TestWorker.drain(kinds, queues: [.init("coupons")])
+        for id in [first, last] {
+            let job = try #require(try await town.job(id))
+            #expect(job.state == .cancelled)
+            #expect(job.reason?.hasPrefix("from the future: 3") == true)
+        }
+    }
+
     @Test func `another person's report waits apart`() async throws {
         let town = try Town()
         let first = try await town.reportPosition(7, Place(1, 1), at: Town.noon)
