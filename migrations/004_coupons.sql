@@ -41,7 +41,7 @@ CREATE INDEX coupons_live ON coupons.coupons (person_id)
 
 -- Known before the first worker has said so: a report must not wait in another queue.
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
-VALUES ('coupons.position', 1, 'coupons', 1, 5);
+VALUES ('coupons.position', 1, 'coupons', 1, 20);
 
 -- Takes note of where a person is; returns the id of the job that looks for coupons near by.
 --

@@ -112,17 +112,25 @@ package enum Proximity {
     /// Handles a batch: notices, their e-mail jobs and the ends of the reports in one transaction.
     static func handle(_ batch: JobBatch<PositionReport>) async throws -> [Outcome] {
         guard let context = batch.items.first?.context else { return [] }
-        return try await context.database.transaction { transaction in
-            let findings = try await look(
-                at: batch.items.map(\.job), now: context.now, in: transaction)
-            // No deadline: the mail's own job sees that a notice has expired, and says so there.
-            try await context.client.enqueue(
-                findings.flatMap(\.notices).map(EmailNotice.init(noticeID:)), in: transaction)
-            try await batch.complete(
-                zip(batch.items, findings).filter { $0.1.objection == nil }.map(\.0),
-                in: transaction)
-            return findings.map { finding in
-                finding.objection.map { .discard(reason: $0) } ?? .done
+        do {
+            return try await context.database.transaction { transaction in
+                let findings = try await look(
+                    at: batch.items.map(\.job), now: context.now, in: transaction)
+                // No deadline: the mail's own job sees that a notice has expired, and says so.
+                try await context.client.enqueue(
+                    findings.flatMap(\.notices).map(EmailNotice.init(noticeID:)), in: transaction)
+                try await batch.complete(
+                    zip(batch.items, findings).filter { $0.1.objection == nil }.map(\.0),
+                    in: transaction)
+                return findings.map { finding in
+                    finding.objection.map { .discard(reason: $0) } ?? .done
+                }
+            }
+        } catch let error as PostgresError where !Task.isCancelled {
+            // Those that are too old by now end as such, whatever fails for the others.
+            return batch.items.map { item in
+                PositionRules.objection(to: item.job, now: context.now)
+                    .map { .discard(reason: $0) } ?? .retry(after: nil, reason: "\(error)")
             }
         }
     }
