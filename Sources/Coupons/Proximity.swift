@@ -11,7 +11,7 @@ package enum Proximity {
     /// One statement for the whole batch, in the order of the business.
     ///
     /// 1. who may be told at all: consent to notices by place, and 16 or older, with a day added
-    ///    so that it holds wherever on Earth the person is;
+    ///    so that it holds wherever on Earth the person is; and an address that takes mail;
     /// 2. which live coupons of theirs count at a branch within the offer's radius, where the
     ///    report is accurate enough for that radius; the nearest branch of each;
     /// 3. the cooldown of person and coupon, taken by compare-and-set: of any number of workers
@@ -28,7 +28,8 @@ package enum Proximity {
                 row_number() OVER (PARTITION BY r.person_id ORDER BY r.n) = 1 AS is_first,
                 p.location_consent_at IS NOT NULL AND p.birth_date
                     <= (($6 AT TIME ZONE 'UTC')::date - 1 - interval '16 years')::date
-                    AS may_be_told
+                    AS may_be_told,
+                p.email IS NOT NULL AND p.email_refused_at IS NULL AS has_address
             FROM unnest($1::int[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[])
                 AS r (n, person_id, longitude, latitude, accuracy)
             LEFT JOIN notification.people p ON p.id = r.person_id
@@ -36,7 +37,7 @@ package enum Proximity {
             SELECT r.n, r.person_id, r.accuracy, r.place, c.id, c.title, c.establishment_id,
                 c.radius_m, c.expires_at
             FROM report r JOIN coupons.coupons c ON c.person_id = r.person_id
-            WHERE r.may_be_told AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+            WHERE r.may_be_told AND r.has_address AND c.redeemed_at IS NULL AND c.voided_at IS NULL
               AND c.valid_from <= $6 AND c.expires_at > $6
         ), near AS (
             SELECT h.person_id, 'coupon:' || h.id AS subject, h.title, h.expires_at,
@@ -70,7 +71,8 @@ package enum Proximity {
             ORDER BY n.person_id, n.subject, n.distance
             RETURNING id, person_id
         )
-        SELECT r.n, coalesce(r.may_be_told, false) AS may_be_told, w.widest, t.notices
+        SELECT r.n, coalesce(r.may_be_told, false) AS may_be_told, r.has_address, w.widest,
+            t.notices
         FROM report r
         LEFT JOIN (SELECT n, max(radius_m)::float8 AS widest FROM held GROUP BY n) w ON w.n = r.n
         LEFT JOIN (SELECT person_id, array_agg(id) AS notices FROM told GROUP BY person_id) t
@@ -141,6 +143,7 @@ package enum Proximity {
         }
         guard let widest = try row.optionalDouble("widest") else { return nil }
         return PositionRules.objection(toAccuracy: report.accuracy, widestRadius: widest)
+        guard try row.bool("has_address") else { return "no address that takes mail" }
     }
 
     /// Those of the statement: the reports with their numbers, the time, the cooldown.

@@ -68,6 +68,21 @@ import Testing
                 == (expected ? nil : "no consent to notices by place, or not known to be 16"))
     }
 
+    @Test(
+        "who has no address that takes mail is not told, and is told once there is one",
+        arguments: ["email = NULL", "email_refused_at = now()"])
+    func noAddress(change: String) async throws {
+        let ada = try await town.person()
+        _ = try await town.coupon(of: ada, at: try await town.establishment(at: here))
+        try await town.run("UPDATE notification.people SET \(change)")
+        let silent = try await town.look(ada, at: here)
+        #expect(silent.objection == "no address that takes mail")
+        #expect(silent.notices.isEmpty)
+        try await town.run(
+            "UPDATE notification.people SET email = 'ada@example.org', email_refused_at = NULL")
+        #expect(try await town.look(ada, at: here).notices.count == 1)
+    }
+
     @Test func `a report of nobody we know is dropped with its reason`() async throws {
         let finding = try await town.look(999, at: here)
         #expect(finding.objection == "no consent to notices by place, or not known to be 16")
