@@ -53,7 +53,8 @@ package enum CouponKinds {
     }
 
     /// How the notice of a coupon near by reads.
-    package static let nearby = NoticeTemplate("coupon.nearby") { (facts: NearbyFacts) in
+    package static let nearby = NoticeTemplate("coupon.nearby", consent: .location) {
+        (facts: NearbyFacts) in
         let distance = Int((facts.distance / 10).rounded() * 10)
         let title = NoticeTemplate.escaped(facts.title)
         let branch = NoticeTemplate.escaped(facts.branch)

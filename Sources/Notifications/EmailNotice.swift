@@ -37,14 +37,23 @@ package struct NoticeTemplate: Sendable {
         }
     }
 
+    /// What the person must have agreed to, beyond having an account.
+    package enum Consent: Sendable {
+        case none
+        /// Notices by place.
+        case location
+    }
+
     package let kind: String
+    let consent: Consent
     let render: @Sendable (Data) throws -> Words
 
-    /// The words for notices of a kind, made from their data.
+    /// The words for notices of a kind, made from their data, and the consent that they need.
     package init<Facts: Decodable & Sendable>(
-        _ kind: String, _ render: @escaping @Sendable (Facts) -> Words
+        _ kind: String, consent: Consent, _ render: @escaping @Sendable (Facts) -> Words
     ) {
         self.kind = kind
+        self.consent = consent
         self.render = { data in render(try JSONDecoder().decode(Facts.self, from: data)) }
     }
 
@@ -88,7 +97,7 @@ package struct Mailing: Sendable {
     private static let read = """
         SELECT n.public_id::text AS public_id, n.kind, n.data, n.status::text AS status,
             n.expires_at, p.email, p.email_refused_at IS NOT NULL AS is_refused,
-            p.location_consent_at IS NOT NULL AS has_consent
+            p.location_consent_at IS NOT NULL AS has_location_consent
         FROM notification.notices n JOIN notification.people p ON p.id = n.person_id
         WHERE n.id = $1
         """
@@ -114,15 +123,15 @@ package struct Mailing: Sendable {
         guard try notice.timestamp("expires_at") > now else {
             return try await end(job, "expired", "it was of no more use", context)
         }
-        guard try notice.bool("has_consent") else {
+        let kind = try notice.text("kind")
+        guard let template = templates[kind] else {
+            throw JobError.invalid("no template for notices of kind \(kind)")
+        }
+        guard try template.consent == .none || notice.bool("has_location_consent") else {
             return try await end(job, "withdrawn", "the person no longer agrees to it", context)
         }
         guard let address = try notice.optionalText("email"), try !notice.bool("is_refused") else {
             return try await end(job, "failed", "there is no address that takes mail", context)
-        }
-        let kind = try notice.text("kind")
-        guard let template = templates[kind] else {
-            throw JobError.invalid("no template for notices of kind \(kind)")
         }
         let domain = from.address.split(separator: "@").last ?? "localhost"
         let words = try template.render(Data(notice.json("data")))

@@ -14,13 +14,13 @@ import Testing
 
     init() throws { town = try Town() }
 
-    private func kinds(_ sink: MailSink) throws -> JobKinds {
+    private func kinds(_ sink: MailSink, _ others: NoticeTemplate...) throws -> JobKinds {
         var kinds = JobKinds()
         CouponKinds.add(to: &kinds)
         let mailing = Mailing(
             mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
             from: try Mailbox("offers@errand.example", displayName: "Errand"),
-            templates: [CouponKinds.nearby])
+            templates: [CouponKinds.nearby] + others)
         mailing.add(to: &kinds)
         return kinds
     }
@@ -229,6 +229,31 @@ import Testing
                 "SELECT count(*) FROM notification.people WHERE email_refused_at IS NOT NULL")
             #expect(refused == 0)
         }
+    }
+
+    @Test func `only what depends on a place needs consent to notices by place`() async throws {
+        let ada = try await town.person(agrees: false)
+        for kind in ["coupon.nearby", "account.changed"] {
+            try await town.run(
+                """
+                INSERT INTO notification.notices (person_id, kind, subject, dedupe_key, expires_at)
+                VALUES ($1, $2, $2, $2, '2099-01-01Z')
+                """, [.int64(ada), .text(kind)])
+        }
+        try await enqueueMail(try await town.notices().map(\.id))
+        let changed = NoticeTemplate("account.changed", consent: .none) { (_: [String: String]) in
+            NoticeTemplate.Words(subject: "Your account", text: "It changed.", html: "It changed.")
+        }
+        try await withMailSink { sink in
+            _ = try await TestWorker.drain(try kinds(sink, changed), queues: Self.queues)
+            #expect(try await town.notices().map(\.status) == ["withdrawn", "sent"])
+            #expect(try sink.kept().count == 1)
+        }
+    }
+
+    private func enqueueMail(_ notices: [Int64]) async throws {
+        let client = try await JobClient(pool: town.pool, redis: TestDatabase.here().redis)
+        try await client.enqueue(notices.map(EmailNotice.init(noticeID:)))
     }
 
     @Test(
