@@ -51,10 +51,11 @@ package enum Proximity {
             ) b
             WHERE h.accuracy <= h.radius_m
         ), reserved AS (
-            INSERT INTO notification.cooldowns AS c (person_id, subject, until)
-            SELECT DISTINCT person_id, subject, $6 + make_interval(secs => $7) FROM near
+            INSERT INTO notification.cooldowns AS c (person_id, subject, since, until)
+            SELECT DISTINCT person_id, subject, $6, $6 + make_interval(secs => $7) FROM near
             ORDER BY person_id, subject
-            ON CONFLICT (person_id, subject) DO UPDATE SET until = excluded.until
+            ON CONFLICT (person_id, subject)
+            DO UPDATE SET since = excluded.since, until = excluded.until
             WHERE c.until <= $6
             RETURNING person_id, subject
         ), told AS (

@@ -102,10 +102,17 @@ package struct Mailing: Sendable {
         WHERE n.id = $1
         """
 
+    /// Writes the answer, and where $5 says so ends the cooldown that the notice began.
     private static let answer = """
-        UPDATE notification.notices
-        SET status = $2::text::notification.notice_status, reason = $3, answered_at = $4
-        WHERE id = $1 AND status = 'pending'
+        WITH answered AS (
+            UPDATE notification.notices
+            SET status = $2::text::notification.notice_status, reason = $3, answered_at = $4
+            WHERE id = $1 AND status = 'pending'
+            RETURNING person_id, subject, created_at
+        )
+        DELETE FROM notification.cooldowns c USING answered a
+        WHERE $5 AND c.person_id = a.person_id AND c.subject = a.subject
+          AND c.since = a.created_at
         """
 
     private static let refuseAddress = """
@@ -136,7 +143,8 @@ package struct Mailing: Sendable {
         let domain = from.address.split(separator: "@").last ?? "localhost"
         let words = try template.render(Data(notice.json("data")))
         guard let mailbox = try? Mailbox(address) else {
-            return try await end(job, "failed", "the address is malformed", context)
+            return try await end(
+                job, "failed", "the address is malformed", addressIsBad: true, context)
         }
         let message = try EmailMessage(
             from: from, to: mailbox, subject: words.subject, text: words.text, html: words.html,
@@ -157,28 +165,36 @@ package struct Mailing: Sendable {
             context.log.error("mail cannot be sent: \(reason)")
             return .retry(after: nil, reason: reason)
         case .rejected(let reason, let addressIsBad):
-            try await write(job, "failed", reason, addressIsBad: addressIsBad, context)
+            // For another address the mail is worth another try; the same mail is not.
+            try await write(
+                job, "failed", reason, addressIsBad: addressIsBad, mayBeToldNow: addressIsBad,
+                context)
             return .dead(reason: reason)
         }
     }
 
     /// Ends the job of a notice that is not sent, and need not be looked at by anybody.
     private func end(
-        _ job: EmailNotice, _ status: String, _ reason: String, _ context: JobContext
+        _ job: EmailNotice, _ status: String, _ reason: String, addressIsBad: Bool = false,
+        _ context: JobContext
     ) async throws -> Outcome {
-        try await write(job, status, reason, context)
+        try await write(
+            job, status, reason, addressIsBad: addressIsBad, mayBeToldNow: true, context)
         return .discard(reason: "\(status): \(reason)")
     }
 
     /// Writes what became of the notice; when it was sent, together with the end of its job.
+    ///
+    /// - Parameter mayBeToldNow: another notice of the same subject need not wait.
     private func write(
         _ job: EmailNotice, _ status: String, _ reason: String, addressIsBad: Bool = false,
-        _ context: JobContext
+        mayBeToldNow: Bool = false, _ context: JobContext
     ) async throws {
         let now = Parameter.timestamp(Instant(date: context.now))
         try await context.database.transaction { transaction in
             try await transaction.query(
-                Self.answer, [.int64(job.noticeID), .text(status), .text(reason), now])
+                Self.answer,
+                [.int64(job.noticeID), .text(status), .text(reason), now, .bool(mayBeToldNow)])
             if addressIsBad {
                 try await transaction.query(Self.refuseAddress, [.int64(job.noticeID), now])
             }

@@ -222,13 +222,75 @@ import Testing
     @Test func `a mail that is refused for its content does not condemn the address`() async throws
     {
         try await withMailSink(["--fail", "end=554 5.6.0 no"]) { sink in
-            try await town.reportPosition(try await person(), here)
+            let ada = try await person()
+            try await town.reportPosition(ada, here)
             #expect(try await drain(sink).dead == 1)
             #expect(try await mailJob().reason?.contains("554 5.6.0 no") == true)
             let refused = try await town.number(
                 "SELECT count(*) FROM notification.people WHERE email_refused_at IS NOT NULL")
             #expect(refused == 0)
+            // The same words would be refused again: not before the person's next turn.
+            try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).completed == 1)
+            #expect(try await town.notices().count == 1)
         }
+    }
+
+    @Test(
+        "who was not told can be told by the next report",
+        arguments: [
+            ("UPDATE notification.notices SET expires_at = now()", nil, "expired"),
+            ("UPDATE notification.people SET email = 'no address'", nil, "failed"),
+            ("UPDATE notification.people SET email = NULL", nil, "failed"),
+            ("SELECT 1", "rcpt#1=550 5.1.1 no such user", "failed"),
+        ] as [(String, String?, String)])
+    func notTold(sql: String, rule: String?, status: String) async throws {
+        try await withMailSink(rule.map { ["--fail", $0] } ?? []) { sink in
+            let ada = try await person()
+            try await town.reportPosition(ada, here)
+            _ = try await TestWorker.drain(try kinds(sink), queues: [.init("coupons")])
+            try await town.run(sql)
+            _ = try await TestWorker.drain(try kinds(sink), queues: [.init("mail")])
+            #expect(try await town.notices().map(\.status) == [status])
+            #expect(try sink.kept().isEmpty)
+
+            try await town.run(
+                "UPDATE notification.people SET email = 'ada@example.com', email_refused_at = NULL")
+            try await town.reportPosition(ada, here)
+            _ = try await drain(sink)
+            #expect(try await town.notices().map(\.status) == [status, "sent"])
+            #expect(try sink.kept().map(\.to) == [["ada@example.com"]])
+        }
+    }
+
+    @Test func `an address that no mail can be sent to is not tried again`() async throws {
+        let ada = try await person("no address")
+        try await withMailSink { sink in
+            try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).cancelled == 1)
+            let next = try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).cancelled == 1)
+            #expect(try await town.job(next)?.reason == "no address that takes mail")
+            #expect(try await town.notices().map(\.status) == ["failed"])
+        }
+    }
+
+    @Test func `a notice that comes too late leaves the wait after a later one alone`()
+        async throws
+    {
+        let ada = try await person()
+        let now = Date()
+        let late = try await town.look(ada, at: here, now: now.addingTimeInterval(-90_000)).notices
+        #expect(late.count == 1)
+        #expect(try await town.look(ada, at: here, now: now).notices.count == 1)
+        try await enqueueMail(late)
+        try await withMailSink { sink in
+            let summary = try await drain(sink)
+            #expect(summary.cancelled == 1)
+        }
+        #expect(try await town.notices().map(\.status) == ["expired", "pending"])
+        let later = try await town.look(ada, at: here, now: now.addingTimeInterval(60))
+        #expect(later.notices.isEmpty)
     }
 
     @Test func `only what depends on a place needs consent to notices by place`() async throws {
