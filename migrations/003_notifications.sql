@@ -49,3 +49,4 @@ CREATE TABLE notification.cooldowns (
     until timestamptz NOT NULL,
     PRIMARY KEY (person_id, subject)
 );
+CREATE INDEX cooldowns_until ON notification.cooldowns (until);

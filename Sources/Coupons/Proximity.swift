@@ -18,9 +18,9 @@ package enum Proximity {
     ///    one gets the row;
     /// 4. the notice, with the last day of the coupon by the person's calendar.
     ///
-    /// Returns a row for each report: whether the person may be told, the widest radius of their
-    /// coupons (null for none), and the notices made: those of a person stand beside the first of
-    /// their reports alone.
+    /// Returns a row for each report: whether the person may be told and has an address, the widest
+    /// radius of their coupons (null for none), and the notices made: those of a person stand
+    /// beside the first of their reports alone.
     package static let statement = """
         WITH report AS MATERIALIZED (
             SELECT r.n, r.person_id, r.accuracy,
@@ -102,6 +102,7 @@ package enum Proximity {
             Statement("SET LOCAL plan_cache_mode = force_custom_plan"),
             Statement(statement, parameters(good.map { ($0, reports[$0]) }, now: now)),
             Statement("SET LOCAL plan_cache_mode = auto"),
+            Cooldowns.forget(now: now),
         ])[1]
         for row in rows {
             let n = Int(try row.int32("n"))
@@ -142,9 +143,9 @@ package enum Proximity {
         guard try row.bool("may_be_told") else {
             return "no consent to notices by place, or not known to be 16"
         }
+        guard try row.bool("has_address") else { return "no address that takes mail" }
         guard let widest = try row.optionalDouble("widest") else { return nil }
         return PositionRules.objection(toAccuracy: report.accuracy, widestRadius: widest)
-        guard try row.bool("has_address") else { return "no address that takes mail" }
     }
 
     /// Those of the statement: the reports with their numbers, the time, the cooldown.

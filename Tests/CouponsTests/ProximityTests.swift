@@ -143,6 +143,18 @@ import Testing
         #expect(try await town.notices().count == 2)
     }
 
+    @Test func `a wait that is over for an hour is forgotten`() async throws {
+        let cafe = try await town.establishment(at: here)
+        let day = 86_400.0
+        for (after, kept) in [(0.0, 1), (3_600, 2), (day + 3_600, 3), (day + 3_601, 3)] {
+            let person = try await town.person()
+            _ = try await town.coupon(of: person, at: cafe)
+            try await town.look(person, at: here, now: Town.noon.addingTimeInterval(after))
+            let count = try await town.number("SELECT count(*) FROM notification.cooldowns")
+            #expect(count == kept, "\(after) s later")
+        }
+    }
+
     @Test func `two reports of one person in a batch give each notice once`() async throws {
         let ada = try await town.person()
         let bob = try await town.person()
