@@ -117,7 +117,8 @@ package struct Mailing: Sendable {
 
     private static let refuseAddress = """
         UPDATE notification.people p SET email_refused_at = $2
-        FROM notification.notices n WHERE n.id = $1 AND p.id = n.person_id
+        FROM notification.notices n
+        WHERE n.id = $1 AND p.id = n.person_id AND p.email = $3
         """
 
     private func send(_ job: EmailNotice, _ context: JobContext) async throws -> Outcome {
@@ -144,7 +145,7 @@ package struct Mailing: Sendable {
         let words = try template.render(Data(notice.json("data")))
         guard let mailbox = try? Mailbox(address) else {
             return try await end(
-                job, "failed", "the address is malformed", addressIsBad: true, context)
+                job, "failed", "the address is malformed", badAddress: address, context)
         }
         let message = try EmailMessage(
             from: from, to: mailbox, subject: words.subject, text: words.text, html: words.html,
@@ -167,27 +168,29 @@ package struct Mailing: Sendable {
         case .rejected(let reason, let addressIsBad):
             // For another address the mail is worth another try; the same mail is not.
             try await write(
-                job, "failed", reason, addressIsBad: addressIsBad, mayBeToldNow: addressIsBad,
-                context)
+                job, "failed", reason, badAddress: addressIsBad ? message.to.address : nil,
+                mayBeToldNow: addressIsBad, context)
             return .dead(reason: reason)
         }
     }
 
     /// Ends the job of a notice that is not sent, and need not be looked at by anybody.
     private func end(
-        _ job: EmailNotice, _ status: String, _ reason: String, addressIsBad: Bool = false,
+        _ job: EmailNotice, _ status: String, _ reason: String, badAddress: String? = nil,
         _ context: JobContext
     ) async throws -> Outcome {
         try await write(
-            job, status, reason, addressIsBad: addressIsBad, mayBeToldNow: true, context)
+            job, status, reason, badAddress: badAddress, mayBeToldNow: true, context)
         return .discard(reason: "\(status): \(reason)")
     }
 
     /// Writes what became of the notice; when it was sent, together with the end of its job.
     ///
-    /// - Parameter mayBeToldNow: another notice of the same subject need not wait.
+    /// - Parameters:
+    ///   - badAddress: takes no mail; refused for the person, unless they have another by now.
+    ///   - mayBeToldNow: another notice of the same subject need not wait.
     private func write(
-        _ job: EmailNotice, _ status: String, _ reason: String, addressIsBad: Bool = false,
+        _ job: EmailNotice, _ status: String, _ reason: String, badAddress: String? = nil,
         mayBeToldNow: Bool = false, _ context: JobContext
     ) async throws {
         let now = Parameter.timestamp(Instant(date: context.now))
@@ -195,8 +198,9 @@ package struct Mailing: Sendable {
             try await transaction.query(
                 Self.answer,
                 [.int64(job.noticeID), .text(status), .text(reason), now, .bool(mayBeToldNow)])
-            if addressIsBad {
-                try await transaction.query(Self.refuseAddress, [.int64(job.noticeID), now])
+            if let badAddress {
+                try await transaction.query(
+                    Self.refuseAddress, [.int64(job.noticeID), now, .text(badAddress)])
             }
             if status == "sent" { try await context.complete(in: transaction) }
         }

@@ -263,6 +263,29 @@ import Testing
         }
     }
 
+    @Test func `an address that was changed while the mail was on its way is not blamed`()
+        async throws
+    {
+        let ada = try await person()
+        try await town.session.script(
+            """
+            CREATE FUNCTION public.move() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                UPDATE notification.people SET email = 'ada@example.com';
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER move BEFORE UPDATE ON notification.notices
+                FOR EACH ROW EXECUTE FUNCTION public.move();
+            """)
+        try await withMailSink(["--fail", "rcpt:*@example.org=550 5.1.1 no such user"]) { sink in
+            try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).dead == 1)
+            try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).completed == 2)
+            #expect(try sink.kept().map(\.to) == [["ada@example.com"]])
+        }
+    }
+
     @Test func `an address that no mail can be sent to is not tried again`() async throws {
         let ada = try await person("no address")
         try await withMailSink { sink in
