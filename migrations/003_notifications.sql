@@ -44,6 +44,9 @@ CREATE INDEX notices_person ON notification.notices (person_id, created_at);
 CREATE TABLE notification.cooldowns (
     person_id bigint NOT NULL,
     subject text COLLATE "C" NOT NULL,
+    -- When the notice was made that began it.
+    since timestamptz NOT NULL,
     until timestamptz NOT NULL,
     PRIMARY KEY (person_id, subject)
 );
+CREATE INDEX cooldowns_until ON notification.cooldowns (until);

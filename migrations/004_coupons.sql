@@ -41,13 +41,14 @@ CREATE INDEX coupons_live ON coupons.coupons (person_id)
 
 -- Known before the first worker has said so: a report must not wait in another queue.
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
-VALUES ('coupons.position', 1, 'coupons', 1, 5);
+VALUES ('coupons.position', 1, 'coupons', 1, 20);
 
 -- Takes note of where a person is; returns the id of the job that looks for coupons near by.
 --
--- A person's reports that still wait are merged into the newest. Reports older than ten minutes
--- are never looked at. accuracy_m is the radius, in metres, of the circle that the device vouches
--- for.
+-- A person's reports that still wait are merged into the newest. One from the future, which would
+-- stay the newest for long, gets a job of its own and is dropped there. Reports older than ten
+-- minutes are never looked at. accuracy_m is the radius, in metres, of the circle that the device
+-- vouches for.
 CREATE FUNCTION coupons.report_position(
     person bigint, longitude double precision, latitude double precision,
     accuracy_m double precision, at timestamptz
@@ -75,5 +76,7 @@ BEGIN
         jsonb_build_object('person_id', person, 'longitude', longitude, 'latitude', latitude,
             'accuracy_m', accuracy_m,
             'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
-        unique_key => 'person:' || person, on_duplicate => 'replace', newest_by => 'at');
+        unique_key => CASE WHEN at <= clock_timestamp() + interval '1 minute'
+            THEN 'person:' || person END,
+        on_duplicate => 'replace', newest_by => 'at');
 END $$;

@@ -8,8 +8,10 @@ import Postgres
 /// `coupons.report_position()` enqueues it, a person's waiting reports merged into the newest.
 package struct PositionReport: Job {
     package static let kind = "coupons.position"
+    /// With so many attempts a report is too old before its last one: where somebody was must not
+    /// become a dead letter, which is kept until a person acts on it.
     package static let options = JobOptions(
-        queue: "coupons", priority: .high, maxAttempts: 5, backoff: Backoff(base: 5, ceiling: 60),
+        queue: "coupons", priority: .high, maxAttempts: 20, backoff: Backoff(base: 5, ceiling: 60),
         retention: .seconds(86_400))
 
     package var personID: Int64
@@ -51,7 +53,8 @@ package enum CouponKinds {
     }
 
     /// How the notice of a coupon near by reads.
-    package static let nearby = NoticeTemplate("coupon.nearby") { (facts: NearbyFacts) in
+    package static let nearby = NoticeTemplate("coupon.nearby", consent: .location) {
+        (facts: NearbyFacts) in
         let distance = Int((facts.distance / 10).rounded() * 10)
         let title = NoticeTemplate.escaped(facts.title)
         let branch = NoticeTemplate.escaped(facts.branch)

@@ -16,7 +16,7 @@ package final class SMTPMailer: Sendable {
         desk = ConnectionDesk(count: count)
     }
 
-    /// Sends one message and tells what became of it.
+    /// Sends one message and tells what became of it, in words without anybody's address.
     ///
     /// Waits for a free connection. A cancelled task stops waiting and sending, and gets
     /// `.deferred`, unless the message was handed over already: then its answer is awaited.
@@ -30,9 +30,9 @@ package final class SMTPMailer: Sendable {
         defer { desk.giveBack(index) }
         do throws(SMTPFailure) {
             let receipt = try await transports[index].send(bytes, envelope: envelope)
-            return .delivered(reply: "\(receipt.reply)")
+            return EmailVerdict.delivered(reply: "\(receipt.reply)").withoutAddresses
         } catch {
-            return EmailVerdict(error)
+            return EmailVerdict(error).withoutAddresses
         }
     }
 }

@@ -37,14 +37,23 @@ package struct NoticeTemplate: Sendable {
         }
     }
 
+    /// What the person must have agreed to, beyond having an account.
+    package enum Consent: Sendable {
+        case none
+        /// Notices by place.
+        case location
+    }
+
     package let kind: String
+    let consent: Consent
     let render: @Sendable (Data) throws -> Words
 
-    /// The words for notices of a kind, made from their data.
+    /// The words for notices of a kind, made from their data, and the consent that they need.
     package init<Facts: Decodable & Sendable>(
-        _ kind: String, _ render: @escaping @Sendable (Facts) -> Words
+        _ kind: String, consent: Consent, _ render: @escaping @Sendable (Facts) -> Words
     ) {
         self.kind = kind
+        self.consent = consent
         self.render = { data in render(try JSONDecoder().decode(Facts.self, from: data)) }
     }
 
@@ -88,20 +97,28 @@ package struct Mailing: Sendable {
     private static let read = """
         SELECT n.public_id::text AS public_id, n.kind, n.data, n.status::text AS status,
             n.expires_at, p.email, p.email_refused_at IS NOT NULL AS is_refused,
-            p.location_consent_at IS NOT NULL AS has_consent
+            p.location_consent_at IS NOT NULL AS has_location_consent
         FROM notification.notices n JOIN notification.people p ON p.id = n.person_id
         WHERE n.id = $1
         """
 
+    /// Writes the answer, and where $5 says so ends the cooldown that the notice began.
     private static let answer = """
-        UPDATE notification.notices
-        SET status = $2::text::notification.notice_status, reason = $3, answered_at = $4
-        WHERE id = $1 AND status = 'pending'
+        WITH answered AS (
+            UPDATE notification.notices
+            SET status = $2::text::notification.notice_status, reason = $3, answered_at = $4
+            WHERE id = $1 AND status = 'pending'
+            RETURNING person_id, subject, created_at
+        )
+        DELETE FROM notification.cooldowns c USING answered a
+        WHERE $5 AND c.person_id = a.person_id AND c.subject = a.subject
+          AND c.since = a.created_at
         """
 
     private static let refuseAddress = """
         UPDATE notification.people p SET email_refused_at = $2
-        FROM notification.notices n WHERE n.id = $1 AND p.id = n.person_id
+        FROM notification.notices n
+        WHERE n.id = $1 AND p.id = n.person_id AND p.email = $3
         """
 
     private func send(_ job: EmailNotice, _ context: JobContext) async throws -> Outcome {
@@ -114,20 +131,21 @@ package struct Mailing: Sendable {
         guard try notice.timestamp("expires_at") > now else {
             return try await end(job, "expired", "it was of no more use", context)
         }
-        guard try notice.bool("has_consent") else {
+        let kind = try notice.text("kind")
+        guard let template = templates[kind] else {
+            throw JobError.invalid("no template for notices of kind \(kind)")
+        }
+        guard try template.consent == .none || notice.bool("has_location_consent") else {
             return try await end(job, "withdrawn", "the person no longer agrees to it", context)
         }
         guard let address = try notice.optionalText("email"), try !notice.bool("is_refused") else {
             return try await end(job, "failed", "there is no address that takes mail", context)
         }
-        let kind = try notice.text("kind")
-        guard let template = templates[kind] else {
-            throw JobError.invalid("no template for notices of kind \(kind)")
-        }
         let domain = from.address.split(separator: "@").last ?? "localhost"
         let words = try template.render(Data(notice.json("data")))
         guard let mailbox = try? Mailbox(address) else {
-            return try await end(job, "failed", "the address is malformed", context)
+            return try await end(
+                job, "failed", "the address is malformed", badAddress: address, context)
         }
         let message = try EmailMessage(
             from: from, to: mailbox, subject: words.subject, text: words.text, html: words.html,
@@ -148,30 +166,41 @@ package struct Mailing: Sendable {
             context.log.error("mail cannot be sent: \(reason)")
             return .retry(after: nil, reason: reason)
         case .rejected(let reason, let addressIsBad):
-            try await write(job, "failed", reason, addressIsBad: addressIsBad, context)
+            // For another address the mail is worth another try; the same mail is not.
+            try await write(
+                job, "failed", reason, badAddress: addressIsBad ? message.to.address : nil,
+                mayBeToldNow: addressIsBad, context)
             return .dead(reason: reason)
         }
     }
 
     /// Ends the job of a notice that is not sent, and need not be looked at by anybody.
     private func end(
-        _ job: EmailNotice, _ status: String, _ reason: String, _ context: JobContext
+        _ job: EmailNotice, _ status: String, _ reason: String, badAddress: String? = nil,
+        _ context: JobContext
     ) async throws -> Outcome {
-        try await write(job, status, reason, context)
+        try await write(
+            job, status, reason, badAddress: badAddress, mayBeToldNow: true, context)
         return .discard(reason: "\(status): \(reason)")
     }
 
     /// Writes what became of the notice; when it was sent, together with the end of its job.
+    ///
+    /// - Parameters:
+    ///   - badAddress: takes no mail; refused for the person, unless they have another by now.
+    ///   - mayBeToldNow: another notice of the same subject need not wait.
     private func write(
-        _ job: EmailNotice, _ status: String, _ reason: String, addressIsBad: Bool = false,
-        _ context: JobContext
+        _ job: EmailNotice, _ status: String, _ reason: String, badAddress: String? = nil,
+        mayBeToldNow: Bool = false, _ context: JobContext
     ) async throws {
         let now = Parameter.timestamp(Instant(date: context.now))
         try await context.database.transaction { transaction in
             try await transaction.query(
-                Self.answer, [.int64(job.noticeID), .text(status), .text(reason), now])
-            if addressIsBad {
-                try await transaction.query(Self.refuseAddress, [.int64(job.noticeID), now])
+                Self.answer,
+                [.int64(job.noticeID), .text(status), .text(reason), now, .bool(mayBeToldNow)])
+            if let badAddress {
+                try await transaction.query(
+                    Self.refuseAddress, [.int64(job.noticeID), now, .text(badAddress)])
             }
             if status == "sent" { try await context.complete(in: transaction) }
         }

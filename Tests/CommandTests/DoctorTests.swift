@@ -133,6 +133,34 @@ extension CommandLine {
                 .expect(5, "this database user may not do that", "GRANT it")
         }
 
+        @Test func `rights that are lacking in any schema are named, and the remedy grants them`()
+            async throws
+        {
+            let role = "writer_\(ProcessInfo.processInfo.processIdentifier)"
+            let schemas = "errand, notification, coupons"
+            try await change(
+                """
+                CREATE ROLE \(role) LOGIN;
+                GRANT SELECT ON public.errand_migrations TO \(role);
+                GRANT USAGE ON SCHEMA errand, notification TO \(role);
+                GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schemas) TO \(role);
+                GRANT USAGE ON ALL SEQUENCES IN SCHEMA \(schemas) TO \(role);
+                REVOKE INSERT ON notification.people FROM \(role);
+                REVOKE USAGE ON SEQUENCE errand.jobs_id_seq FROM \(role)
+                """)
+            let url = try TestDatabase.here().url.replacingOccurrences(
+                of: "errand@", with: "\(role)@")
+            let found = try await findings(11, environment: ["DATABASE_URL": url])["permissions"]
+            #expect(
+                found?["found"]
+                    == """
+                    no access to schema coupons, sequence errand.jobs_id_seq, \
+                    table notification.people
+                    """)
+            try await change(found?["remedy"].text ?? "no remedy")
+            _ = try await findings(0, environment: ["DATABASE_URL": url])
+        }
+
         @Test func `a server that does not keep what it promised`() async throws {
             let url = try TestDatabase.here().url
             let careless = url + "&options=-c%20synchronous_commit%3Doff"

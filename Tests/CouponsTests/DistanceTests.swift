@@ -77,7 +77,7 @@ import Testing
             let place = Earth.place(
                 metres, from: branch,
                 towards: (.random(in: -1...1, using: &lot), .random(in: -1...1, using: &lot)))
-            let person = try await town.person(nil)
+            let person = try await town.person()
             let establishment = try await town.establishment(at: branch)
             _ = try await town.coupon(of: person, at: establishment, radius: radius)
             stands.append((person, place))

@@ -14,13 +14,13 @@ import Testing
 
     init() throws { town = try Town() }
 
-    private func kinds(_ sink: MailSink) throws -> JobKinds {
+    private func kinds(_ sink: MailSink, _ others: NoticeTemplate...) throws -> JobKinds {
         var kinds = JobKinds()
         CouponKinds.add(to: &kinds)
         let mailing = Mailing(
             mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
             from: try Mailbox("offers@errand.example", displayName: "Errand"),
-            templates: [CouponKinds.nearby])
+            templates: [CouponKinds.nearby] + others)
         mailing.add(to: &kinds)
         return kinds
     }
@@ -190,25 +190,155 @@ import Testing
             // The address is known to be bad now, and the server is not asked again.
             let bakery = try await town.establishment(at: here)
             _ = try await town.coupon(of: person, at: bakery)
-            try await town.reportPosition(person, here)
-            #expect(try await drain(sink).dead == 0)
-            let second = try await town.jobs(EmailNotice.kind)[0]
-            #expect(second.state == .cancelled)
-            #expect(second.reason == "failed: there is no address that takes mail")
-            #expect(try await town.notices().map(\.status) == ["failed", "failed"])
+            let next = try await town.reportPosition(person, here)
+            #expect(try await drain(sink).cancelled == 1)
+            #expect(try await town.job(next)?.reason == "no address that takes mail")
+            #expect(try await town.notices().map(\.status) == ["failed"])
+        }
+    }
+
+    @Test(
+        "a server that names the person's address does not make us tell it",
+        arguments: ["550 5.1.1", "450 4.2.0", "550 5.7.1"])
+    func namedAddress(code: String) async throws {
+        let answer = "\(code) <ada@example.org>: Recipient address rejected"
+        try await withMailSink(["--fail", "rcpt=\(answer)"]) { sink in
+            try await town.reportPosition(try await person(), here)
+            let lines = Notebook<String>()
+            let log = Log(minimum: .debug) { lines.add("\($0.message) \($0.fields)") }
+            _ = try await TestWorker.drain(try kinds(sink), queues: Self.queues, log: log)
+            let rows = try await town.session.query(
+                """
+                SELECT j::text FROM errand.jobs j UNION ALL
+                SELECT f::text FROM errand.finished_jobs f UNION ALL
+                SELECT n::text FROM notification.notices n
+                """)
+            let told = lines.all + (try rows.map { try $0.text(0) })
+            #expect(told.contains { $0.contains("\(code) <address>: Recipient address") })
+            #expect(told.filter { $0.contains("ada@") }.isEmpty)
         }
     }
 
     @Test func `a mail that is refused for its content does not condemn the address`() async throws
     {
         try await withMailSink(["--fail", "end=554 5.6.0 no"]) { sink in
-            try await town.reportPosition(try await person(), here)
+            let ada = try await person()
+            try await town.reportPosition(ada, here)
             #expect(try await drain(sink).dead == 1)
             #expect(try await mailJob().reason?.contains("554 5.6.0 no") == true)
             let refused = try await town.number(
                 "SELECT count(*) FROM notification.people WHERE email_refused_at IS NOT NULL")
             #expect(refused == 0)
+            // The same words would be refused again: not before the person's next turn.
+            try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).completed == 1)
+            #expect(try await town.notices().count == 1)
         }
+    }
+
+    @Test(
+        "who was not told can be told by the next report",
+        arguments: [
+            ("UPDATE notification.notices SET expires_at = now()", nil, "expired"),
+            ("UPDATE notification.people SET email = 'no address'", nil, "failed"),
+            ("UPDATE notification.people SET email = NULL", nil, "failed"),
+            ("SELECT 1", "rcpt#1=550 5.1.1 no such user", "failed"),
+        ] as [(String, String?, String)])
+    func notTold(sql: String, rule: String?, status: String) async throws {
+        try await withMailSink(rule.map { ["--fail", $0] } ?? []) { sink in
+            let ada = try await person()
+            try await town.reportPosition(ada, here)
+            _ = try await TestWorker.drain(try kinds(sink), queues: [.init("coupons")])
+            try await town.run(sql)
+            _ = try await TestWorker.drain(try kinds(sink), queues: [.init("mail")])
+            #expect(try await town.notices().map(\.status) == [status])
+            #expect(try sink.kept().isEmpty)
+
+            try await town.run(
+                "UPDATE notification.people SET email = 'ada@example.com', email_refused_at = NULL")
+            try await town.reportPosition(ada, here)
+            _ = try await drain(sink)
+            #expect(try await town.notices().map(\.status) == [status, "sent"])
+            #expect(try sink.kept().map(\.to) == [["ada@example.com"]])
+        }
+    }
+
+    @Test func `an address that was changed while the mail was on its way is not blamed`()
+        async throws
+    {
+        let ada = try await person()
+        try await town.session.script(
+            """
+            CREATE FUNCTION public.move() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                UPDATE notification.people SET email = 'ada@example.com';
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER move BEFORE UPDATE ON notification.notices
+                FOR EACH ROW EXECUTE FUNCTION public.move();
+            """)
+        try await withMailSink(["--fail", "rcpt:*@example.org=550 5.1.1 no such user"]) { sink in
+            try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).dead == 1)
+            try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).completed == 2)
+            #expect(try sink.kept().map(\.to) == [["ada@example.com"]])
+        }
+    }
+
+    @Test func `an address that no mail can be sent to is not tried again`() async throws {
+        let ada = try await person("no address")
+        try await withMailSink { sink in
+            try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).cancelled == 1)
+            let next = try await town.reportPosition(ada, here)
+            #expect(try await drain(sink).cancelled == 1)
+            #expect(try await town.job(next)?.reason == "no address that takes mail")
+            #expect(try await town.notices().map(\.status) == ["failed"])
+        }
+    }
+
+    @Test func `a notice that comes too late leaves the wait after a later one alone`()
+        async throws
+    {
+        let ada = try await person()
+        let now = Date()
+        let late = try await town.look(ada, at: here, now: now.addingTimeInterval(-90_000)).notices
+        #expect(late.count == 1)
+        #expect(try await town.look(ada, at: here, now: now).notices.count == 1)
+        try await enqueueMail(late)
+        try await withMailSink { sink in
+            let summary = try await drain(sink)
+            #expect(summary.cancelled == 1)
+        }
+        #expect(try await town.notices().map(\.status) == ["expired", "pending"])
+        let later = try await town.look(ada, at: here, now: now.addingTimeInterval(60))
+        #expect(later.notices.isEmpty)
+    }
+
+    @Test func `only what depends on a place needs consent to notices by place`() async throws {
+        let ada = try await town.person(agrees: false)
+        for kind in ["coupon.nearby", "account.changed"] {
+            try await town.run(
+                """
+                INSERT INTO notification.notices (person_id, kind, subject, dedupe_key, expires_at)
+                VALUES ($1, $2, $2, $2, '2099-01-01Z')
+                """, [.int64(ada), .text(kind)])
+        }
+        try await enqueueMail(try await town.notices().map(\.id))
+        let changed = NoticeTemplate("account.changed", consent: .none) { (_: [String: String]) in
+            NoticeTemplate.Words(subject: "Your account", text: "It changed.", html: "It changed.")
+        }
+        try await withMailSink { sink in
+            _ = try await TestWorker.drain(try kinds(sink, changed), queues: Self.queues)
+            #expect(try await town.notices().map(\.status) == ["withdrawn", "sent"])
+            #expect(try sink.kept().count == 1)
+        }
+    }
+
+    private func enqueueMail(_ notices: [Int64]) async throws {
+        let client = try await JobClient(pool: town.pool, redis: TestDatabase.here().redis)
+        try await client.enqueue(notices.map(EmailNotice.init(noticeID:)))
     }
 
     @Test(

@@ -21,8 +21,9 @@ import Testing
             SELECT 1 + n % 2000, 'Branch ' || n,
                 ST_SetSRID(ST_MakePoint(-74 + random(), 45 + random()), 4326)::geography
             FROM generate_series(1, 100000) AS n;
-            INSERT INTO notification.people (id, birth_date, location_consent_at)
-            SELECT n, '1990-01-01', '2026-01-01Z' FROM generate_series(1, 200000) AS n;
+            INSERT INTO notification.people (id, email, birth_date, location_consent_at)
+            SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z'
+            FROM generate_series(1, 200000) AS n;
             INSERT INTO coupons.coupons (person_id, establishment_id, title, radius_m, valid_from,
                 expires_at)
             SELECT 1 + n % 200000, 1 + (n * 7919::bigint) % 2000, 'Coupon ' || n, 150,

@@ -1,5 +1,6 @@
 import Coupons
 import Foundation
+import JobQueue
 import Testing
 
 @Suite("Rules for reports of a position") struct PositionRulesTests {
@@ -84,5 +85,12 @@ import Testing
     func accuracyBesideRadius(accuracy: Double, radius: Double, objection: String?) {
         #expect(
             PositionRules.objection(toAccuracy: accuracy, widestRadius: radius) == objection)
+    }
+
+    @Test func `a report is too old before its last attempt`() {
+        let options = PositionReport.options
+        let wait = (1..<options.maxAttempts).map { options.backoff.delay(after: $0, chance: 1) }
+            .reduce(.zero, +)
+        #expect(wait > .seconds(PositionRules.oldest + PositionRules.clockTolerance))
     }
 }

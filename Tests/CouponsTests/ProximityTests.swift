@@ -68,6 +68,21 @@ import Testing
                 == (expected ? nil : "no consent to notices by place, or not known to be 16"))
     }
 
+    @Test(
+        "who has no address that takes mail is not told, and is told once there is one",
+        arguments: ["email = NULL", "email_refused_at = now()"])
+    func noAddress(change: String) async throws {
+        let ada = try await town.person()
+        _ = try await town.coupon(of: ada, at: try await town.establishment(at: here))
+        try await town.run("UPDATE notification.people SET \(change)")
+        let silent = try await town.look(ada, at: here)
+        #expect(silent.objection == "no address that takes mail")
+        #expect(silent.notices.isEmpty)
+        try await town.run(
+            "UPDATE notification.people SET email = 'ada@example.org', email_refused_at = NULL")
+        #expect(try await town.look(ada, at: here).notices.count == 1)
+    }
+
     @Test func `a report of nobody we know is dropped with its reason`() async throws {
         let finding = try await town.look(999, at: here)
         #expect(finding.objection == "no consent to notices by place, or not known to be 16")
@@ -126,6 +141,18 @@ import Testing
         try await town.look(ada, at: here, now: Town.noon.addingTimeInterval(60))
         #expect(try await town.notices().map(\.subject).last == "coupon:\(second)")
         #expect(try await town.notices().count == 2)
+    }
+
+    @Test func `a wait that is over for an hour is forgotten`() async throws {
+        let cafe = try await town.establishment(at: here)
+        let day = 86_400.0
+        for (after, kept) in [(0.0, 1), (3_600, 2), (day + 3_600, 3), (day + 3_601, 3)] {
+            let person = try await town.person()
+            _ = try await town.coupon(of: person, at: cafe)
+            try await town.look(person, at: here, now: Town.noon.addingTimeInterval(after))
+            let count = try await town.number("SELECT count(*) FROM notification.cooldowns")
+            #expect(count == kept, "\(after) s later")
+        }
     }
 
     @Test func `two reports of one person in a batch give each notice once`() async throws {

@@ -60,6 +60,67 @@ import Testing
         #expect(try await waiting(id).longitude == 1)
     }
 
+    @Test func `a report from the future neither holds back the good ones nor replaces them`()
+        async throws
+    {
+        let town = try Town()
+        let ahead = Date(timeIntervalSinceNow: 3_600)
+        let first = try await town.reportPosition(7, Place(1, 1), at: ahead)
+        let good = try await town.reportPosition(7, Place(2, 2))
+        let last = try await town.reportPosition(7, Place(3, 3), at: ahead + 1)
+        #expect(Set([first, good, last]).count == 3)
+        #expect(try await waiting(good).longitude == 2)
+        // A clock that is a little ahead is not held against anybody.
+        #expect(
+            try await town.reportPosition(7, Place(4, 4), at: Date(timeIntervalSinceNow: 30))
+                == good)
+        #expect(try await waiting(good).longitude == 4)
+
+        var kinds = JobKinds()
+        CouponKinds.add(to: &kinds)
+        _ = try await TestWorker.drain(kinds, queues: [.init("coupons")])
+        for id in [first, last] {
+            let job = try #require(try await town.job(id))
+            #expect(job.state == .cancelled)
+            #expect(job.reason?.hasPrefix("from the future: 3") == true)
+        }
+    }
+
+    @Test func `reports whose look keeps failing end as too old, not as dead letters`()
+        async throws
+    {
+        let town = try Town()
+        var kinds = JobKinds()
+        CouponKinds.add(to: &kinds)
+        let queues = [WorkerOptions.Queue("coupons", concurrency: 1)]
+        var old: [Int64] = []
+        for person in 0..<10 {
+            old.append(try await town.reportPosition(Int64(person), Place(1, 1)))
+        }
+        try await town.run("ALTER TABLE coupons.branches RENAME TO lost")
+        #expect(try await TestWorker.drain(kinds, queues: queues).retried == 10)
+
+        // Their last attempts are made together with reports that are fresh.
+        try await town.run(
+            """
+            UPDATE errand.jobs SET attempt = max_attempts - 1, args = args || jsonb_build_object(
+                'at', (args ->> 'at')::timestamptz - interval '11 minutes')
+            """)
+        for person in 10..<20 { try await town.reportPosition(Int64(person), Place(2, 2)) }
+        _ = try await Inspector(session: town.session).retry(old)
+        #expect(try await TestWorker.drain(kinds, queues: queues).dead == 0)
+        let jobs = try await town.jobs(PositionReport.kind)
+        let ended = jobs.filter { $0.state == .cancelled }
+        #expect(Set(ended.map(\.id)) == Set(old))
+        #expect(ended.allSatisfy { $0.reason?.hasPrefix("too old: 66") == true })
+        let waiting = jobs.filter { $0.state == .retrying }
+        #expect(waiting.count == 10)
+        #expect(
+            waiting.allSatisfy {
+                String(decoding: $0.errors, as: UTF8.self).contains("coupons.branches")
+            })
+    }
+
     @Test func `another person's report waits apart`() async throws {
         let town = try Town()
         let first = try await town.reportPosition(7, Place(1, 1), at: Town.noon)

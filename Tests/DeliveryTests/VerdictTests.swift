@@ -97,6 +97,39 @@ import Testing
         }
     }
 
+    @Test(
+        "addresses that the server names are not in the verdict",
+        arguments: [
+            (
+                "rcpt=550 5.1.1 <someone@example.org>: Recipient address rejected",
+                "550 5.1.1 <address>: Recipient address rejected (at recipient)"
+            ),
+            (
+                "rcpt=550-5.1.1 SomeOne@Example.ORG unknown,\\n550 5.1.1 (ask o'neil@example.net)",
+                "550 5.1.1 <address> unknown, (ask <address>) (at recipient)"
+            ),
+            (
+                "rcpt=450 4.2.0 to=<someone@example.org>:greylisted",
+                "450 4.2.0 to=<address>:greylisted (at recipient)"
+            ),
+            (
+                "rcpt=550 5.7.1 see https://spf.example/why?id=someone%40example.org;r=mx",
+                "550 5.7.1 see https:<address>;r=mx (at recipient)"
+            ),
+            (
+                "mail=553 5.1.8 <news@errand.example>... unknown",
+                "553 5.1.8 <address>... unknown (at sender)"
+            ),
+            ("end=250 2.1.5 kept for someone@example.org", "250 2.1.5 kept for <address>"),
+            ("end=554 5.6.0 5 < 6 > 4", "554 5.6.0 5 < 6 > 4 (at acceptance)"),
+        ])
+    func namedAddresses(rule: String, words: String) async throws {
+        try await withMailSink(["--fail", rule]) { sink in
+            let verdict = try await sink.mailer().send(message())
+            #expect(verdict.reason == words)
+        }
+    }
+
     @Test func `a right password logs in, and the sink knows the user`() async throws {
         try await withMailSink(["--require-auth", "errand:s3:cret@"]) { sink in
             let mailer = try sink.mailer(user: "errand:s3%3Acret%40@")

@@ -158,27 +158,41 @@ enum DoctorCommand {
         await guarded("permissions") {
             let rows = try await session.query(
                 """
-                SELECT c.relname::text FROM pg_class c
-                JOIN pg_namespace n ON n.oid = c.relnamespace
-                WHERE n.nspname = 'errand' AND c.relkind IN ('r', 'p')
-                  -- Asked for several at once, it is content with any of them.
-                  AND NOT (has_table_privilege(c.oid, 'SELECT')
-                    AND has_table_privilege(c.oid, 'INSERT')
-                    AND has_table_privilege(c.oid, 'UPDATE')
-                    AND has_table_privilege(c.oid, 'DELETE'))
-                ORDER BY 1
+                WITH ours AS (
+                    SELECT oid, nspname FROM pg_namespace
+                    WHERE nspname IN ('errand', 'notification', 'coupons')
+                ), looked_at AS (
+                    SELECT format('schema %I', nspname) AS name,
+                        has_schema_privilege(oid, 'USAGE') AS is_granted
+                    FROM ours
+                    UNION ALL
+                    SELECT format('sequence %I.%I', nspname, relname),
+                        has_sequence_privilege(c.oid, 'USAGE')
+                    FROM pg_class c JOIN ours ON ours.oid = c.relnamespace WHERE c.relkind = 'S'
+                    UNION ALL
+                    SELECT format('table %I.%I', nspname, relname),
+                        -- Asked for several at once, it is content with any of them.
+                        has_table_privilege(c.oid, 'SELECT')
+                            AND has_table_privilege(c.oid, 'INSERT')
+                            AND has_table_privilege(c.oid, 'UPDATE')
+                            AND has_table_privilege(c.oid, 'DELETE')
+                    FROM pg_class c JOIN ours ON ours.oid = c.relnamespace
+                    WHERE c.relkind IN ('r', 'p')
+                )
+                SELECT string_agg(name, ', ' ORDER BY name) FILTER (WHERE NOT is_granted),
+                    (SELECT string_agg(quote_ident(nspname), ', ' ORDER BY nspname) FROM ours),
+                    quote_ident(current_user)
+                FROM looked_at
                 """, [])
-            let lacking = try rows.map { try $0.text(0) }
+            guard let row = rows.first, let lacking = try row.optionalText(0) else {
+                return Finding(
+                    check: "permissions", grade: .ok, found: "all tables can be read and written")
+            }
+            let end = "SCHEMA \(try row.text(1)) TO \(try row.text(2))"
             return Finding(
-                check: "permissions", grade: lacking.isEmpty ? .ok : .critical,
-                found: lacking.isEmpty
-                    ? "all tables can be read and written"
-                    : "no access to " + lacking.joined(separator: ", "),
-                remedy: lacking.isEmpty
-                    ? nil
-                    : "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA errand "
-                        + "TO this user"
-            )
+                check: "permissions", grade: .critical, found: "no access to \(lacking)",
+                remedy: "GRANT USAGE ON \(end); GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES "
+                    + "IN \(end); GRANT USAGE ON ALL SEQUENCES IN \(end)")
         }
     }
 

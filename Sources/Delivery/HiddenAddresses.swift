@@ -1,0 +1,44 @@
+extension EmailVerdict {
+    /// The same verdict, its words fit for logs and tables: servers name the recipient in replies.
+    var withoutAddresses: EmailVerdict {
+        switch self {
+        case .delivered(let reply): .delivered(reply: reply.withoutAddresses)
+        case .deferred(let reason, let delay):
+            .deferred(reason: reason.withoutAddresses, retryAfter: delay)
+        case .rejected(let reason, let addressIsBad):
+            .rejected(reason: reason.withoutAddresses, addressIsBad: addressIsBad)
+        case .misconfigured(let reason): .misconfigured(reason: reason.withoutAddresses)
+        }
+    }
+}
+
+extension String {
+    /// The text with `<address>` for every word that holds an `@`, also one escaped as in a URL.
+    ///
+    /// No address that a ``Mailbox`` takes has a byte at which such a word ends.
+    fileprivate var withoutAddresses: String {
+        var result = ""
+        var rest = self[...]
+        while let first = rest.first {
+            guard !first.endsAddress else {
+                result.append(first)
+                rest.removeFirst()
+                continue
+            }
+            let word = rest.prefix { !$0.endsAddress }
+            rest = rest[word.endIndex...]
+            guard word.contains("@") || word.contains("%40") else {
+                result += word
+                continue
+            }
+            if result.last == "<" { result.removeLast() }
+            if rest.first == ">" { rest.removeFirst() }
+            result += "<address>"
+        }
+        return result
+    }
+}
+
+extension Character {
+    fileprivate var endsAddress: Bool { isWhitespace || "<>()[],;:\"".contains(self) }
+}
