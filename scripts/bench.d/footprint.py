@@ -10,7 +10,7 @@ from report import Figure
 
 def footprint(place, ours, peers):
     """What the program costs when it does nothing, and to be had at all."""
-    seconds = place.size(5, 20)
+    seconds = place.size(4, 20)
     env = ours.fresh("bench_idle")
     worker = Running([place.errand, "work", "--queues", "default"], env)
     rss, share = idle(worker, seconds)

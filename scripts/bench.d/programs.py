@@ -3,6 +3,7 @@
 Each queue offers the same three programs: enqueue, work (until so many jobs have started) and
 probe (jobs that record when they were sent and when they started).
 """
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -94,12 +95,17 @@ class Pgqueuer:
 
     name = "pgqueuer"
     PACKAGES = ["pgqueuer==1.6.0", "asyncpg==0.32.0", "uvloop==0.23.0"]
+    DEFAULT_BATCH = 10
 
     def __init__(self, place, batch=1000):
         self.place, self.batch = place, batch
         folder = place.root / ".build/bench-peers"
         self.python = folder / "bin/python"
         if not (folder / "ready").exists():
+            # Debian's Python has it in a package of its own.
+            if not importlib.util.find_spec("ensurepip"):
+                subprocess.run([place.root / "scripts/install-packages", "python3-venv"],
+                               check=True)
             subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
             subprocess.run([self.python, "-m", "pip", "install", "-q",
                             "--disable-pip-version-check", *self.PACKAGES], check=True)
@@ -129,14 +135,16 @@ def words(flags):
 
 
 def peers(place):
-    """Those that can be had here; says which cannot, and why."""
-    found = []
+    """Those that can be had here, and how many cannot; says which, and why."""
+    found, missing = [], 0
     for kind in (Sidekiq, Pgqueuer):
         try:
             found.append(kind(place))
         except (OSError, subprocess.CalledProcessError) as error:
-            print(f"bench: without {kind.name}: {error}", file=sys.stderr)
-    return found
+            missing += 1
+            print(f"bench: without {kind.name} (--no-peers expects none): {error}",
+                  file=sys.stderr)
+    return found, missing
 
 
 def drained(queue, env, count, **flags):
