@@ -93,8 +93,8 @@ def beside_flood(queue, env, count, rate):
     place = queue.place
     lasting = count / rate
     # As many as keep the worker busy about as long as the probes go on.
-    speed = {"errand": 60_000, "sidekiq": 8_000, "pgqueuer": 6_000}[queue.name]
-    half = max(int(speed * lasting / 2), 50_000 if queue.name == "errand" else 5_000)
+    speed = {"errand": 60_000, "sidekiq": 8_000, "pgqueuer": 3_000}[queue.name]
+    half = max(int(speed * lasting / 2), 50_000 if queue.name == "errand" else 3_000)
     queue.enqueue(env, queue="flood", count=half, batch=1_000)
     place.servers.settle()
     record = place.file("starts")

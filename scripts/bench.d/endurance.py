@@ -98,7 +98,7 @@ def held(place, ours, peers):
     count, rounds = place.size(80_000, 200_000), place.size(3, 10)
     peers = [] if place.quick else peers
     env = ours.fresh("bench_held")
-    free = [drain_round(place, env, count) for _ in range(3)]
+    free = [drain_round(place, env, count) for _ in range(place.size(2, 3))]
     transaction = HeldTransaction(env["DATABASE_URL"])
     try:
         rates = [drain_round(place, env, count) for _ in range(rounds)]
@@ -122,7 +122,7 @@ def held(place, ours, peers):
     undisturbed, last = median(free), rates[-1]
     return [
         Figure("undisturbed", "jobs/s", undisturbed, raw_free, peer_free, None,
-               f"3 x {count:,}"),
+               f"{len(free)} x {count:,}"),
         Figure("transaction held, last round", "jobs/s", last, raws[-1], peer_last,
                ("min", 0.8 * undisturbed), f"{rounds} x {count:,}",
                f"{last / undisturbed:.2f} of the undisturbed rate; rounds "

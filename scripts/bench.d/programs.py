@@ -37,6 +37,7 @@ class Ours:
     """Errand, through its Swift client and a worker of its own in another process."""
 
     name, label = "errand", "errand"
+    ready_after = 1
 
     def __init__(self, place):
         self.place = place
@@ -63,6 +64,7 @@ class Sidekiq:
     """Sidekiq from Debian: Redis only, so a crash of its worker loses the jobs in hand."""
 
     name = "sidekiq"
+    ready_after = 2
 
     def __init__(self, place):
         self.place = place
@@ -94,8 +96,10 @@ class Pgqueuer:
     """pgqueuer from PyPI: PostgreSQL only, durable, asyncpg and uvloop."""
 
     name = "pgqueuer"
+    ready_after = 2
     PACKAGES = ["pgqueuer==1.6.0", "asyncpg==0.32.0", "uvloop==0.23.0"]
     DEFAULT_BATCH = 10
+    TEMPLATE = "bench_pgqueuer_template"
 
     def __init__(self, place, batch=1000):
         self.place, self.batch = place, batch
@@ -113,9 +117,11 @@ class Pgqueuer:
         self.label = f"pgqueuer 1.6.0, batches of {batch}, durable"
 
     def fresh(self):
-        env = self.place.servers.fresh("bench_pgqueuer", migrated=False)
-        run([self.python, HERE / "peers/pgqueuer_peer.py", "install"], env)
-        return env
+        servers = self.place.servers
+        if self.TEMPLATE not in servers.made:
+            env = servers.fresh(self.TEMPLATE, "template1")
+            run([self.python, HERE / "peers/pgqueuer_peer.py", "install"], env)
+        return servers.fresh("bench_pgqueuer", self.TEMPLATE)
 
     def _words(self, program, flags):
         return [self.python, HERE / "peers/pgqueuer_peer.py", program, *words(flags)]
@@ -171,7 +177,7 @@ def probed(queue, env, count, rate, queues="default", target="default", by=None,
     record, acks = place.file("starts"), place.file("acks")
     worker = queue.work(env, count=count, queues=queues, record=record)
     try:
-        time.sleep(2)
+        time.sleep(queue.ready_after)
         asked = {"by": by} if by else {}
         queue.probe(env, count=count, rate=rate, queue=target, record=acks, **asked)
         reported = worker.join(60)

@@ -53,11 +53,11 @@ class Servers:
         self.sql(f"DROP DATABASE {name} WITH (FORCE)", "errand")
         self.made.discard(name)
 
-    def fresh(self, name, migrated=True):
+    def fresh(self, name, template="bench_template"):
         """An empty database and an empty Redis; returns their variables."""
         if name in self.made:
             self.drop(name)
-        self._create(name, "bench_template" if migrated else "template1")
+        self._create(name, template)
         self.redis("FLUSHALL")
         self.settle()
         return self.of(name)
