@@ -35,7 +35,7 @@ let package = Package(
     name: "errand",
     products: [
         .executable(name: "errand", targets: ["errand"]),
-        .library(name: "JobQueue", targets: ["JobQueue"]),
+        .library(name: "JobQueue", targets: ["JobQueue", "Postgres", "Redis"]),
     ],
     targets: [
         // Floor 0: C libraries, no logic.

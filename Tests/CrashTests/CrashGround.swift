@@ -46,9 +46,14 @@ final class CrashGround: Sendable {
     func start(
         _ arguments: [String], environment: [String: String] = [:], input: String? = nil
     ) throws -> Program {
-        let servers = ["DATABASE_URL": place.database, "REDIS_URL": place.redis]
+        // An empty variable counts as unset: nothing of the shell that runs the tests gets in.
+        let own = [
+            "DATABASE_URL": place.database, "REDIS_URL": place.redis, "ERRAND_QUEUES": "",
+            "ERRAND_CONCURRENCY": "", "ERRAND_LEASE": "", "ERRAND_GRACE": "", "ERRAND_WINDOW": "",
+            "ERRAND_LOG": "",
+        ]
         let program = try Program(
-            Program.errand, arguments, environment: servers.merging(environment) { $1 },
+            Program.errand, arguments, environment: own.merging(environment) { $1 },
             input: input)
         programs.withLock { $0.append(program) }
         return program
@@ -130,6 +135,12 @@ final class CrashGround: Sendable {
             text += program.errors.suffix(1_500) + "\n"
         }
         return text
+    }
+
+    /// Not all of the load has been done, so that what has just gone wrong met a worker at work.
+    func expectUnfinished(_ count: Int, at place: SourceLocation = #_sourceLocation) async throws {
+        let done = try await ledgerCount
+        #expect(done < count, "the load was done before the fault", sourceLocation: place)
     }
 
     /// Every job of the load is in the ledger once, and nothing is left claimed.

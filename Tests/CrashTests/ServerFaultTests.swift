@@ -20,9 +20,11 @@ extension CrashTests {
             for step in 1...3 {
                 try await ground.progress(to: step * 2_000)
                 _ = try await redis.send(Command("FLUSHALL"))
+                try await ground.expectUnfinished(Self.load)
             }
             try await ground.progress(to: 8_000)
             try await CrashServers.run("stop-redis")
+            try await ground.expectUnfinished(Self.load)
             // The outage itself, as long as the requirement says.
             try await Task.sleep(for: .seconds(10))
             for worker in workers { #expect(worker.isRunning) }
@@ -50,10 +52,12 @@ extension CrashTests {
                     }
                 }
             }
+            defer { enqueueing.cancel() }
             for step in 1...2 {
                 try await ground.progress(to: step * 5_000)
                 try await CrashServers.run("crash-postgres")
                 try await CrashServers.run("start-postgres")
+                try await ground.expectUnfinished(Self.load)
             }
             try await ground.progress(to: 12_000)
             enqueueing.cancel()
@@ -88,6 +92,7 @@ extension CrashTests {
                     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                     WHERE datname = current_database() AND application_name LIKE 'errand-%'
                     """)
+                try await ground.expectUnfinished(Self.load)
                 try await Task.sleep(for: .seconds(1))
             }
             #expect(ended >= 24)
@@ -179,7 +184,7 @@ extension CrashTests {
             async throws
         {
             let ground = try CrashGround.here()
-            try await ground.done("enqueue", "demo.ledger", "--count", "20000")
+            try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
             let worker = try ground.worker()
             try await ground.progress(to: 1_000)
             try await CrashServers.run("stop-redis")
@@ -189,13 +194,15 @@ extension CrashTests {
             if !postgresToo {
                 #expect(end == .exited(0), "\(worker.errors.suffix(2_000))")
                 try await ground.expectNothingClaimed()
+                try await ground.expectUnfinished(Self.load)
             } else {
                 // It could not write what it held; it says so, and others take it over.
                 #expect(end == .exited(0) || end == .exited(1))
                 _ = try await CrashServers.shared.start()
+                try await ground.expectUnfinished(Self.load)
                 let next = try ground.worker()
                 try await ground.allDone()
-                try await ground.expectExactlyOnce(20_000)
+                try await ground.expectExactlyOnce(Self.load)
                 try await ground.expectCleanStop(next)
             }
         }

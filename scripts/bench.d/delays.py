@@ -2,7 +2,7 @@
 import threading
 
 from measure import percentile
-from programs import probed, starts
+from programs import Pgqueuer, probed, starts
 from report import Figure
 
 
@@ -25,7 +25,7 @@ def raw_probe(ours, env, **flags):
 
 def latency(place, ours, peers):
     """From just before the enqueue, through its commit, to the handler's first line."""
-    count, rate = place.size(300, 2_000), place.size(80, 50)
+    count, rate = place.size(200, 2_000), place.size(100, 50)
     figures = []
     idle, after = probed(ours, ours.fresh(), count, rate)
     raw = raw_probe(ours, ours.fresh(), count=count, rate=rate)
@@ -33,7 +33,8 @@ def latency(place, ours, peers):
     figures += pair(
         "idle, from Swift", idle, raw, others, (0.5, 1.5), f"{len(idle):,} at {rate}/s",
         f"of this, after the enqueue returned: p50 {percentile(after, 0.5):.2f}, p99 "
-        f"{percentile(after, 0.99):.2f}; raw: INSERT, ZADD, BZMPOP, claim")
+        f"{percentile(after, 0.99):.2f}; raw: INSERT, ZADD, BZMPOP, claim"
+        + (f"; the peers: {len(idle):,} each" if peers else ""))
     quick = 500
     often, _ = probed(ours, ours.fresh(), 3 * count, quick)
     raw = raw_probe(ours, ours.fresh(), count=3 * count, rate=quick)
@@ -47,7 +48,7 @@ def latency(place, ours, peers):
         "idle, from SQL alone", sql, raw, {}, (2, None), f"{len(sql):,} at {rate}/s",
         "errand.enqueue() on one connection; raw: INSERT and NOTIFY, LISTEN, claim")
     rate = 20_000
-    count = rate * place.size(3, 10)
+    count = rate * place.size(2, 10)
     load, _ = probed(ours, ours.fresh(), count, rate)
     raw = raw_probe(ours, ours.fresh(), count=count, rate=rate)
     figures += pair(
@@ -59,7 +60,10 @@ def latency(place, ours, peers):
 
 def fairness(place, ours, peers):
     """A job every 50 ms in one queue, with and without a flood in another of the same worker."""
-    rate, count = 20, place.size(80, 400)
+    rate, count = 20, place.size(60, 400)
+    # In batches of a thousand, a job of the other queue would wait for them: not its usual way.
+    peers = [Pgqueuer(place, Pgqueuer.DEFAULT_BATCH) if peer.name == Pgqueuer.name else peer
+             for peer in peers]
     calm, flooded, notes = {}, {}, []
     for queue in (ours, *peers):
         env = queue.fresh()
@@ -68,11 +72,15 @@ def fairness(place, ours, peers):
         flooded[queue.name] = delays
         notes.append(f"{queue.name} {len(delays)} of {count} beside {jobs:,} jobs")
     samples = "; ".join(notes)
+    usual = f"pgqueuer with its default, batches of {Pgqueuer.DEFAULT_BATCH}" if any(
+        peer.name == Pgqueuer.name for peer in peers) else ""
     figures = pair(
-        "without a flood", calm.pop("errand"), None, calm, (None, None), f"{count // 2}")
+        "without a flood", calm.pop("errand"), None, calm, (None, None), f"{count // 2}",
+        usual)
     figures += pair(
         "beside a flood", flooded.pop("errand"), None, flooded, (None, None), samples,
-        "the flood waits before the worker starts, and a second half comes while it works")
+        "the flood waits before the worker starts, and a second half comes while it works"
+        + (f"; {usual}" if usual else ""))
     before, after = figures[0].ours, figures[2].ours
     figures.append(Figure("added by the flood, p50", "ms", after - before, None, None, ("max", 5)))
     figures.append(Figure(
@@ -85,8 +93,8 @@ def beside_flood(queue, env, count, rate):
     place = queue.place
     lasting = count / rate
     # As many as keep the worker busy about as long as the probes go on.
-    speed = {"errand": 60_000, "sidekiq": 8_000, "pgqueuer": 6_000}[queue.name]
-    half = max(int(speed * lasting / 2), 50_000 if queue.name == "errand" else 5_000)
+    speed = {"errand": 60_000, "sidekiq": 8_000, "pgqueuer": 3_000}[queue.name]
+    half = max(int(speed * lasting / 2), 50_000 if queue.name == "errand" else 3_000)
     queue.enqueue(env, queue="flood", count=half, batch=1_000)
     place.servers.settle()
     record = place.file("starts")

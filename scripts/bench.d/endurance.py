@@ -26,8 +26,8 @@ def backlog(place, ours, peers):
     """The drain rate with other jobs waiting behind, scheduled for later, or finished."""
     # Peers are slow to fill: only with time to spare.
     peers = [] if place.quick else peers
-    count = place.size(80_000, 200_000)
-    waiting, finished = place.size(500_000, 5_000_000), place.size(500_000, 20_000_000)
+    count = place.size(60_000, 200_000)
+    waiting, finished = place.size(300_000, 5_000_000), place.size(300_000, 20_000_000)
     plain, raw_plain = with_rows(place, ours, count, None)
     samples = f"{place.size(2, 3)} x {count:,}"
     figures = [Figure("nothing else in the tables", "jobs/s", plain, raw_plain, None, None,
@@ -51,7 +51,7 @@ def backlog(place, ours, peers):
             place.servers.settle()
             rates.append(drained(peer, env, jobs)[0])
         figures[0].peers[peer.name], figures[1].peers[peer.name] = rates
-        figures[1].note += f"; {peer.name} with {longest:,} behind"
+        figures[1].note += f"; {peer.name} with {longest:,} behind, 1 x {jobs:,}"
     return figures
 
 
@@ -71,7 +71,8 @@ def with_rows(place, ours, count, text):
         rates.append(drained(ours, env, count)[0])
         servers.settle()
         result = ours.raw(env, "drain", count=count)
-        raws.append(result["jobs"] / result["seconds"])
+        # From the first start to the last, as with ours.
+        raws.append(result["jobs"] / result["start_seconds"])
     servers.drop("bench_backlog")
     return median(rates), median(raws)
 
@@ -94,10 +95,10 @@ class HeldTransaction:
 
 def held(place, ours, peers):
     """The drain rate while a transaction of somebody else keeps dead rows from being cleaned."""
-    count, rounds = place.size(100_000, 200_000), place.size(4, 10)
+    count, rounds = place.size(80_000, 200_000), place.size(3, 10)
     peers = [] if place.quick else peers
     env = ours.fresh("bench_held")
-    free = [drain_round(place, env, count) for _ in range(3)]
+    free = [drain_round(place, env, count) for _ in range(place.size(2, 3))]
     transaction = HeldTransaction(env["DATABASE_URL"])
     try:
         rates = [drain_round(place, env, count) for _ in range(rounds)]
@@ -107,8 +108,8 @@ def held(place, ours, peers):
     raw_free = raw_round(place, ours, env, count)
     place.servers.drop("bench_held")
     peer_free, peer_last = {}, {}
+    jobs = 50_000
     for peer in peers:
-        jobs = 50_000
         env = peer.fresh()
         peer_free[peer.name] = peer_round(place, peer, env, jobs)
         transaction = HeldTransaction(env["DATABASE_URL"])
@@ -117,14 +118,15 @@ def held(place, ours, peers):
                 peer_last[peer.name] = peer_round(place, peer, env, jobs)
         finally:
             transaction.end()
+    of_peers = f"; the peers: 4 x {jobs:,}" if peers else ""
     undisturbed, last = median(free), rates[-1]
     return [
         Figure("undisturbed", "jobs/s", undisturbed, raw_free, peer_free, None,
-               f"3 x {count:,}"),
+               f"{len(free)} x {count:,}"),
         Figure("transaction held, last round", "jobs/s", last, raws[-1], peer_last,
                ("min", 0.8 * undisturbed), f"{rounds} x {count:,}",
                f"{last / undisturbed:.2f} of the undisturbed rate; rounds "
-               f"{[round(rate) for rate in rates]}; Sidekiq uses no database"),
+               f"{[round(rate) for rate in rates]}; Sidekiq uses no database{of_peers}"),
     ]
 
 

@@ -10,14 +10,15 @@ from report import Figure
 
 def footprint(place, ours, peers):
     """What the program costs when it does nothing, and to be had at all."""
-    seconds = place.size(5, 20)
+    seconds = place.size(4, 20)
     env = ours.fresh("bench_idle")
-    worker = Running([place.errand, "work", "--queues", "default"], env)
-    rss, share = idle(worker, seconds)
-    peer_rss, peer_share = {}, {}
-    for peer in peers:
-        peer_rss[peer.name], peer_share[peer.name] = idle(
-            peer.work(peer.fresh(), count=1_000_000), seconds)
+    peer_envs = [peer.fresh() for peer in peers]
+    workers = [Running([place.errand, "work", "--queues", "default"], env)]
+    workers += [peer.work(env, count=1_000_000) for peer, env in zip(peers, peer_envs)]
+    (rss, share), *others = idle(workers, seconds)
+    names = [peer.name for peer in peers]
+    peer_rss = dict(zip(names, (held for held, _ in others)))
+    peer_share = dict(zip(names, (used for _, used in others)))
     place.servers.drop("bench_idle")
     times = sorted(start_up([place.errand, "--version"]) for _ in range(20))
     floor = sorted(start_up(["/bin/true"]) for _ in range(20))
@@ -35,16 +36,19 @@ def footprint(place, ours, peers):
     return figures
 
 
-def idle(worker, seconds):
-    """Resident MiB and per cent of a core of a worker that has nothing to do."""
+def idle(workers, seconds):
+    """Resident MiB and per cent of a core of each of these workers, which have nothing to do."""
     try:
         time.sleep(2)
-        before, start = process_seconds(worker.pid), time.monotonic()
+        before, start = [process_seconds(worker.pid) for worker in workers], time.monotonic()
         time.sleep(seconds)
-        spent = process_seconds(worker.pid) - before
-        return memory(worker.pid) / 2**20, 100 * spent / (time.monotonic() - start)
+        spent = [process_seconds(worker.pid) - had for worker, had in zip(workers, before)]
+        lasted = time.monotonic() - start
+        return [(memory(worker.pid) / 2**20, 100 * used / lasted)
+                for worker, used in zip(workers, spent)]
     finally:
-        worker.end()
+        for worker in workers:
+            worker.end()
 
 
 def start_up(words):

@@ -73,6 +73,9 @@ class Running:
         except subprocess.TimeoutExpired as error:
             self.end()
             raise Failed(f"{' '.join(self.words[:3])}: no end within {limit} s") from error
+        except BaseException:
+            self.end()
+            raise
         self.wall = time.monotonic() - self.started
         self.machine = machine_seconds() - self.before
         if self.process.returncode:
@@ -100,6 +103,8 @@ def run(words, env, limit=600):
 def percentile(values, share):
     """The value that this share of the values does not exceed."""
     ordered = sorted(values)
+    if not ordered:
+        raise Failed("there is nothing to take a percentile of")
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 

@@ -3,6 +3,7 @@
 Each queue offers the same three programs: enqueue, work (until so many jobs have started) and
 probe (jobs that record when they were sent and when they started).
 """
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -36,6 +37,7 @@ class Ours:
     """Errand, through its Swift client and a worker of its own in another process."""
 
     name, label = "errand", "errand"
+    ready_after = 1
 
     def __init__(self, place):
         self.place = place
@@ -62,6 +64,7 @@ class Sidekiq:
     """Sidekiq from Debian: Redis only, so a crash of its worker loses the jobs in hand."""
 
     name = "sidekiq"
+    ready_after = 2
 
     def __init__(self, place):
         self.place = place
@@ -93,13 +96,20 @@ class Pgqueuer:
     """pgqueuer from PyPI: PostgreSQL only, durable, asyncpg and uvloop."""
 
     name = "pgqueuer"
+    ready_after = 2
     PACKAGES = ["pgqueuer==1.6.0", "asyncpg==0.32.0", "uvloop==0.23.0"]
+    DEFAULT_BATCH = 10
+    TEMPLATE = "bench_pgqueuer_template"
 
     def __init__(self, place, batch=1000):
         self.place, self.batch = place, batch
         folder = place.root / ".build/bench-peers"
         self.python = folder / "bin/python"
         if not (folder / "ready").exists():
+            # Debian's Python has it in a package of its own.
+            if not importlib.util.find_spec("ensurepip"):
+                subprocess.run([place.root / "scripts/install-packages", "python3-venv"],
+                               check=True)
             subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
             subprocess.run([self.python, "-m", "pip", "install", "-q",
                             "--disable-pip-version-check", *self.PACKAGES], check=True)
@@ -107,9 +117,11 @@ class Pgqueuer:
         self.label = f"pgqueuer 1.6.0, batches of {batch}, durable"
 
     def fresh(self):
-        env = self.place.servers.fresh("bench_pgqueuer", migrated=False)
-        run([self.python, HERE / "peers/pgqueuer_peer.py", "install"], env)
-        return env
+        servers = self.place.servers
+        if self.TEMPLATE not in servers.made:
+            env = servers.fresh(self.TEMPLATE, "template1")
+            run([self.python, HERE / "peers/pgqueuer_peer.py", "install"], env)
+        return servers.fresh("bench_pgqueuer", self.TEMPLATE)
 
     def _words(self, program, flags):
         return [self.python, HERE / "peers/pgqueuer_peer.py", program, *words(flags)]
@@ -129,14 +141,16 @@ def words(flags):
 
 
 def peers(place):
-    """Those that can be had here; says which cannot, and why."""
-    found = []
+    """Those that can be had here, and how many cannot; says which, and why."""
+    found, missing = [], 0
     for kind in (Sidekiq, Pgqueuer):
         try:
             found.append(kind(place))
         except (OSError, subprocess.CalledProcessError) as error:
-            print(f"bench: without {kind.name}: {error}", file=sys.stderr)
-    return found
+            missing += 1
+            print(f"bench: without {kind.name} (--no-peers expects none): {error}",
+                  file=sys.stderr)
+    return found, missing
 
 
 def drained(queue, env, count, **flags):
@@ -163,7 +177,7 @@ def probed(queue, env, count, rate, queues="default", target="default", by=None,
     record, acks = place.file("starts"), place.file("acks")
     worker = queue.work(env, count=count, queues=queues, record=record)
     try:
-        time.sleep(2)
+        time.sleep(queue.ready_after)
         asked = {"by": by} if by else {}
         queue.probe(env, count=count, rate=rate, queue=target, record=acks, **asked)
         reported = worker.join(60)

@@ -1,6 +1,7 @@
 """The private PostgreSQL and Redis that everything here is measured on."""
 import os
 import re
+import shlex
 import subprocess
 import time
 
@@ -13,12 +14,15 @@ class Servers:
     NAME = "bench"
 
     def __init__(self, root):
-        self.root = root
+        self.root, self.env, self.made = root, {}, set()
+
+    def start(self):
+        root = self.root
         printed = subprocess.run(
             [f"{root}/scripts/services", "start", "--name", self.NAME],
             check=True, stdout=subprocess.PIPE, text=True).stdout
-        self.env = dict(re.findall(r"export (\w+)='?([^'\n]*)'?", printed))
-        self.made = set()
+        self.env = dict(
+            shlex.split(line)[1].split("=", 1) for line in printed.splitlines())
         for name in self.sql("SELECT datname FROM pg_database WHERE datname LIKE 'bench%'",
                              database="errand").split():
             self.drop(name)
@@ -49,11 +53,11 @@ class Servers:
         self.sql(f"DROP DATABASE {name} WITH (FORCE)", "errand")
         self.made.discard(name)
 
-    def fresh(self, name, migrated=True):
+    def fresh(self, name, template="bench_template"):
         """An empty database and an empty Redis; returns their variables."""
         if name in self.made:
             self.drop(name)
-        self._create(name, "bench_template" if migrated else "template1")
+        self._create(name, template)
         self.redis("FLUSHALL")
         self.settle()
         return self.of(name)

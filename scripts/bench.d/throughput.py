@@ -21,10 +21,11 @@ def drain_once(place, env):
 
 def drain(place, ours, peers):
     """No-op jobs with 100 bytes of arguments, all waiting before the worker starts."""
-    count, rounds = place.size(200_000, 500_000), place.size(2, 3)
+    count, rounds = place.size(150_000, 500_000), place.size(2, 3)
     rates, raws, wal, costs, raw_costs, peak, walls = [], [], [], [], [], 0, []
-    env = ours.fresh("bench_drain")
+    # In turns, each round on a database of its own: what the machine does meanwhile meets both.
     for _ in range(rounds):
+        env = ours.fresh("bench_drain")
         before = place.servers.wal_bytes()
         fill(place, env, count)
         place.servers.settle()
@@ -34,46 +35,57 @@ def drain(place, ours, peers):
         walls.append(summary["completed"] / process.wall)
         costs.append(process.machine / count * 1e6)
         peak = max(peak, process.peak)
-    updates, hot, deletes, left = place.servers.row_versions("bench_drain")
-    done = count * rounds
-    for _ in range(rounds):
+        env = ours.fresh("bench_drain_raw")
         fill(place, env, count)
         place.servers.settle()
         before = machine_seconds()
         result = ours.raw(env, "drain", count=count)
         raw_costs.append((machine_seconds() - before) / count * 1e6)
         raws.append(result["jobs"] / result["seconds"])
+    updates, hot, deletes, left = place.servers.row_versions("bench_drain")
     place.servers.drop("bench_drain")
+    place.servers.drop("bench_drain_raw")
     peer_rates, peer_costs = {}, {}
+    jobs, peer_rounds = place.size(25_000, 100_000), place.size(1, 2)
     for peer in peers:
-        jobs = place.size(25_000, 100_000)
-        env = peer.fresh()
-        peer.enqueue(env, count=jobs, batch=1_000)
-        place.servers.settle()
-        peer_rates[peer.name], process = drained(peer, env, jobs)
-        peer_costs[peer.name] = process.machine / jobs * 1e6
+        peer_rates[peer.name], peer_costs[peer.name] = drain_peer(place, peer, jobs, peer_rounds)
     samples = f"{rounds} x {count:,}"
+    of_peers = f"; the peers: {peer_rounds} x {jobs:,}" if peers else ""
     return [
         Figure("drain", "jobs/s", median(rates), median(raws), peer_rates, ("min", 75_000),
                samples, f"rounds {[round(rate) for rate in rates]}, raw "
                f"{[round(rate) for rate in raws]}; by the clock around the whole process "
                f"{round(median(walls)):,}; raw: pop 1,000, claim while the last are completed, "
-               "Redis filled beforehand"),
+               f"Redis filled beforehand{of_peers}"),
         Figure("machine time", "us/job", median(costs), median(raw_costs), peer_costs, None,
-               samples, "processor time of all processes; of short runs it includes the start"),
+               samples, "processor time of all processes; of short runs it includes the start"
+               + of_peers),
         Figure("WAL, enqueue to history", "bytes/job", median(wal), None, None, None, samples,
                "full-page images after the checkpoint between the two included"),
-        Figure("row versions left behind", "per job", (updates + deletes) / done, None, None,
-               None, samples, f"{updates / done:.2f} by updates, of which "
-               f"{hot / max(updates, 1):.0%} heap-only, {deletes / done:.2f} by deletes; "
+        Figure("row versions left behind", "per job", (updates + deletes) / count, None,
+               None, None, f"{count:,}", f"{updates / count:.2f} by updates, of which "
+               f"{hot / max(updates, 1):.0%} heap-only, {deletes / count:.2f} by deletes; "
                f"{left:,} dead rows were left when it ended"),
         Figure("memory while draining", "MiB", peak / 2**20, None, None, ("max", 100), samples),
     ]
 
 
+def drain_peer(place, peer, count, rounds):
+    """Jobs a second and microseconds of the machine for each, median of the rounds."""
+    rates, costs = [], []
+    for _ in range(rounds):
+        env = peer.fresh()
+        peer.enqueue(env, count=count, batch=1_000)
+        place.servers.settle()
+        rate, process = drained(peer, env, count)
+        rates.append(rate)
+        costs.append(process.machine / count * 1e6)
+    return median(rates), median(costs)
+
+
 def enqueue(place, ours, peers):
     """Jobs taken in: in batches, one by one, by eight callers, and from a file."""
-    many, few = place.size(200_000, 1_000_000), place.size(8_000, 40_000)
+    many, few = place.size(150_000, 1_000_000), place.size(6_000, 40_000)
     cases = [
         ("batches of 1,000", many, 1_000, 1, 150_000),
         ("one at a time, one connection", few, 1, 1, 5_000),
@@ -91,21 +103,21 @@ def enqueue(place, ours, peers):
             result = ours.raw(env, "enqueue", count=count, **flags)
             raws.append(result["jobs"] / result["seconds"])
         others = {}
+        jobs = min(count, place.size(20_000, 100_000)) // (place.size(4, 1) if batch == 1 else 1)
         for peer in peers:
-            result = peer.enqueue(
-                peer.fresh(), count=min(count, place.size(20_000, 100_000)) // max(
-                    1, place.size(4, 1) if batch == 1 else 1), **flags)
+            result = peer.enqueue(peer.fresh(), count=jobs, **flags)
             others[peer.name] = result["jobs"] / result["seconds"]
         figures.append(Figure(
             name, "jobs/s", sum(rates) / 2, sum(raws) / 2, others, ("min", aim),
-            f"2 x {count:,}", "durable on return, except Sidekiq's"))
+            f"2 x {count:,}", "durable on return, except Sidekiq's"
+            + (f"; the peers: 1 x {jobs:,}" if peers else "")))
     figures.append(bulk(place, ours))
     place.servers.drop("bench_enqueue")
     return figures
 
 
 def bulk(place, ours):
-    count = place.size(300_000, 1_000_000)
+    count = place.size(200_000, 1_000_000)
     path = place.file("jobs.ndjson")
     line = f'{{"kind": "demo.noop", "args": {ARGS}}}\n'
     with open(path, "w", encoding="ascii") as file:
