@@ -114,6 +114,17 @@ extension CommandLine {
             try await finish(worker, ["work"]).expect(0)
         }
 
+        @Test func `a schema that it is ahead of is refused, a newer one is said`() async throws {
+            let session = try TestDatabase.here().session()
+            try await session.script(
+                "INSERT INTO public.errand_migrations (number, name, checksum) "
+                    + "VALUES (9000, 'from_the_future', repeat('0', 64))")
+            let newer = try await errand("work", "--drain")
+            newer.expect(0, "9000 (from_the_future)", "unknown")
+            try await session.script("DELETE FROM public.errand_migrations WHERE number = 4")
+            try await errand("work", "--drain").expect(5, "lacks migration 4", "errand migrate")
+        }
+
         @Test func `its log is one JSON object a line`() async throws {
             let job = try await made(
                 "enqueue", "demo.fail", #"{"times": 9}"#, "--max-attempts", "1")

@@ -2,6 +2,8 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import JobQueue
+import Migrations
+import Postgres
 import Terminal
 import Threads
 
@@ -57,12 +59,34 @@ enum WorkCommand {
         options.version = Build.version
         let servers = Servers(
             database: try invocation.databaseURL(), redis: try invocation.redisAddress())
+        try await checkSchema(invocation)
         let worker = Worker(
             servers: servers, kinds: try Kinds.forWork(invocation), options: options,
             log: invocation.log)
         let summary = try await worker.run(until: stopOnSignal(options, invocation))
         if options.drain { try show(summary, invocation.output) }
         return .done
+    }
+
+    /// Refuses a schema that this program is ahead of; one that is ahead of it may be meant, as
+    /// while a new version is rolled out, and is only said.
+    private static func checkSchema(_ invocation: Invocation) async throws {
+        let session = try invocation.session()
+        let list = try await Migrator(session: session).status()
+        await session.close()
+        // An empty database has an error of its own.
+        guard list.contains(where: { $0.state == .applied }) else { return }
+        if let first = list.first(where: { $0.state == .pending }) {
+            throw CommandFailure(
+                exit: .refused,
+                message: "the database lacks migration \(first.number) (\(first.name))",
+                hint: "run 'errand migrate' first")
+        }
+        for strange in list where strange.state != .applied {
+            invocation.log.warning(
+                "migration \(strange.number) (\(strange.name)) of the database is "
+                    + "\(strange.state.rawValue) to this program: another version applied it")
+        }
     }
 
     private static func named(_ invocation: Invocation) throws -> [WorkerOptions.Queue] {
