@@ -17,8 +17,8 @@ enum RawLoops {
     /// Drains what waits in errand.jobs.
     ///
     /// Pop a thousand ids, claim them, and, while the next
-    /// thousand are claimed, complete them. Filling Redis is not timed. `start_seconds` is the time
-    /// from the first claim to the last: in it, as where handlers note their starts, the first batch
+    /// thousand are claimed, complete them. Filling Redis is not timed. `start_seconds` is the
+    /// time from the first claim to the last: as where handlers note their starts, the first batch
     /// costs nothing and the last end is not waited for.
     static func drain(_ flags: Flags) async throws {
         let statements = try RawStatements(flags)
