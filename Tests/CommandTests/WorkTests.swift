@@ -1,4 +1,5 @@
 import Glibc
+import Postgres
 import TestServices
 import Testing
 
