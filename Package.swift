@@ -47,9 +47,11 @@ let package = Package(
 
         // Floor 1: thin, safe Swift over them; pointers stop here.
         room("Threads", uses: ["CSystem"]),
-        room("Postgres", uses: ["CPostgres", "Threads"]),
+        room("Gregorian"),
+        room("Postgres", uses: ["CPostgres", "Gregorian", "Threads"]),
         room("Redis", uses: ["CRedis", "Threads"]),
         room("HTTP", uses: ["CCurl", "Threads"]),
+        room("Recurrence", uses: ["Gregorian"]),
         room("Terminal"),
 
         // Floor 2: the engine, delivery, the schema.
@@ -57,7 +59,7 @@ let package = Package(
             name: "Migrations", dependencies: ["Postgres"], path: "migrations",
             exclude: ["released.txt"],
             resources: migrationFiles.map { .embedInCode($0) }, swiftSettings: strict),
-        room("JobQueue", uses: ["Postgres", "Redis", "Threads"]),
+        room("JobQueue", uses: ["Postgres", "Recurrence", "Redis", "Threads"]),
         room("Delivery", uses: ["HTTP"]),
 
         // Floors 3 and 4: the domains.
@@ -69,7 +71,7 @@ let package = Package(
             name: "errand",
             dependencies: [
                 "Coupons", "Notifications", "Delivery", "JobQueue", "Migrations", "Postgres",
-                "Redis", "Terminal", "Threads",
+                "Recurrence", "Redis", "Terminal", "Threads",
             ],
             swiftSettings: strict),
 
@@ -79,6 +81,7 @@ let package = Package(
             path: "Tests/TestServices", swiftSettings: strict),
         tests("PostgresTests", of: ["Postgres", "Threads"]),
         tests("RedisTests", of: ["Redis", "Threads"]),
+        tests("RecurrenceTests", of: ["Gregorian", "Recurrence"]),
         tests("TerminalTests", of: ["Terminal"]),
         tests("DeliveryTests", of: ["Delivery", "HTTP"]),
         tests("JobQueueTests", of: ["JobQueue", "Migrations", "Postgres", "Redis"]),

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Gregorian
 
 /// A moment as PostgreSQL's `timestamptz` has it: whole microseconds since 2000-01-01 UTC.
 public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
@@ -68,12 +69,13 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
     public var description: String {
         if self == .infinity { return "infinity" }
         if self == .negativeInfinity { return "-infinity" }
-        let dayLength: Int64 = 86_400 * 1_000_000
-        let days = microseconds.dividedDown(by: dayLength)
-        let rest = microseconds - days * dayLength
-        let (year, month, day) = Self.civil(days: days + 10_957)
+        let dayLength = 86_400 * 1_000_000
+        let days = Int(microseconds).dividedDown(by: dayLength)
+        let rest = Int(microseconds) - days * dayLength
+        let date = CivilDate(daysSince1970: days + 10_957)
         let seconds = rest / 1_000_000
-        var text = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))T"
+        var text = "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-"
+        text += "\(Self.padded(date.day, 2))T"
         text += Self.padded(seconds / 3600, 2) + ":" + Self.padded(seconds / 60 % 60, 2) + ":"
         text += Self.padded(seconds % 60, 2)
         let fraction = rest % 1_000_000
@@ -97,12 +99,12 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
         default: break
         }
         var rest = Array(text.utf8)[...]
-        func number(_ digits: Int) -> Int64? {
+        func number(_ digits: Int) -> Int? {
             guard rest.count >= digits else { return nil }
-            var value: Int64 = 0
+            var value = 0
             for _ in 0..<digits {
                 guard let byte = rest.popFirst(), (0x30...0x39).contains(byte) else { return nil }
-                value = value * 10 + Int64(byte - 0x30)
+                value = value * 10 + Int(byte - 0x30)
             }
             return value
         }
@@ -113,7 +115,8 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
         guard let year = number(4), sign("-") != nil, let month = number(2), sign("-") != nil,
             let day = number(2), sign("Tt ") != nil, let hour = number(2), sign(":") != nil,
             let minute = number(2), sign(":") != nil, let second = number(2),
-            (1...12).contains(month), (1...Self.days(in: month, year)).contains(day), hour < 24,
+            (1...12).contains(month), (1...CivilDate.days(inMonth: month, of: year)).contains(day),
+            hour < 24,
             minute < 60, second < 60
         else { return nil }
         var fraction: Int64 = 0
@@ -126,7 +129,7 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
                 rest = rest.dropFirst()
             }
         }
-        var offset: Int64 = 0
+        var offset = 0
         if let mark = sign("+-") {
             guard let hours = number(2), sign(":") != nil, let minutes = number(2), hours < 24,
                 minutes < 60
@@ -137,50 +140,14 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
         }
         guard rest.isEmpty else { return nil }
         let seconds =
-            (Self.days(year, month, day) - 10_957) * 86_400 + hour * 3600 + minute * 60 + second
-            - offset
-        microseconds = seconds * 1_000_000 + fraction
+            (CivilDate(year: year, month: month, day: day).daysSince1970 - 10_957) * 86_400
+            + hour * 3600 + minute * 60 + second - offset
+        microseconds = Int64(seconds) * 1_000_000 + fraction
     }
 
-    private static func padded(_ value: Int64, _ width: Int) -> String {
+    private static func padded(_ value: Int, _ width: Int) -> String {
         let digits = String(value)
         return String(repeating: "0", count: max(width - digits.count, 0)) + digits
-    }
-
-    private static func isLeap(_ year: Int64) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    }
-
-    private static func days(in month: Int64, _ year: Int64) -> Int64 {
-        switch month {
-        case 2: isLeap(year) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Days from 1970-01-01, proleptic Gregorian.
-    ///
-    /// Years are counted from March, so that the leap day is the last of its year.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let monthFromMarch = (month + 9) % 12
-        let leaps = shifted / 4 - shifted / 100 + shifted / 400
-        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
-        return shifted * 365 + leaps + dayOfYear - 719_468
-    }
-
-    private static func civil(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719_468
-        let era = shifted.dividedDown(by: 146_097)
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra =
-            (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 }
 
@@ -200,12 +167,5 @@ extension Instant {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
-    }
-}
-
-extension Int64 {
-    fileprivate func dividedDown(by divisor: Int64) -> Int64 {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? quotient - 1 : quotient
     }
 }

@@ -13,26 +13,30 @@ TABLE = """
 0 CSystem:
 
 1 Threads: CSystem | Dispatch Glibc Synchronization
-1 Postgres: CPostgres Threads | FoundationEssentials Glibc Synchronization
+1 Gregorian:
+1 Postgres: CPostgres Gregorian Threads | FoundationEssentials Glibc Synchronization
 1 Redis: CRedis Threads | Glibc Synchronization
 1 HTTP: CCurl Threads | FoundationEssentials Glibc Synchronization
+1 Recurrence: Gregorian | FoundationEssentials Glibc Synchronization
 1 Terminal: | FoundationEssentials Glibc Synchronization
 
 2 Migrations: Postgres |
-2 JobQueue: Postgres Redis Threads | FoundationEssentials Glibc Synchronization
+2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
 2 Delivery: HTTP | FoundationEssentials Synchronization
 
 3 Notifications: JobQueue Delivery Postgres | FoundationEssentials Synchronization
 
 4 Coupons: Notifications JobQueue Postgres | FoundationEssentials Synchronization
 
-5 errand: Coupons Notifications Delivery JobQueue Migrations Postgres Redis Terminal Threads \
+5 errand: Coupons Notifications Delivery JobQueue Migrations Postgres Recurrence Redis \
+Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: Postgres Redis Migrations JobQueue |
 6 bench: JobQueue Migrations Postgres Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
+7 RecurrenceTests: Gregorian Recurrence TestServices |
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Redis TestServices |
