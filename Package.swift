@@ -29,6 +29,7 @@ let migrationFiles = [
     "002_enqueue.sql",
     "003_notifications.sql",
     "004_coupons.sql",
+    "005_schedules.sql",
 ]
 
 let package = Package(

@@ -27,6 +27,11 @@ enum JobCoding {
         }
     }
 
+    /// The arguments of one job.
+    static func encode<Work: Job>(_ job: Work) throws -> [UInt8] {
+        try encode(CollectionOfOne(job))[0]
+    }
+
     /// The same for many, on all processors: PostgreSQL waits for it.
     static func encodeMany<Work: Job>(_ jobs: [Work]) async throws -> [[UInt8]] {
         let parts = min(ProcessInfo.processInfo.activeProcessorCount, jobs.count / smallestPart)

@@ -16,6 +16,8 @@ public struct JobContext: Sendable {
     public let maxAttempts: Int
     /// When it was due.
     public let dueAt: Date
+    /// Which occurrence of a schedule this job is for; nil for a job that no schedule made.
+    public let occurrence: ScheduledOccurrence?
     /// When this attempt began: rules should decide by this and not read the clock again.
     public let now: Date
     /// When this attempt is cancelled.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Recurrence
 
 /// The kinds of job that a program can run, each with its handler.
 ///
@@ -10,6 +11,8 @@ import FoundationEssentials
 /// ```
 public struct JobKinds: Sendable {
     private(set) var registrations: [String: Registration] = [:]
+    /// The schedules declared beside them, by name.
+    private(set) var schedules: [String: Schedule] = [:]
 
     /// No kinds yet.
     public init() {}
@@ -72,6 +75,22 @@ public struct JobKinds: Sendable {
             }
             return outcomes.map { $0 ?? .done }
         }
+    }
+
+    /// Declares when jobs of a kind are made by the clock.
+    ///
+    /// A worker that starts with these kinds writes it into the database; what an operator changed
+    /// there stays.
+    public mutating func schedule(_ schedule: Schedule) {
+        precondition(
+            schedules[schedule.name] == nil, "two schedules of the name \(schedule.name)")
+        precondition(
+            JobKinds.isName(schedule.name, limit: 100),
+            "schedule \(schedule.name): expected up to 100 of a-z, 0-9, dot, dash, underscore")
+        do throws(RecurrenceError) { _ = try Recurrence(schedule.recurrence) } catch {
+            preconditionFailure("schedule \(schedule.name), \(schedule.recurrence): \(error)")
+        }
+        schedules[schedule.name] = schedule
     }
 
     /// The names of the kinds, sorted.

@@ -40,22 +40,28 @@ struct ClaimedJob: Sendable {
     }
 }
 
-/// What one job asks for that its kind does not: the `options` column.
+/// What one job asks for that its kind does not, and where it comes from: the `options` column.
 package struct JobOverrides: Codable, Sendable, Equatable {
     package var timeoutMs: Int64?
     package var retentionS: Int64?
     package var backoff: Backoff?
+    /// Which occurrence of a schedule the job is for.
+    var occurrence: ScheduledOccurrence?
 
     enum CodingKeys: String, CodingKey {
         case timeoutMs = "timeout_ms"
         case retentionS = "retention_s"
-        case backoff
+        case backoff, occurrence
     }
 
-    init(timeoutMs: Int64? = nil, retentionS: Int64? = nil, backoff: Backoff? = nil) {
+    init(
+        timeoutMs: Int64? = nil, retentionS: Int64? = nil, backoff: Backoff? = nil,
+        occurrence: ScheduledOccurrence? = nil
+    ) {
         self.timeoutMs = timeoutMs
         self.retentionS = retentionS
         self.backoff = backoff
+        self.occurrence = occurrence
     }
 
     init(json: [UInt8]) throws {

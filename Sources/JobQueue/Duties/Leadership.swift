@@ -15,6 +15,27 @@ actor FeedingPlace {
     func run(_ feeder: Feeder) async throws { try await feeder.run() }
 }
 
+/// Which of several processes leads in something: the one that holds an advisory lock.
+struct LeaderLock: Sendable {
+    let key: Int64
+    /// A leader asks something every second; one that has asked nothing for so long is stopped or
+    /// hangs.
+    let patience: Duration
+
+    /// Takes the lock if it is free.
+    ///
+    /// From a leader that asks nothing it is taken by ending its connection: the next attempt
+    /// gets it.
+    func take(on session: Session) async throws -> Bool {
+        let lock = Parameter.int64(key)
+        let isOurs = try await session.query("SELECT pg_try_advisory_lock($1)", [lock]).bool(0, 0)
+        if isOurs { return true }
+        let seconds = Double(max(patience, .seconds(3)).milliseconds) / 1000
+        _ = try await session.query(Statements.endSilentLeader, [lock, .double(seconds)])
+        return false
+    }
+}
+
 /// Does the work that one process at a time should do: feeding, rescuing, retention.
 ///
 /// One process holds an advisory lock in PostgreSQL and the others stand by, to save cost and not
@@ -42,7 +63,8 @@ struct Leadership: Sendable {
         while !Task.isCancelled {
             let led = ContinuousClock.now
             do {
-                guard try await takeLock() else {
+                let lock = LeaderLock(key: Self.lock, patience: options.leaseTime)
+                guard try await lock.take(on: feeding) else {
                     try await Task.sleep(for: .seconds(1))
                     continue
                 }
@@ -68,17 +90,6 @@ struct Leadership: Sendable {
         }
         await feeding.close()
         await maintenance.close()
-    }
-
-    private func takeLock() async throws -> Bool {
-        let lock = Parameter.int64(Self.lock)
-        let isOurs = try await feeding.query("SELECT pg_try_advisory_lock($1)", [lock]).bool(0, 0)
-        if isOurs { return true }
-        // A leader asks something every second. One that was stopped or hangs still holds the
-        // lock: its connection is ended, and the next attempt gets it.
-        let patience = Double(max(options.leaseTime, .seconds(3)).milliseconds) / 1000
-        _ = try await feeding.query(Statements.endSilentLeader, [lock, .double(patience)])
-        return false
     }
 
     private func lead(_ onFed: @escaping @Sendable () -> Void) async throws {

@@ -114,7 +114,8 @@ struct Runner: Sendable {
         let start = now.date
         return JobContext(
             id: job.id, kind: kind.kind, queue: job.lane.queue, attempt: job.attempt,
-            maxAttempts: job.maxAttempts, dueAt: job.runAt.date, now: start,
+            maxAttempts: job.maxAttempts, dueAt: job.runAt.date,
+            occurrence: job.overrides?.occurrence, now: start,
             deadline: start.addingTimeInterval(Double(limit.milliseconds) / 1000),
             log: log(of: job),
             claimToken: job.token, client: client, engine: engine,

@@ -151,7 +151,7 @@ private struct Shift: Sendable {
         var statements = options.queues.map(\.name).sorted().map {
             Statement(Statements.addQueue, [.text($0)])
         }
-        statements += kinds.declarations
+        statements += try kinds.declarations()
         _ = try await session.pipeline(statements)
     }
 
@@ -328,15 +328,24 @@ private struct StartRequests: Sendable {
 
 extension JobKinds {
     /// What `errand.enqueue()` should know of them.
-    package var declarations: [Statement] {
+    package func declarations() throws -> [Statement] {
         // In one order for all: workers that start together must not wait for each other in a ring.
-        registrations.values.sorted { $0.kind < $1.kind }.map { known in
+        let kinds = registrations.values.sorted { $0.kind < $1.kind }.map { known in
             Statement(
                 Statements.declareKind,
                 [
                     .text(known.kind), .int16(Int16(known.version)), .text(known.options.queue),
                     .int16(known.options.priority.rawValue),
                     .int16(Int16(known.options.maxAttempts)),
+                ])
+        }
+        return try kinds + schedules.values.sorted { $0.name < $1.name }.map { schedule in
+            Statement(
+                Statements.putSchedule,
+                [
+                    .text(schedule.name),
+                    .json(Array(try JSONEncoder().encode(ScheduleSettings(schedule)))),
+                    .json(schedule.args), .null,
                 ])
         }
     }

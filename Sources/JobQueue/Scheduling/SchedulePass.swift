@@ -1,0 +1,183 @@
+package import Postgres
+package import Recurrence
+
+/// What one pass over the schedules did.
+package struct PassSummary: Sendable, Equatable {
+    /// Jobs made.
+    package var enqueued = 0
+    /// Occurrences that got none because an earlier run had not ended.
+    package var skipped = 0
+    /// Runs of times that went by unused.
+    package var missed = 0
+    /// Occurrences that wait for an earlier run.
+    package var held = 0
+    /// Schedules looked at.
+    package var schedules = 0
+
+    static func += (sum: inout Self, part: Self) {
+        sum.enqueued += part.enqueued
+        sum.skipped += part.skipped
+        sum.missed += part.missed
+        sum.held += part.held
+        sum.schedules += part.schedules
+    }
+}
+
+/// Decides on what is due and makes its jobs, in transactions of some hundred schedules.
+///
+/// Any number of these may run at once: a schedule's row is locked by one of them, and the
+/// primary key of its occurrences lets each be dealt with once.
+package struct SchedulePass: Sendable {
+    let session: Session
+    let zones: ZoneDatabase
+    let clock: ScheduleClock
+    let log: Log
+
+    private static let batchSize: Int32 = 500
+
+    package init(session: Session, zones: ZoneDatabase, clock: ScheduleClock, log: Log) {
+        self.session = session
+        self.zones = zones
+        self.clock = clock
+        self.log = log
+    }
+
+    /// One decision, to be shown.
+    package struct Preview: Sendable {
+        package var schedule: StoredSchedule
+        package var decision: Decision
+    }
+
+    /// The clock, and when there is something to do.
+    package struct Reading: Sendable {
+        package var now: Instant
+        /// When the next occurrence is due; nil: never.
+        package var head: Instant?
+        /// The next that must be decided on at its time and not ahead of it, if it is near.
+        package var exact: Instant?
+    }
+
+    /// Asks what time it is and when something is due.
+    package func read(ahead: Duration) async throws -> Reading {
+        let row = try await session.query(
+            Statements.scheduleClock,
+            [.optional(clock.now), .double(Double(ahead.milliseconds) / 1000)]
+        )[0]
+        return Reading(
+            now: try row.timestamp("now"), head: try row.optionalTimestamp("head"),
+            exact: try row.optionalTimestamp("exact"))
+    }
+
+    /// Has computed anew what other time-zone data or a wrong clock has left behind.
+    package func refreshPlans(at now: Instant) async throws {
+        let changed = try await session.query(
+            Statements.refreshPlans, [.timestamp(now), .text(zones.version)]
+        ).affected
+        if changed > 0 {
+            log.info("the next times of \(changed) schedules are computed anew")
+        }
+    }
+
+    /// Deals with all that is due.
+    ///
+    /// - Parameter ahead: how far ahead of its time an occurrence may be decided on whose overlap
+    ///   is allowed; its job then waits for the time.
+    package func fire(at now: Instant, ahead: Duration = .zero) async throws -> PassSummary {
+        var sum = PassSummary()
+        while !Task.isCancelled {
+            let part = try await fireBatch(at: now, horizon: now.adding(ahead))
+            sum += part
+            if part.schedules < Int(Self.batchSize) { break }
+        }
+        return sum
+    }
+
+    private func fireBatch(at now: Instant, horizon: Instant) async throws -> PassSummary {
+        try await session.transaction { session in
+            let rows = try session.query(
+                Statements.lockDueSchedules,
+                [.timestamp(now), .timestamp(horizon), .int32(Self.batchSize)])
+            guard rows.count > 0 else { return PassSummary() }
+            let list = try rows.map { try StoredSchedule($0) }
+            let open = try openRuns(of: list, session)
+            var sum = PassSummary(schedules: list.count)
+            var firing = Firing()
+            var unreadable: [Int64] = []
+            for schedule in list {
+                guard let plan = plan(schedule) else {
+                    unreadable.append(schedule.id)
+                    continue
+                }
+                let state = open[schedule.id]
+                let decision = Decision(
+                    schedule, plan, now: now, horizon: schedule.overlap == .allow ? horizon : now,
+                    open: state?.runs ?? [], heldDue: state?.held)
+                try firing.add(decision, for: schedule, isRealTime: clock.isReal)
+                sum.skipped += decision.skips.count
+                sum.missed += decision.misses.count
+                sum.held += decision.held == nil ? 0 : 1
+            }
+            var statements = firing.statements(now: now, plannedWith: zones.version)
+            if !unreadable.isEmpty {
+                statements.append(
+                    Statement(
+                        Statements.putOffSchedules, [.int64Array(unreadable), .timestamp(now)]))
+            }
+            sum.enqueued = try session.pipeline(statements)[0].count
+            return sum
+        }
+    }
+
+    private func plan(_ schedule: StoredSchedule) -> Plan? {
+        do throws(JobError) { return try Plan(schedule, zones: zones) } catch {
+            log.error(
+                "schedule \(schedule.name) cannot be read here, and is tried again in a minute: "
+                    + "\(error)")
+            return nil
+        }
+    }
+
+    /// What would be done at a moment, without doing it.
+    package func preview(at now: Instant, limit: Int) async throws -> [Preview] {
+        let rows = try await session.query(
+            Statements.dueSchedules, [.timestamp(now), .timestamp(now), .int32(Int32(limit))])
+        let list = try rows.map { try StoredSchedule($0) }
+        let open = try await session.run { try openRuns(of: list, $0) }
+        return list.compactMap { schedule in
+            guard let plan = plan(schedule) else { return nil }
+            let state = open[schedule.id]
+            return Preview(
+                schedule: schedule,
+                decision: Decision(
+                    schedule, plan, now: now, horizon: now, open: state?.runs ?? [],
+                    heldDue: state?.held))
+        }
+    }
+
+    private struct OpenRuns {
+        var runs: [Decision.Open] = []
+        var held: Instant?
+    }
+
+    /// Of those schedules for which it matters.
+    private func openRuns(
+        of list: [StoredSchedule], _ session: isolated Session
+    ) throws -> [Int64: OpenRuns] {
+        let ids = list.filter { $0.overlap != .allow }.map(\.id)
+        guard !ids.isEmpty else { return [:] }
+        var open: [Int64: OpenRuns] = [:]
+        for row in try session.query(Statements.openOccurrences, [.int64Array(ids)]) {
+            let id = try row.int64("schedule_id")
+            let due = try row.timestamp("due_at")
+            if try row.bool("is_held") {
+                open[id, default: OpenRuns()].held = due
+            } else {
+                open[id, default: OpenRuns()].runs.append(
+                    Decision.Open(
+                        due: due, job: try row.int64("job_id"),
+                        isWaiting: try row.bool("is_waiting")))
+            }
+        }
+        return open
+    }
+}

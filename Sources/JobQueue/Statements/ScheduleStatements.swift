@@ -1,0 +1,277 @@
+extension Statements {
+    /// A schedule with what its jobs get.
+    private static let scheduleColumns = """
+        s.*, s.declared IS NOT NULL AS is_declared,
+        coalesce(s.queue, k.queue, 'default') AS job_queue,
+        coalesce(s.priority, k.priority, 2::smallint) AS job_priority,
+        coalesce(s.max_attempts, k.max_attempts, 20::smallint) AS job_max_attempts
+        """
+
+    /// All schedules, or the one of the name $1.
+    static let schedules = """
+        SELECT \(scheduleColumns), errand.changed_settings(s) AS changed
+        FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
+        WHERE $1::text IS NULL OR s.name = $1
+        ORDER BY s.name
+        """
+
+    /// The clock ($1, or PostgreSQL's own), when the next occurrence is due, and when the next of
+    /// those within $2 seconds that must not be decided on ahead.
+    static let scheduleClock = """
+        SELECT c.now,
+            (SELECT min(s.next_at) FROM errand.schedules s WHERE s.paused_at IS NULL) AS head,
+            (SELECT min(s.next_at) FROM errand.schedules s
+             WHERE s.paused_at IS NULL AND s.overlap <> 'allow'
+               AND s.next_at <= c.now + make_interval(secs => $2)) AS exact
+        FROM (SELECT coalesce($1, clock_timestamp()) AS now OFFSET 0) AS c
+        """
+
+    /// Has the times of some schedules computed anew: those made with older time-zone data than
+    /// $2 and not yet due, and those that a wrong clock has carried away.
+    static let refreshPlans = """
+        UPDATE errand.schedules
+        SET replan = CASE WHEN last_due > $1 + interval '1 min' THEN 'clock' ELSE 'tzdata' END,
+            next_at = '-infinity'
+        WHERE replan IS NULL AND (last_due > $1 + interval '1 min'
+            OR (planned_with < $2 AND next_due > $1 AND next_at IS NOT NULL))
+        """
+
+    /// The next $3 schedules of which something is due at $1, or at $2 where that may be decided
+    /// ahead. Another scheduler's are passed over.
+    static let lockDueSchedules = dueSchedules + " FOR UPDATE OF s SKIP LOCKED"
+
+    /// The same to look at.
+    static let dueSchedules = """
+        SELECT \(scheduleColumns)
+        FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
+        WHERE s.paused_at IS NULL AND s.next_at <= $2
+          AND (s.overlap = 'allow' OR s.next_at <= $1)
+        ORDER BY s.next_at, s.id LIMIT $3
+        """
+
+    static let lockSchedule = """
+        SELECT \(scheduleColumns)
+        FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
+        WHERE s.name = $1 FOR UPDATE OF s
+        """
+
+    /// What some schedules have open: held occurrences and jobs that have not ended.
+    static let openOccurrences = """
+        SELECT o.schedule_id, o.due_at, o.job_id, o.outcome = 'held' AS is_held,
+            j.claimed_by IS NULL AS is_waiting
+        FROM errand.schedule_occurrences o LEFT JOIN errand.jobs j ON j.id = o.job_id
+        WHERE o.schedule_id = ANY ($1) AND o.outcome IN ('held', 'enqueued')
+          AND (o.outcome = 'held' OR j.id IS NOT NULL)
+        ORDER BY o.schedule_id, o.due_at
+        """
+
+    /// Makes the jobs of occurrences, each unless its occurrence has been dealt with.
+    ///
+    /// The primary key of the occurrences decides, in the same transaction that makes the job.
+    /// One whose outcome is among $13 may be taken again.
+    static let runOccurrences = """
+        WITH due AS (
+            SELECT d.*, nextval('errand.jobs_id_seq') AS job_id
+            FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::timestamptz[],
+                    $5::text[], $6::text[], $7::smallint[], $8::smallint[], $9::smallint[],
+                    $10::jsonb[], $11::jsonb[])
+                AS d (schedule_id, due_at, origin, run_at, queue, kind, args_version, priority,
+                    max_attempts, args, options)
+        ), taken AS (
+            INSERT INTO errand.schedule_occurrences AS o
+                (schedule_id, due_at, decided_at, job_id, origin, outcome)
+            SELECT schedule_id, due_at, $12, job_id, origin, 'enqueued' FROM due
+            ON CONFLICT (schedule_id, due_at) DO UPDATE
+            SET job_id = excluded.job_id, decided_at = excluded.decided_at, outcome = 'enqueued',
+                origin = CASE o.outcome WHEN 'held' THEN o.origin ELSE excluded.origin END,
+                reason = NULL, merged_into = NULL
+            WHERE o.outcome = ANY ($13)
+            RETURNING schedule_id, job_id
+        ), made AS (
+            INSERT INTO errand.jobs (id, queue, kind, args_version, args, priority, max_attempts,
+                run_at, options)
+            SELECT d.job_id, d.queue, d.kind, d.args_version, d.args, d.priority,
+                d.max_attempts, greatest(d.run_at, clock_timestamp()), d.options
+            FROM due d JOIN taken t ON t.job_id = d.job_id
+            RETURNING id, queue, kind, args_version, run_at
+        ), counted AS (
+            UPDATE errand.schedules s SET runs = s.runs + t.made
+            FROM (SELECT schedule_id, count(*) AS made FROM taken GROUP BY schedule_id) AS t
+            WHERE s.id = t.schedule_id
+        ), told AS (
+            SELECT pg_notify('errand_ready', lane)::text FROM (
+                SELECT DISTINCT queue || E'\\t' || kind || E'\\t' || args_version
+                    || CASE WHEN run_at > clock_timestamp() THEN E'\\tlater' ELSE '' END AS lane
+                FROM made) AS lanes
+        )
+        SELECT id, (SELECT count(*) FROM told) AS lanes FROM made
+        """
+
+    /// Writes down occurrences that get no job of their own, or not yet.
+    static let noteOccurrences = """
+        INSERT INTO errand.schedule_occurrences (schedule_id, due_at, decided_at, origin, outcome,
+            reason, merged_into)
+        SELECT n.schedule_id, n.due_at, $7, n.origin, n.outcome, n.reason, n.merged_into
+        FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[],
+                $6::timestamptz[])
+            AS n (schedule_id, due_at, origin, outcome, reason, merged_into)
+        ON CONFLICT DO NOTHING
+        """
+
+    /// A held occurrence that gives way to a later one.
+    static let releaseHeld = """
+        UPDATE errand.schedule_occurrences o SET outcome = 'skipped', reason = n.reason
+        FROM unnest($1::bigint[], $2::timestamptz[], $3::text[]) AS n (schedule_id, due_at, reason)
+        WHERE o.schedule_id = n.schedule_id AND o.due_at = n.due_at AND o.outcome = 'held'
+        """
+
+    static let noteMisses = """
+        INSERT INTO errand.schedule_misses (schedule_id, first_due, last_due, count, reason,
+            noted_at)
+        SELECT m.schedule_id, m.first_due, m.last_due, nullif(m.count, 0), m.reason, $6
+        FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::int[], $5::text[])
+            AS m (schedule_id, first_due, last_due, count, reason)
+        """
+
+    /// Moves schedules on to their next occurrence; a null next_at ends one.
+    static let advanceSchedules = """
+        UPDATE errand.schedules s
+        SET next_due = p.next_due, next_at = p.next_at, last_due = p.last_due, replan = NULL,
+            planned_with = $5
+        FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[])
+            AS p (id, next_due, next_at, last_due)
+        WHERE s.id = p.id
+        """
+
+    /// Puts off a schedule that this program cannot read.
+    static let putOffSchedules = """
+        UPDATE errand.schedules SET next_at = $2 + interval '1 min' WHERE id = ANY ($1)
+        """
+
+    /// Open occurrences after the place ($1, $2), and whether their jobs have ended.
+    static let openPage = """
+        SELECT o.schedule_id, o.due_at, o.job_id, o.outcome = 'held' AS is_held,
+            j.id IS NULL AND o.outcome = 'enqueued' AS has_ended
+        FROM errand.schedule_occurrences o LEFT JOIN errand.jobs j ON j.id = o.job_id
+        WHERE o.outcome IN ('held', 'enqueued') AND (o.schedule_id, o.due_at) > ($1, $2)
+        ORDER BY o.schedule_id, o.due_at LIMIT $3
+        """
+
+    static let jobOutcomes = """
+        SELECT id, outcome::text AS outcome, finished_at, reason FROM errand.finished_jobs
+        WHERE id = ANY ($1)
+        """
+
+    /// Takes the schedules of which jobs have ended; those of another scheduler wait.
+    static let lockSchedules = """
+        SELECT \(scheduleColumns)
+        FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
+        WHERE s.id = ANY ($1) ORDER BY s.id FOR UPDATE OF s SKIP LOCKED
+        """
+
+    static let closeOccurrences = """
+        UPDATE errand.schedule_occurrences o
+        SET outcome = e.outcome, ended_at = e.ended_at, reason = e.reason
+        FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::timestamptz[], $5::text[])
+            AS e (schedule_id, due_at, outcome, ended_at, reason)
+        WHERE o.schedule_id = e.schedule_id AND o.due_at = e.due_at AND o.outcome = 'enqueued'
+        """
+
+    /// Counts failures in a row, and pauses a schedule that has had too many.
+    static let countFailures = """
+        UPDATE errand.schedules s
+        SET failures = f.failures,
+            paused_at = CASE WHEN f.note IS NULL THEN s.paused_at ELSE $4 END,
+            paused_by = CASE WHEN f.note IS NULL THEN s.paused_by ELSE 'errand' END,
+            pause_note = coalesce(f.note, s.pause_note)
+        FROM unnest($1::bigint[], $2::int[], $3::text[]) AS f (id, failures, note)
+        WHERE s.id = f.id
+        """
+
+    /// Forgets what lies further back than $2 days of one page of schedules after the id $1.
+    static let forgetOccurrences = """
+        WITH page AS (
+            SELECT id FROM errand.schedules WHERE id > $1 ORDER BY id LIMIT 1000
+        ), forgotten AS (
+            DELETE FROM errand.schedule_occurrences o USING page
+            WHERE o.schedule_id = page.id AND o.due_at < now() - make_interval(days => $2)
+              AND o.outcome NOT IN ('held', 'enqueued')
+        ), missed AS (
+            DELETE FROM errand.schedule_misses m USING page
+            WHERE m.schedule_id = page.id AND m.last_due < now() - make_interval(days => $2)
+        )
+        SELECT max(id) FROM page
+        """
+
+    // MARK: What operators do
+
+    /// Settings ($2, with the arguments $3 if any) for the schedule $1, in the name of $4.
+    static let putSchedule = """
+        SELECT errand.put_schedule($1, $2::jsonb || CASE WHEN $3::jsonb IS NULL THEN '{}'
+            ELSE jsonb_build_object('args', $3::jsonb) END, $4) AS is_new
+        """
+
+    static let removeSchedule = "DELETE FROM errand.schedules WHERE name = $1"
+
+    static let pauseSchedule = """
+        UPDATE errand.schedules
+        SET paused_at = clock_timestamp(), paused_by = $2, pause_note = $3
+        WHERE name = $1
+        """
+
+    /// What the pause passed over is noted as missed; the failures begin from nothing.
+    static let resumeSchedule = """
+        WITH resumed AS (
+            UPDATE errand.schedules
+            SET paused_at = NULL, paused_by = NULL, pause_note = NULL, failures = 0,
+                replan = 'resumed', next_at = '-infinity'
+            WHERE name = $1 AND paused_at IS NOT NULL
+            RETURNING id
+        )
+        SELECT pg_notify('errand_schedules', '')::text FROM resumed
+        """
+
+    /// The latest occurrence of each schedule.
+    static let lastOccurrences = """
+        SELECT s.id, o.due_at, o.outcome
+        FROM errand.schedules s CROSS JOIN LATERAL (
+            SELECT due_at, outcome FROM errand.schedule_occurrences o
+            WHERE o.schedule_id = s.id ORDER BY due_at DESC LIMIT 1) AS o
+        WHERE $1::text IS NULL OR s.name = $1
+        """
+
+    /// What became of the occurrences of the schedule $1 before $2, newest first.
+    static let scheduleHistory = """
+        (
+            SELECT o.due_at, o.due_at AS last_due, 1 AS count, o.decided_at, o.job_id, o.origin,
+                CASE WHEN o.outcome = 'enqueued' AND j.id IS NOT NULL
+                    THEN errand.live_state(j.claimed_by, j.attempt, j.run_at, now())
+                    WHEN o.outcome = 'enqueued' THEN coalesce(f.outcome::text, 'ended')
+                    ELSE o.outcome END AS outcome,
+                coalesce(o.reason, f.reason) AS reason, o.merged_into,
+                coalesce(o.ended_at, f.finished_at) AS ended_at
+            FROM errand.schedule_occurrences o
+            LEFT JOIN errand.jobs j ON j.id = o.job_id AND o.outcome = 'enqueued'
+            LEFT JOIN LATERAL (
+                SELECT f.outcome, f.reason, f.finished_at FROM errand.finished_jobs f
+                WHERE f.id = o.job_id AND o.outcome = 'enqueued' LIMIT 1) AS f ON true
+            WHERE o.schedule_id = $1 AND o.due_at < $2
+            ORDER BY o.due_at DESC LIMIT $3
+        )
+        UNION ALL
+        (
+            SELECT first_due, last_due, count, noted_at, NULL, 'schedule', 'missed', reason,
+                NULL, NULL
+            FROM errand.schedule_misses WHERE schedule_id = $1 AND last_due < $2
+            ORDER BY last_due DESC LIMIT $3
+        )
+        ORDER BY last_due DESC LIMIT $3
+        """
+
+    /// Occurrences from $2 up to $3 that have or had their jobs.
+    static let takenOccurrences = """
+        SELECT due_at FROM errand.schedule_occurrences
+        WHERE schedule_id = $1 AND due_at >= $2 AND due_at < $3
+          AND (outcome <> 'skipped' OR merged_into IS NOT NULL)
+        """
+}
