@@ -161,7 +161,8 @@ package struct Decision: Sendable, Equatable {
         case .none: taken = []
         case .latest:
             if !onTime.isEmpty { taken = [] }
-            reason = reachable.isEmpty ? tooOld(policy) : "no scheduler ran; the latest stands for it"
+            reason =
+                reachable.isEmpty ? tooOld(policy) : "no scheduler ran; the latest stands for it"
         case .all, .merge:
             reason =
                 reachable.count > taken.count

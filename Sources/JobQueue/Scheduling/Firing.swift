@@ -80,7 +80,9 @@ struct Firing: Sendable {
             let ids = Parameter.int64Array(decision.cancels)
             let reason = "schedule \(schedule.name): a later run took its place"
             cancels.append(Statement(Statements.cancelWaiting, [ids, .text(reason)]))
-            if decision.cancelsRunning { cancels.append(Statement(Statements.cancelRunning, [ids])) }
+            if decision.cancelsRunning {
+                cancels.append(Statement(Statements.cancelRunning, [ids]))
+            }
         }
         moves.append((schedule.id, decision.next, decision.lastDue))
     }

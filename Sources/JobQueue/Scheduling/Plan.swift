@@ -80,7 +80,8 @@ package struct Plan: Sendable {
     /// The same number for the same occurrence, evenly spread: SplitMix64 (Steele, Lea, Flood
     /// 2014) over both.
     private static func share(_ id: Int64, _ second: Int) -> UInt64 {
-        var mixed = UInt64(bitPattern: Int64(second)) &+ UInt64(bitPattern: id) &* 0x9e37_79b9_7f4a_7c15
+        var mixed =
+            UInt64(bitPattern: Int64(second)) &+ UInt64(bitPattern: id) &* 0x9e37_79b9_7f4a_7c15
         mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
         return mixed ^ (mixed >> 31)

@@ -91,15 +91,17 @@ package struct Scheduler: Sendable {
             lost.stop()
             wake.raise()
         }
-        var zones = zones
+        let pass = SchedulePass(session: session, zones: zones, clock: clock, log: log)
+        let ahead = clock.isReal ? Self.ahead : .zero
         var nextRefresh = ContinuousClock.now
         var place = Settling.Place()
         while !Task.isCancelled {
             guard !lost.isStopped else { throw LockLost() }
-            zones = zones.refreshed()
-            let pass = SchedulePass(session: session, zones: zones, clock: clock, log: log)
-            let ahead = clock.isReal ? Self.ahead : .zero
             let asked = ContinuousClock.now
+            if zones.refresh() {
+                log.info("time-zone data is now \(zones.version)")
+                nextRefresh = asked
+            }
             let reading = try await pass.read(ahead: ahead)
             if asked >= nextRefresh {
                 try await pass.refreshPlans(at: reading.now)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 package import Postgres
+import Recurrence
 public import Redis
 import Synchronization
 import Threads
@@ -73,6 +74,7 @@ private struct Shift: Sendable {
     let heart: Heart
     let heartWake = Signal()
     let leadership: Leadership
+    let scheduler: Scheduler?
     let pokes: ReadyWindow
 
     init(servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log) async throws {
@@ -126,6 +128,11 @@ private struct Shift: Sendable {
                 Self.poke(identity, over: pokes)
             }, wake: heartWake, log: self.log)
         leadership = Self.leadership(make, kinds, options, offer: offer, log: self.log)
+        scheduler =
+            options.runsSchedules
+            ? Scheduler(
+                database: servers.database, zones: ZoneDatabase(), patience: options.leaseTime,
+                log: self.log) : nil
     }
 
     private static func leadership(
@@ -168,6 +175,7 @@ private struct Shift: Sendable {
         await withTaskGroup(of: Void.self) { background in
             background.addTask { await heart.run(stopping: stop) }
             background.addTask { await leadership.run() }
+            if let scheduler { background.addTask { await scheduler.run() } }
             await withTaskGroup(of: Void.self) { finishing in
                 finishing.addTask { await completer.run() }
                 await runJobs(until: stop)

@@ -17,7 +17,7 @@ enum MigrateCommands {
     ) { invocation in
         let session = try invocation.patientSession()
         let applied = try await Migrator(session: session).migrate()
-        _ = try await session.pipeline(Kinds.all().declarations)
+        _ = try await session.pipeline(Kinds.all().declarations())
         let records = applied.map { migration in
             Record([
                 ("number", .int(migration.number)), ("name", .text(migration.name)),
