@@ -122,8 +122,10 @@ DECLARE
     asked jsonb := settings;
     is_new boolean := false;
 BEGIN
+    -- Only where there is none: a change names some settings, and a conflict would spend an id.
     INSERT INTO errand.schedules AS s (name, recurrence, kind, next_at)
-    VALUES (schedule_name, settings ->> 'recurrence', settings ->> 'kind', '-infinity')
+    SELECT schedule_name, settings ->> 'recurrence', settings ->> 'kind', '-infinity'
+    WHERE NOT EXISTS (SELECT FROM errand.schedules s WHERE s.name = schedule_name)
     ON CONFLICT (name) DO NOTHING;
     is_new := FOUND;
     SELECT * INTO STRICT present FROM errand.schedules s WHERE s.name = schedule_name FOR UPDATE;

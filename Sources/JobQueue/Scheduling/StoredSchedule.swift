@@ -35,6 +35,8 @@ package struct StoredSchedule: Sendable {
     package var pauseNote: String?
     /// Whether a program declares it; else an operator added it.
     package var isDeclared: Bool
+    package var createdAt: Instant
+    package var changedAt: Instant?
     package var changedBy: String?
     package var plannedWith: String?
 
@@ -75,12 +77,22 @@ package struct StoredSchedule: Sendable {
         pausedBy = try row.optionalText("paused_by")
         pauseNote = try row.optionalText("pause_note")
         isDeclared = try row.bool("is_declared")
+        createdAt = try row.timestamp("created_at")
+        changedAt = try row.optionalTimestamp("changed_at")
         changedBy = try row.optionalText("changed_by")
         plannedWith = try row.optionalText("planned_with")
     }
 
     /// Nothing more is to come.
     package var hasEnded: Bool { nextAt == nil }
+
+    /// Whether a scheduler should have dealt with it a minute ago or earlier.
+    package func isOverdue(at now: Instant) -> Bool {
+        guard let nextAt, pausedAt == nil else { return false }
+        // One whose times are to be computed has waited since somebody asked for that.
+        let since = nextAt == .negativeInfinity ? changedAt ?? createdAt : nextAt
+        return now.durationSince(since) > Decision.tolerance
+    }
 
     /// The lane in which its jobs wait.
     var lane: Lane { Lane(queue: queue, kind: kind, version: Int(argsVersion)) }
