@@ -43,6 +43,14 @@ package struct StoredSchedule: Sendable {
         case new, edited, resumed, tzdata, clock
     }
 
+    /// Nothing more is to come.
+    package var hasEnded: Bool { nextAt == nil }
+
+    /// The lane in which its jobs wait.
+    var lane: Lane { Lane(queue: queue, kind: kind, version: Int(argsVersion)) }
+}
+
+extension StoredSchedule {
     init(_ row: Row) throws {
         id = try row.int64("id")
         name = try row.text("name")
@@ -78,12 +86,6 @@ package struct StoredSchedule: Sendable {
         changedBy = try row.optionalText("changed_by")
         plannedWith = try row.optionalText("planned_with")
     }
-
-    /// Nothing more is to come.
-    package var hasEnded: Bool { nextAt == nil }
-
-    /// The lane in which its jobs wait.
-    var lane: Lane { Lane(queue: queue, kind: kind, version: Int(argsVersion)) }
 }
 
 extension CatchUp {
