@@ -21,7 +21,10 @@ func tenMinutes(_ change: (inout StoredSchedule) -> Void = { _ in }) -> StoredSc
 /// A time of 5 January 2026, UTC, or of another day of that month.
 func at(_ time: String, day: Int = 5) -> Instant {
     let text = time.count == 5 ? time + ":00" : time
-    return Instant("2026-01-\(day < 10 ? "0" : "")\(day)T\(text)Z")!
+    guard let instant = Instant("2026-01-\(day < 10 ? "0" : "")\(day)T\(text)Z") else {
+        preconditionFailure("\(time) is no time of day")
+    }
+    return instant
 }
 
 private func decide(

@@ -6,7 +6,9 @@ import TestServices
 import Testing
 
 @Suite(.database) struct SchedulePassTests {
-    let ground = try! ScheduleGround()
+    let ground: ScheduleGround
+
+    init() throws { ground = try ScheduleGround() }
 
     @Test func `an occurrence and its job are made together and the context says when it was due`()
         async throws
@@ -81,7 +83,7 @@ import Testing
 
     @Test func `after a clock was years ahead it goes on from now`() async throws {
         try await ground.put()
-        let ahead = Instant("2036-05-01T00:00:00Z")!
+        let ahead = try #require(Instant("2036-05-01T00:00:00Z"))
         try await ground.fire(at: ahead)
         #expect(try await ground.liveJobs().count == 1)
         try await ground.fire(at: at("10:10"))
@@ -153,7 +155,9 @@ import Testing
 }
 
 @Suite(.database) struct ScheduleOverlapTests {
-    let ground = try! ScheduleGround()
+    let ground: ScheduleGround
+
+    init() throws { ground = try ScheduleGround() }
 
     @Test func `one that waits is made as soon as the run before it has ended`() async throws {
         try await ground.put("ten", ["overlap": "buffer-one"])

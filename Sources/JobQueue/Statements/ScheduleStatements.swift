@@ -37,7 +37,9 @@ extension Statements {
         """
 
     /// The next $3 schedules of which something is due at $1, or at $2 where that may be decided
-    /// ahead. Another scheduler's are passed over.
+    /// ahead.
+    ///
+    /// Another scheduler's are passed over.
     static let lockDueSchedules = dueSchedules + " FOR UPDATE OF s SKIP LOCKED"
 
     /// The same to look at.
