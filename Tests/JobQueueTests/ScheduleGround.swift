@@ -63,6 +63,15 @@ struct ScheduleGround: Sendable {
         ).map { try $0.text(0) }
     }
 
+    /// Expects that story of a schedule, and shows the one found if it is another.
+    func tells(
+        _ name: String, _ expected: [String],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let found = try await story(name)
+        #expect(found == expected, sourceLocation: sourceLocation)
+    }
+
     /// The jobs that wait or run, oldest first.
     func liveJobs() async throws -> [Int64] {
         try await session.query("SELECT id FROM errand.jobs ORDER BY id").map { try $0.int64(0) }

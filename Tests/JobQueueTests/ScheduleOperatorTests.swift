@@ -133,7 +133,7 @@ import Testing
         try await ground.put("ten", ["overlap": "skip"])
         try await ground.fire(at: at("10:10"))
         try await ground.fire(at: at("10:20"))
-        #expect(try await ground.story() == ["10:10 enqueued", "10:20 skipped"])
+        try await ground.tells("ten", ["10:10 enqueued", "10:20 skipped"])
         let plan = try #require(
             try await ground.schedules.backfill(
                 "ten", from: at("09:00"), to: at("10:30"), limit: 1_000))
@@ -167,20 +167,28 @@ import Testing
     @Test func `old history is forgotten and what is open is not`() async throws {
         try await ground.put("ten", ["catch_up": "none"])
         try await ground.fire(at: at("10:10"))
+        // A backfill of last year is made just now, and is not to be made again.
+        let lastYear = try #require(
+            try await ground.schedules.backfill(
+                "ten", from: Instant("2025-01-01T10:00:00Z") ?? .infinity,
+                to: Instant("2025-01-01T10:05:00Z") ?? .infinity, limit: 1))
+        #expect(try await ground.schedules.run(lastYear) == 1)
         try await ground.runJobs()
         try await ground.fire(at: at("10:20"))
         try await ground.fire(at: at("11:45"))
-        _ = try await ground.session.query(
+        for change in [
             """
-            UPDATE errand.schedule_occurrences SET due_at = due_at - interval '200 days';
-            """)
-        _ = try await ground.session.query(
+            UPDATE errand.schedule_occurrences SET due_at = due_at - interval '200 days',
+                decided_at = decided_at - interval '200 days' WHERE origin <> 'backfill'
+            """,
             """
             UPDATE errand.schedule_misses SET first_due = first_due - interval '200 days',
-                last_due = last_due - interval '200 days'
-            """)
+                last_due = last_due - interval '200 days',
+                noted_at = noted_at - interval '200 days'
+            """,
+        ] { _ = try await ground.session.query(change) }
         try await Retention(session: ground.session, log: .silent).run(now: .now(), days: 3)
-        #expect(try await ground.story() == ["10:20 enqueued"])
+        try await ground.tells("ten", ["10:00 completed", "10:20 enqueued"])
         #expect(try await ground.number("SELECT count(*) FROM errand.schedule_misses") == 0)
     }
 }

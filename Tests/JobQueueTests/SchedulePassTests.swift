@@ -17,7 +17,7 @@ import Testing
         #expect(try await ground.fire(at: at("10:09")).enqueued == 0)
         #expect(try await ground.fire(at: at("10:10")).enqueued == 1)
         #expect(try await ground.fire(at: at("10:10")).enqueued == 0)
-        #expect(try await ground.story() == ["10:10 enqueued"])
+        try await ground.tells("ten", ["10:10 enqueued"])
 
         let seen = Notebook<(ScheduledOccurrence?, Int)>()
         var kinds = JobKinds()
@@ -28,14 +28,15 @@ import Testing
         #expect(seen.all.first?.0?.due == at("10:10").date)
         #expect(seen.all.first?.0?.missed == [])
         _ = try await ground.fire(at: at("10:11"))
-        #expect(try await ground.story() == ["10:10 completed"])
+        try await ground.tells("ten", ["10:10 completed"])
     }
 
     @Test func `merged occurrences are listed in the job's context`() async throws {
         try await ground.put("ten", ["catch_up": "merge"])
         #expect(try await ground.fire(at: at("10:45")).enqueued == 1)
-        #expect(
-            try await ground.story() == [
+        try await ground.tells(
+            "ten",
+            [
                 "10:10 skipped 10:40", "10:20 skipped 10:40", "10:30 skipped 10:40",
                 "10:40 enqueued",
             ])
@@ -78,7 +79,7 @@ import Testing
         try await ground.fire(at: at("10:20"))
         #expect(try await ground.liveJobs().count == 1)
         try await ground.fire(at: at("10:40"))
-        #expect(try await ground.story() == ["10:30 enqueued", "10:40 enqueued"])
+        try await ground.tells("ten", ["10:30 enqueued", "10:40 enqueued"])
     }
 
     @Test func `after a clock was years ahead it goes on from now`() async throws {
@@ -91,7 +92,7 @@ import Testing
         try await ground.pass(at: at("10:10")).refreshPlans(at: at("10:10"))
         try await ground.fire(at: at("10:12"))
         try await ground.fire(at: at("10:20"))
-        #expect(try await ground.story() == ["10:20 enqueued", "00:00 enqueued"])
+        try await ground.tells("ten", ["10:20 enqueued", "00:00 enqueued"])
         // And when the time comes again it is not made again.
         try await ground.pass(at: ahead).refreshPlans(at: ahead)
         try await ground.fire(at: ahead)
@@ -120,7 +121,7 @@ import Testing
         try await ground.fire(at: at("10:12"))
         #expect(try await ground.stored("nightly").nextDue == at("02:00", day: 6))
         #expect(try await ground.stored("nightly").plannedWith == ZoneDatabase().version)
-        #expect(try await ground.story("ten") == ["10:10 enqueued"])
+        try await ground.tells("ten", ["10:10 enqueued"])
     }
 
     @Test func `one that cannot be read here holds up no other`() async throws {
@@ -134,7 +135,7 @@ import Testing
         _ = try await ground.session.query(
             "UPDATE errand.schedules SET zone = 'UTC' WHERE name = 'broken'")
         #expect(try await ground.fire(at: at("10:11")).enqueued == 1)
-        #expect(try await ground.story("broken") == ["10:10 enqueued"])
+        try await ground.tells("broken", ["10:10 enqueued"])
     }
 
     @Test func `jobs get the schedule's settings, or else those of their kind`() async throws {
@@ -162,11 +163,10 @@ import Testing
     @Test func `one that waits is made as soon as the run before it has ended`() async throws {
         try await ground.put("ten", ["overlap": "buffer-one"])
         for time in ["10:10", "10:20", "10:30"] { try await ground.fire(at: at(time)) }
-        #expect(try await ground.story() == ["10:10 enqueued", "10:20 held", "10:30 skipped"])
+        try await ground.tells("ten", ["10:10 enqueued", "10:20 held", "10:30 skipped"])
         try await ground.runJobs()
         try await ground.fire(at: at("10:31"))
-        #expect(
-            try await ground.story() == ["10:10 completed", "10:20 enqueued", "10:30 skipped"])
+        try await ground.tells("ten", ["10:10 completed", "10:20 enqueued", "10:30 skipped"])
         #expect(try await ground.liveJobs().count == 1)
         #expect(try await ground.stored().runs == 2)
     }
@@ -175,11 +175,10 @@ import Testing
         try await ground.put("ten", ["overlap": "replace"])
         try await ground.fire(at: at("10:10"))
         try await ground.fire(at: at("10:20"))
-        #expect(try await ground.story() == ["10:10 cancelled", "10:20 enqueued"])
+        try await ground.tells("ten", ["10:10 cancelled", "10:20 enqueued"])
         try await ground.claimAll()
         try await ground.fire(at: at("10:30"))
-        #expect(
-            try await ground.story() == ["10:10 cancelled", "10:20 enqueued", "10:30 enqueued"])
+        try await ground.tells("ten", ["10:10 cancelled", "10:20 enqueued", "10:30 enqueued"])
         #expect(try await ground.liveJobs().count == 2)
     }
 
@@ -188,12 +187,11 @@ import Testing
         try await ground.fire(at: at("10:10"))
         try await ground.claimAll()
         try await ground.fire(at: at("10:20"))
-        #expect(try await ground.story() == ["10:10 enqueued", "10:20 held"])
+        try await ground.tells("ten", ["10:10 enqueued", "10:20 held"])
         #expect(
             try await ground.number("SELECT count(*) FROM errand.jobs WHERE cancel_requested") == 1)
         try await ground.fire(at: at("10:30"))
-        #expect(
-            try await ground.story() == ["10:10 enqueued", "10:20 skipped", "10:30 held"])
+        try await ground.tells("ten", ["10:10 enqueued", "10:20 skipped", "10:30 held"])
         let first = try await ground.liveJobs()
         _ = try await ground.session.query(
             Statements.giveUp,
@@ -202,15 +200,14 @@ import Testing
                 .textArray(["cancelled"]), .textArray(["asked to"]), .nullableTextArray([nil]),
             ])
         try await ground.fire(at: at("10:31"))
-        #expect(
-            try await ground.story() == ["10:10 cancelled", "10:20 skipped", "10:30 enqueued"])
+        try await ground.tells("ten", ["10:10 cancelled", "10:20 skipped", "10:30 enqueued"])
     }
 
     @Test func `a waiting one that is to be cancelled makes room in the same pass`() async throws {
         try await ground.put("ten", ["overlap": "cancel"])
         try await ground.fire(at: at("10:10"))
         try await ground.fire(at: at("10:20"))
-        #expect(try await ground.story() == ["10:10 cancelled", "10:20 enqueued"])
+        try await ground.tells("ten", ["10:10 cancelled", "10:20 enqueued"])
     }
 
     @Test func `a skipped one says which job was in its way`() async throws {
@@ -225,8 +222,7 @@ import Testing
         #expect(newest.reason == "job \(job) of 2026-01-05T10:10:00Z had not ended")
         try await ground.runJobs()
         try await ground.fire(at: at("10:30"))
-        #expect(
-            try await ground.story() == ["10:10 completed", "10:20 skipped", "10:30 enqueued"])
+        try await ground.tells("ten", ["10:10 completed", "10:20 skipped", "10:30 enqueued"])
     }
 
     @Test func `failures in a row pause it, and a success begins the count anew`() async throws {

@@ -70,7 +70,7 @@ extension Statements {
     /// Makes the jobs of occurrences, each unless its occurrence has been dealt with.
     ///
     /// The primary key of the occurrences decides, in the same transaction that makes the job.
-    /// One whose outcome is among $13 may be taken again.
+    /// One whose outcome is among $12 may be taken again.
     static let runOccurrences = """
         WITH due AS (
             SELECT d.*, nextval('errand.jobs_id_seq') AS job_id
@@ -81,13 +81,13 @@ extension Statements {
                     max_attempts, args, options)
         ), taken AS (
             INSERT INTO errand.schedule_occurrences AS o
-                (schedule_id, due_at, decided_at, job_id, origin, outcome)
-            SELECT schedule_id, due_at, $12, job_id, origin, 'enqueued' FROM due
+                (schedule_id, due_at, job_id, origin, outcome)
+            SELECT schedule_id, due_at, job_id, origin, 'enqueued' FROM due
             ON CONFLICT (schedule_id, due_at) DO UPDATE
-            SET job_id = excluded.job_id, decided_at = excluded.decided_at, outcome = 'enqueued',
+            SET job_id = excluded.job_id, decided_at = clock_timestamp(), outcome = 'enqueued',
                 origin = CASE o.outcome WHEN 'held' THEN o.origin ELSE excluded.origin END,
                 reason = NULL, merged_into = NULL
-            WHERE o.outcome = ANY ($13)
+            WHERE o.outcome = ANY ($12)
             RETURNING schedule_id, job_id
         ), made AS (
             INSERT INTO errand.jobs (id, queue, kind, args_version, args, priority, max_attempts,
@@ -111,9 +111,9 @@ extension Statements {
 
     /// Writes down occurrences that get no job of their own, or not yet.
     static let noteOccurrences = """
-        INSERT INTO errand.schedule_occurrences (schedule_id, due_at, decided_at, origin, outcome,
-            reason, merged_into)
-        SELECT n.schedule_id, n.due_at, $7, n.origin, n.outcome, n.reason, n.merged_into
+        INSERT INTO errand.schedule_occurrences (schedule_id, due_at, origin, outcome, reason,
+            merged_into)
+        SELECT n.schedule_id, n.due_at, n.origin, n.outcome, n.reason, n.merged_into
         FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[],
                 $6::timestamptz[])
             AS n (schedule_id, due_at, origin, outcome, reason, merged_into)
@@ -128,9 +128,8 @@ extension Statements {
         """
 
     static let noteMisses = """
-        INSERT INTO errand.schedule_misses (schedule_id, first_due, last_due, count, reason,
-            noted_at)
-        SELECT m.schedule_id, m.first_due, m.last_due, nullif(m.count, 0), m.reason, $6
+        INSERT INTO errand.schedule_misses (schedule_id, first_due, last_due, count, reason)
+        SELECT m.schedule_id, m.first_due, m.last_due, nullif(m.count, 0), m.reason
         FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::int[], $5::text[])
             AS m (schedule_id, first_due, last_due, count, reason)
         """
@@ -197,10 +196,13 @@ extension Statements {
         ), forgotten AS (
             DELETE FROM errand.schedule_occurrences o USING page
             WHERE o.schedule_id = page.id AND o.due_at < now() - make_interval(days => $2)
+              -- A backfill of what is long past is remembered too.
+              AND o.decided_at < now() - make_interval(days => $2)
               AND o.outcome NOT IN ('held', 'enqueued')
         ), missed AS (
             DELETE FROM errand.schedule_misses m USING page
             WHERE m.schedule_id = page.id AND m.last_due < now() - make_interval(days => $2)
+              AND m.noted_at < now() - make_interval(days => $2)
         )
         SELECT max(id) FROM page
         """
