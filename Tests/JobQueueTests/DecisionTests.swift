@@ -264,6 +264,14 @@ private func story(_ decision: Decision) -> String {
         let decision = try decide(lost, now: at("10:15"))
         #expect(story(decision) == "next 10:20")
         #expect(decision.lastDue == nil)
+        // Seen by a scheduler whose clock is behind, computed by one whose clock is not.
+        let met = tenMinutes {
+            $0.replan = .clock
+            $0.catchUp = .all()
+            $0.nextAt = .negativeInfinity
+        }
+        #expect(
+            story(try decide(met, now: at("10:25"))) == "run 10:10 late; run 10:20 late; next 10:30")
     }
 }
 

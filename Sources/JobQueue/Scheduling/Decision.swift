@@ -66,8 +66,9 @@ package struct Decision: Sendable, Equatable {
         _ schedule: StoredSchedule, _ plan: Plan, now: Instant, horizon: Instant, open: [Open],
         heldDue: Instant?
     ) {
+        lastDue = schedule.lastDue
         // A clock that was wrong has left it somewhere in the future.
-        lastDue = schedule.replan == .clock ? nil : schedule.lastDue
+        if schedule.replan == .clock, let last = lastDue, last > now { lastDue = nil }
         next = Self.firstDue(schedule, plan, now: now, &misses)
         // What was planned anew lies ahead, mostly.
         guard let first = next, first.at <= horizon else { return }
@@ -99,7 +100,10 @@ package struct Decision: Sendable, Equatable {
         case .tzdata:
             // From the last one on: an occurrence that the new rules put before now is late.
             return plan.next(after: schedule.lastDue ?? now)
-        case .new, .clock:
+        case .clock:
+            // By another clock it may have been dealt with less far than it is now here.
+            return plan.next(after: min(schedule.lastDue ?? now, now))
+        case .new:
             return plan.next(after: now)
         case .edited, .resumed:
             let isMissed = present.map { $0.due <= now } ?? false
