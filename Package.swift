@@ -85,7 +85,8 @@ let package = Package(
         tests("RecurrenceTests", of: ["Gregorian", "Recurrence"]),
         tests("TerminalTests", of: ["Terminal"]),
         tests("DeliveryTests", of: ["Delivery", "HTTP"]),
-        tests("JobQueueTests", of: ["JobQueue", "Migrations", "Postgres", "Redis"]),
+        tests(
+            "JobQueueTests", of: ["JobQueue", "Migrations", "Postgres", "Recurrence", "Redis"]),
         tests(
             "CouponsTests", of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),

@@ -122,12 +122,12 @@ DECLARE
     asked jsonb := settings;
     is_new boolean := false;
 BEGIN
-    -- Only where there is none: a change names some settings, and a conflict would spend an id.
-    INSERT INTO errand.schedules AS s (name, recurrence, kind, next_at)
-    SELECT schedule_name, settings ->> 'recurrence', settings ->> 'kind', '-infinity'
-    WHERE NOT EXISTS (SELECT FROM errand.schedules s WHERE s.name = schedule_name)
-    ON CONFLICT (name) DO NOTHING;
-    is_new := FOUND;
+    IF NOT EXISTS (SELECT FROM errand.schedules s WHERE s.name = schedule_name) THEN
+        INSERT INTO errand.schedules AS s (name, recurrence, kind, next_at)
+        VALUES (schedule_name, settings ->> 'recurrence', settings ->> 'kind', '-infinity')
+        ON CONFLICT (name) DO NOTHING;
+        is_new := FOUND;
+    END IF;
     SELECT * INTO STRICT present FROM errand.schedules s WHERE s.name = schedule_name FOR UPDATE;
     before := errand.schedule_settings(present);
     IF changed_by IS NULL THEN
@@ -156,7 +156,8 @@ BEGIN
     WHERE s.id = present.id;
     -- A higher limit of runs brings an ended one back; other changes leave its times alone.
     IF NOT is_new AND (NOT errand.same_times(before, errand.schedule_settings(present))
-        OR (before -> 'run_limit') IS DISTINCT FROM to_jsonb(present.run_limit))
+        OR (present.next_at IS NULL AND before -> 'run_limit'
+            IS DISTINCT FROM errand.schedule_settings(present) -> 'run_limit'))
     THEN
         UPDATE errand.schedules s SET replan = 'edited', next_at = '-infinity'
         WHERE s.id = present.id;

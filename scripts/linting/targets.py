@@ -39,7 +39,7 @@ Terminal Threads \
 7 RecurrenceTests: Gregorian Recurrence TestServices |
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |
-7 JobQueueTests: JobQueue Migrations Postgres Redis TestServices |
+7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
 7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |

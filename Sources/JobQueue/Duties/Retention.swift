@@ -20,5 +20,18 @@ struct Retention: Sendable {
                 try await session.query(statement, []).affected == 10_000
             {}
         }
+        try await forgetOccurrences()
+    }
+
+    /// Days that the history of schedules is kept.
+    private static let occurrenceDays: Int32 = 90
+
+    private func forgetOccurrences() async throws {
+        var last: Int64? = .min
+        while let after = last, !Task.isCancelled {
+            last = try await session.query(
+                Statements.forgetOccurrences, [.int64(after), .int32(Self.occurrenceDays)]
+            )[0].optionalInt64(0)
+        }
     }
 }

@@ -66,14 +66,16 @@ package struct Decision: Sendable, Equatable {
         _ schedule: StoredSchedule, _ plan: Plan, now: Instant, horizon: Instant, open: [Open],
         heldDue: Instant?
     ) {
+        lastDue = schedule.lastDue
         // A clock that was wrong has left it somewhere in the future.
-        lastDue = schedule.replan == .clock ? nil : schedule.lastDue
+        if schedule.replan == .clock, let last = lastDue, last > now { lastDue = nil }
         next = Self.firstDue(schedule, plan, now: now, &misses)
         // What was planned anew lies ahead, mostly.
         guard let first = next, first.at <= horizon else { return }
         let passed = Passed(plan, from: first, to: horizon, now: now, schedule.catchUp)
-        lastDue = max(passed.last.due, lastDue ?? .negativeInfinity)
-        next = plan.next(after: passed.last.due)
+        let last = passed.list.last?.due ?? first.due
+        lastDue = max(last, lastDue ?? .negativeInfinity)
+        next = plan.next(after: last)
         var wanted = caughtUp(passed, schedule.catchUp, now: now)
         if let limit = schedule.runLimit {
             let left = max(limit - schedule.runs, 0)
@@ -98,7 +100,10 @@ package struct Decision: Sendable, Equatable {
         case .tzdata:
             // From the last one on: an occurrence that the new rules put before now is late.
             return plan.next(after: schedule.lastDue ?? now)
-        case .new, .clock:
+        case .clock:
+            // By another clock it may have been dealt with less far than it is now here.
+            return plan.next(after: min(schedule.lastDue ?? now, now))
+        case .new:
             return plan.next(after: now)
         case .edited, .resumed:
             let isMissed = present.map { $0.due <= now } ?? false
@@ -116,12 +121,11 @@ package struct Decision: Sendable, Equatable {
         }
     }
 
-    /// Occurrences that have come; when there are too many, the first and the newest.
+    /// Occurrences that have come; when there are too many, the newest, as far as any policy looks.
     private struct Passed {
         var list: [Plan.Due]
-        var isWhole = true
-
-        var last: Plan.Due { list[list.count - 1] }
+        /// The first and the last of those that are not in the list.
+        var cut: (first: Instant, last: Instant)?
 
         init(
             _ plan: Plan, from first: Plan.Due, to horizon: Instant, now: Instant,
@@ -129,21 +133,23 @@ package struct Decision: Sendable, Equatable {
         ) {
             list = [first]
             while list.count < walkLimit {
-                guard let next = plan.next(after: last.due), next.at <= horizon else { return }
+                guard let next = plan.next(after: list[list.count - 1].due), next.at <= horizon
+                else { return }
                 list.append(next)
             }
-            // Backwards from the horizon, as far as any policy looks.
-            isWhole = false
-            let wanted = max(policy.limit, 1)
-            var newest: [Plan.Due] = []
+            list = []
+            var lateCount = 0
             var moment = horizon.adding(.seconds(1))
-            while let previous = plan.previous(before: moment), previous.due > first.due,
-                newest.count < wanted || now.durationSince(previous.at) <= tolerance
+            while lateCount < max(policy.limit, 1),
+                let previous = plan.previous(before: moment), previous.due > first.due
             {
-                if previous.at <= horizon { newest.append(previous) }
                 moment = previous.due
+                guard previous.at <= horizon else { continue }
+                list.append(previous)
+                lateCount += now.durationSince(previous.at) > tolerance ? 1 : 0
             }
-            list = [first] + newest.reversed()
+            list.reverse()
+            cut = (first.due, plan.previous(before: moment)?.due ?? first.due)
         }
     }
 
@@ -169,7 +175,7 @@ package struct Decision: Sendable, Equatable {
                 ? "no scheduler ran, and catch-up takes no more than \(policy.limit)"
                 : tooOld(policy)
         }
-        note(late.prefix(late.count - taken.count), isWhole: passed.isWhole, reason)
+        note(late.prefix(late.count - taken.count), after: passed.cut, reason)
         let runs = taken.map { Run(due: $0, isLate: true) } + onTime
         guard case .merge = policy, let last = runs.last, runs.count > 1 else { return runs }
         return [
@@ -181,14 +187,17 @@ package struct Decision: Sendable, Equatable {
         "no scheduler ran, and it lies further back than the catch-up window of \(policy.window)"
     }
 
+    /// - Parameter cut: those before them that were too many to walk through.
     private mutating func note(
-        _ missed: ArraySlice<Plan.Due>, isWhole: Bool, _ reason: String
+        _ missed: ArraySlice<Plan.Due>, after cut: (first: Instant, last: Instant)?,
+        _ reason: String
     ) {
-        guard let first = missed.first, let last = missed.last else { return }
+        guard let first = cut?.first ?? missed.first?.due,
+            let last = missed.last?.due ?? cut?.last
+        else { return }
         misses.append(
             Miss(
-                first: first.due, last: last.due, count: isWhole ? missed.count : nil,
-                reason: reason))
+                first: first, last: last, count: cut == nil ? missed.count : nil, reason: reason))
     }
 
     /// What an unended earlier run does to each.

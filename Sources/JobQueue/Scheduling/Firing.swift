@@ -89,7 +89,7 @@ struct Firing: Sendable {
 
     /// The statements; the answer to the first has a row for each job that was made.
     func statements(
-        now: Instant, retaking retaken: [Retaken] = [], plannedWith version: String
+        retaking retaken: [Retaken] = [], plannedWith version: String = ""
     ) -> [Statement] {
         var list = [
             Statement(
@@ -102,7 +102,7 @@ struct Firing: Sendable {
                     .int16Array(jobs.map(\.schedule.priority)),
                     .int16Array(jobs.map(\.schedule.maxAttempts)),
                     .jsonArray(jobs.map(\.schedule.args)), .jsonArray(jobs.map(\.options)),
-                    .timestamp(now), .textArray(retaken.map(\.rawValue)),
+                    .textArray(retaken.map(\.rawValue)),
                 ])
         ]
         list += cancels
@@ -116,7 +116,7 @@ struct Firing: Sendable {
                         .textArray(unheld.map(\.skip.reason)),
                     ]))
         }
-        if !notes.isEmpty { list.append(noted(now)) }
+        if !notes.isEmpty { list.append(noted) }
         if !misses.isEmpty {
             list.append(
                 Statement(
@@ -126,7 +126,7 @@ struct Firing: Sendable {
                         .timestampArray(misses.map(\.miss.first)),
                         .timestampArray(misses.map(\.miss.last)),
                         .int32Array(misses.map { Int32($0.miss.count ?? 0) }),
-                        .textArray(misses.map(\.miss.reason)), .timestamp(now),
+                        .textArray(misses.map(\.miss.reason)),
                     ]))
         }
         if !moves.isEmpty {
@@ -143,14 +143,14 @@ struct Firing: Sendable {
         return list
     }
 
-    private func noted(_ now: Instant) -> Statement {
+    private var noted: Statement {
         Statement(
             Statements.noteOccurrences,
             [
                 .int64Array(notes.map(\.schedule)), .timestampArray(notes.map(\.due)),
                 .textArray(notes.map(\.origin)), .textArray(notes.map(\.outcome)),
                 .nullableTextArray(notes.map(\.reason)),
-                .timestampArray(notes.map(\.mergedInto)), .timestamp(now),
+                .timestampArray(notes.map(\.mergedInto)),
             ])
     }
 }

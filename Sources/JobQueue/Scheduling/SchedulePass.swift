@@ -117,7 +117,7 @@ package struct SchedulePass: Sendable {
                 sum.missed += decision.misses.count
                 sum.held += decision.held == nil ? 0 : 1
             }
-            var statements = firing.statements(now: now, plannedWith: zones.version)
+            var statements = firing.statements(plannedWith: zones.version)
             if !unreadable.isEmpty {
                 statements.append(
                     Statement(

@@ -110,7 +110,7 @@ package struct Schedules: Sendable {
             let now = try session.query("SELECT clock_timestamp()", []).timestamp(0, 0)
             var firing = Firing()
             try firing.add(schedule, due: now, origin: "trigger", runAt: nil)
-            let made = try session.pipeline(firing.statements(now: now, plannedWith: ""))[0]
+            let made = try session.pipeline(firing.statements())[0]
             return made.isEmpty ? nil : try made.int64(0, 0)
         }
     }
@@ -211,13 +211,11 @@ package struct Schedules: Sendable {
                 guard let schedule = try Self.locked(backfill.schedule.name, session) else {
                     return 0
                 }
-                let now = try session.query("SELECT clock_timestamp()", []).timestamp(0, 0)
                 var firing = Firing()
                 for due in part {
                     try firing.add(schedule, due: due, origin: "backfill", runAt: nil)
                 }
-                let statements = firing.statements(
-                    now: now, retaking: [.skipped], plannedWith: "")
+                let statements = firing.statements(retaking: [.skipped])
                 return try session.pipeline(statements)[0].count
             }
             onProgress(made)

@@ -173,7 +173,7 @@ struct Settling: Sendable {
             }
             guard firing.jobCount > 0 else { return }
             _ = try session.pipeline(
-                firing.statements(now: now, retaking: [.held], plannedWith: ""))
+                firing.statements(retaking: [.held]))
         }
     }
 }

@@ -45,6 +45,25 @@ package struct StoredSchedule: Sendable {
         case new, edited, resumed, tzdata, clock
     }
 
+    /// Nothing more is to come.
+    package var hasEnded: Bool { nextAt == nil }
+
+    /// Whether a scheduler should have dealt with it a minute ago or earlier.
+    package func isOverdue(at now: Instant) -> Bool {
+        guard pausedAt == nil, let nextAt else { return false }
+        guard nextAt == .negativeInfinity else {
+            return now.durationSince(nextAt) > Decision.tolerance
+        }
+        // Its times are to be computed since somebody added or changed it.
+        guard replan == .new || replan == .edited else { return false }
+        return now.durationSince(changedAt ?? createdAt) > Decision.tolerance
+    }
+
+    /// The lane in which its jobs wait.
+    var lane: Lane { Lane(queue: queue, kind: kind, version: Int(argsVersion)) }
+}
+
+extension StoredSchedule {
     init(_ row: Row) throws {
         id = try row.int64("id")
         name = try row.text("name")
@@ -82,20 +101,6 @@ package struct StoredSchedule: Sendable {
         changedBy = try row.optionalText("changed_by")
         plannedWith = try row.optionalText("planned_with")
     }
-
-    /// Nothing more is to come.
-    package var hasEnded: Bool { nextAt == nil }
-
-    /// Whether a scheduler should have dealt with it a minute ago or earlier.
-    package func isOverdue(at now: Instant) -> Bool {
-        guard let nextAt, pausedAt == nil else { return false }
-        // One whose times are to be computed has waited since somebody asked for that.
-        let since = nextAt == .negativeInfinity ? changedAt ?? createdAt : nextAt
-        return now.durationSince(since) > Decision.tolerance
-    }
-
-    /// The lane in which its jobs wait.
-    var lane: Lane { Lane(queue: queue, kind: kind, version: Int(argsVersion)) }
 }
 
 extension CatchUp {

@@ -40,8 +40,9 @@ extension Statements {
             SELECT s.name, s.paused_at, s.paused_by, s.failures, s.pause_after, s.planned_with,
                 s.kind, k.kind IS NOT NULL AS is_declared,
                 CASE WHEN s.paused_at IS NOT NULL THEN NULL
-                    WHEN s.next_at = '-infinity' THEN coalesce(s.changed_at, s.created_at)
-                    ELSE s.next_at END AS since
+                    WHEN s.next_at > '-infinity' THEN s.next_at
+                    WHEN s.replan IN ('new', 'edited') THEN coalesce(s.changed_at, s.created_at)
+                    END AS since
             FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
         ) AS s
         """
@@ -68,7 +69,9 @@ extension Statements {
         """
 
     /// The next $3 schedules of which something is due at $1, or at $2 where that may be decided
-    /// ahead. Another scheduler's are passed over.
+    /// ahead.
+    ///
+    /// Another scheduler's are passed over.
     static let lockDueSchedules = dueSchedules + " FOR UPDATE OF s SKIP LOCKED"
 
     /// The same to look at.
@@ -99,7 +102,7 @@ extension Statements {
     /// Makes the jobs of occurrences, each unless its occurrence has been dealt with.
     ///
     /// The primary key of the occurrences decides, in the same transaction that makes the job.
-    /// One whose outcome is among $13 may be taken again.
+    /// One whose outcome is among $12 may be taken again.
     static let runOccurrences = """
         WITH due AS (
             SELECT d.*, nextval('errand.jobs_id_seq') AS job_id
@@ -110,13 +113,13 @@ extension Statements {
                     max_attempts, args, options)
         ), taken AS (
             INSERT INTO errand.schedule_occurrences AS o
-                (schedule_id, due_at, decided_at, job_id, origin, outcome)
-            SELECT schedule_id, due_at, $12, job_id, origin, 'enqueued' FROM due
+                (schedule_id, due_at, job_id, origin, outcome)
+            SELECT schedule_id, due_at, job_id, origin, 'enqueued' FROM due
             ON CONFLICT (schedule_id, due_at) DO UPDATE
-            SET job_id = excluded.job_id, decided_at = excluded.decided_at, outcome = 'enqueued',
+            SET job_id = excluded.job_id, decided_at = clock_timestamp(), outcome = 'enqueued',
                 origin = CASE o.outcome WHEN 'held' THEN o.origin ELSE excluded.origin END,
                 reason = NULL, merged_into = NULL
-            WHERE o.outcome = ANY ($13)
+            WHERE o.outcome = ANY ($12)
             RETURNING schedule_id, job_id
         ), made AS (
             INSERT INTO errand.jobs (id, queue, kind, args_version, args, priority, max_attempts,
@@ -140,9 +143,9 @@ extension Statements {
 
     /// Writes down occurrences that get no job of their own, or not yet.
     static let noteOccurrences = """
-        INSERT INTO errand.schedule_occurrences (schedule_id, due_at, decided_at, origin, outcome,
-            reason, merged_into)
-        SELECT n.schedule_id, n.due_at, $7, n.origin, n.outcome, n.reason, n.merged_into
+        INSERT INTO errand.schedule_occurrences (schedule_id, due_at, origin, outcome, reason,
+            merged_into)
+        SELECT n.schedule_id, n.due_at, n.origin, n.outcome, n.reason, n.merged_into
         FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[],
                 $6::timestamptz[])
             AS n (schedule_id, due_at, origin, outcome, reason, merged_into)
@@ -157,9 +160,8 @@ extension Statements {
         """
 
     static let noteMisses = """
-        INSERT INTO errand.schedule_misses (schedule_id, first_due, last_due, count, reason,
-            noted_at)
-        SELECT m.schedule_id, m.first_due, m.last_due, nullif(m.count, 0), m.reason, $6
+        INSERT INTO errand.schedule_misses (schedule_id, first_due, last_due, count, reason)
+        SELECT m.schedule_id, m.first_due, m.last_due, nullif(m.count, 0), m.reason
         FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::int[], $5::text[])
             AS m (schedule_id, first_due, last_due, count, reason)
         """
@@ -226,10 +228,13 @@ extension Statements {
         ), forgotten AS (
             DELETE FROM errand.schedule_occurrences o USING page
             WHERE o.schedule_id = page.id AND o.due_at < now() - make_interval(days => $2)
+              -- A backfill of what is long past is remembered too.
+              AND o.decided_at < now() - make_interval(days => $2)
               AND o.outcome NOT IN ('held', 'enqueued')
         ), missed AS (
             DELETE FROM errand.schedule_misses m USING page
             WHERE m.schedule_id = page.id AND m.last_due < now() - make_interval(days => $2)
+              AND m.noted_at < now() - make_interval(days => $2)
         )
         SELECT max(id) FROM page
         """

@@ -129,7 +129,7 @@ private struct Shift: Sendable {
             }, wake: heartWake, log: self.log)
         leadership = Self.leadership(make, kinds, options, offer: offer, log: self.log)
         scheduler =
-            options.runsSchedules
+            options.runsSchedules && !options.drain
             ? Scheduler(
                 database: servers.database, zones: ZoneDatabase(), patience: options.leaseTime,
                 log: self.log) : nil
@@ -347,14 +347,15 @@ extension JobKinds {
                     .int16(Int16(known.options.maxAttempts)),
                 ])
         }
-        return try kinds + schedules.values.sorted { $0.name < $1.name }.map { schedule in
-            Statement(
-                Statements.putSchedule,
-                [
-                    .text(schedule.name),
-                    .json(Array(try JSONEncoder().encode(ScheduleSettings(schedule)))),
-                    .json(schedule.args), .null,
-                ])
-        }
+        return try kinds
+            + schedules.values.sorted { $0.name < $1.name }.map { schedule in
+                Statement(
+                    Statements.putSchedule,
+                    [
+                        .text(schedule.name),
+                        .json(Array(try JSONEncoder().encode(ScheduleSettings(schedule)))),
+                        .json(schedule.args), .null,
+                    ])
+            }
     }
 }

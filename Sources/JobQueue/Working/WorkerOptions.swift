@@ -29,7 +29,7 @@ public struct WorkerOptions: Sendable {
     public var windowLimit = WorkerOptions.standardWindow
     /// End when nothing is due any more.
     public var drain = false
-    /// Run the schedules of the database, if no other process does.
+    /// Run the schedules of the database, if no other process does; never while draining.
     public var runsSchedules = true
     /// Who this is, in listings.
     public var host = "localhost"
