@@ -54,16 +54,15 @@ enum ScheduleNextCommand {
             return isTable
                 ? line(occurrence, note, zone, now: now) : object(occurrence, note, zone)
         }
+        let direction = backwards ? "before that moment" : "from then on"
         try invocation.output.list(
             records,
             columns: [
                 Column("at"), Column("utc", title: "UTC"), Column("in", title: "WHEN"),
                 Column("note", isFlexible: true),
-            ])
-        if found.count < invocation[count] {
-            invocation.output.note(
-                (found.isEmpty ? "nothing comes " : "no more comes ")
-                    + (backwards ? "before that moment" : "from then on"))
+            ], empty: "nothing comes \(direction)")
+        if !found.isEmpty, found.count < invocation[count] {
+            invocation.output.note("no more comes \(direction)")
         }
         return .done
     }
