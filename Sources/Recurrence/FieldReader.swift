@@ -68,13 +68,13 @@ struct FieldReader {
     private mutating func readRange(from low: Int, start: Int) throws(RecurrenceError) {
         var high: Int?
         if take("-") {
-            guard let next, next.digit != nil || next.isLetter else {
+            guard let first = next, first.digit != nil || first.isLetter else {
                 throw fault(index, "nothing follows `-`", "the end of the range, \(field.expected)")
             }
             let last = try readValue()
             if last < low { throw reversed(low, last, start: start) }
             high = last
-            if next == "w" || next == "W" { throw workdayInRange() }
+            if next?.lowercase == "w" { throw workdayInRange() }
         }
         let step = try readStep()
         if step != nil, high == nil { values.openStep = true }

@@ -34,7 +34,7 @@ extension FieldReader {
             }
             days = number
         }
-        if next == "w" || next == "W" {
+        if next?.lowercase == "w" {
             throw fault(index, "`W` after a day counted from the last", "LW, or a day such as 15W")
         }
         try refuseStep(after: "L")
