@@ -17,15 +17,22 @@ public struct ZoneSegment: Sendable, Hashable {
 }
 
 /// The rules of one time zone: how far its clocks are ahead of UTC at any second.
+///
+/// A copy shares its tables with the original.
 public struct Zone: Sendable {
-    /// The IANA name.
+    /// The IANA name, as it was asked for.
     public let name: String
-    private let segments: [ZoneSegment]
+    let table: ZoneTable
+
+    /// A zone by what its file says.
+    init(name: String, table: ZoneTable) {
+        self.name = name
+        self.table = table
+    }
 
     /// A zone by its segments, which touch and cover all time.
     init(name: String, segments: [ZoneSegment]) {
-        self.name = name
-        self.segments = segments
+        self.init(name: name, table: ZoneTable(segments: segments))
     }
 
     /// Universal time, without a file.
@@ -33,7 +40,7 @@ public struct Zone: Sendable {
         name: "UTC", segments: [ZoneSegment(start: .min, end: .max, offset: 0)])
 
     /// The segment that a second lies in.
-    public func segment(at second: Int) -> ZoneSegment {
-        segments.last { $0.start <= second } ?? segments[0]
-    }
+    ///
+    /// Segments tile all time: each ends where the next begins, and neighbours differ.
+    public func segment(at second: Int) -> ZoneSegment { table.segment(at: second) }
 }
