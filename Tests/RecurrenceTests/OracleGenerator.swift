@@ -31,13 +31,16 @@ extension OracleExpression {
             weekdays: weekday(using: &random), spelling: random.next())
     }
 
-    private static func plain(_ range: ClosedRange<Int>, using random: inout SplitMix) -> [OracleItem] {
+    private static func plain(_ range: ClosedRange<Int>, using random: inout SplitMix)
+        -> [OracleItem]
+    {
         if random.once(in: 4) { return [.star] }
         let count = random.once(in: 3) ? random.pick(2...3) : 1
         return (0..<count).map { _ in item(range, using: &random) }
     }
 
-    private static func item(_ range: ClosedRange<Int>, using random: inout SplitMix) -> OracleItem {
+    private static func item(_ range: ClosedRange<Int>, using random: inout SplitMix) -> OracleItem
+    {
         let most = range.upperBound - range.lowerBound - (range == 0...7 ? 1 : 0)
         let (one, two) = (random.pick(range), random.pick(range))
         let step = random.once(in: 3) ? random.pick(1...most) : random.pick(1...min(most, 15))
