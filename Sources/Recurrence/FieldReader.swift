@@ -92,7 +92,7 @@ struct FieldReader {
     private mutating func readStep() throws(RecurrenceError) -> Int? {
         guard take("/") else { return nil }
         let start = index
-        let most = field.distinct.upperBound - field.distinct.lowerBound
+        let most = field.range.upperBound - field.range.lowerBound
         guard let step = readNumber() else {
             throw fault(start, "no number follows `/`", "a step, 1 to \(most)")
         }

@@ -184,7 +184,7 @@ import Testing
 
     @Test(arguments: [
         "0 0 29 2 *", "0 0 L-28 2 *", "0 0 ? 2 1#5", "0 0 ? 4 1#5", "0 0 30 2 1",
-        "0 0 30 1,2 *", "0 0 L-30 7 *", "0 0 31W 12 *", "0 0 29 2 */6",
+        "0 0 30 1,2 *", "0 0 29 2 */7", "0 0 L-30 7 *", "0 0 31W 12 *", "0 0 29 2 */6",
     ])
     func `a rare one is not`(text: String) throws {
         #expect(try CronExpression(text).description == text)

@@ -41,7 +41,7 @@ extension OracleExpression {
 
     private static func item(_ range: ClosedRange<Int>, using random: inout SplitMix) -> OracleItem
     {
-        let most = range.upperBound - range.lowerBound - (range == 0...7 ? 1 : 0)
+        let most = range.upperBound - range.lowerBound
         let (one, two) = (random.pick(range), random.pick(range))
         let step = random.once(in: 3) ? random.pick(1...most) : random.pick(1...min(most, 15))
         switch random.pick(0...8) {
