@@ -98,7 +98,8 @@ struct FieldReader {
         }
         if step == 0 { throw fault(start, "a step of 0 goes nowhere", "1 to \(most)") }
         if step > most {
-            throw fault(start, "a step of \(word.text(start..<index)) is too large", "1 to \(most)")
+            throw fault(
+                start, "a step of \(word.shown(start..<index)) is too large", "1 to \(most)")
         }
         return step
     }
@@ -117,10 +118,11 @@ struct FieldReader {
     private mutating func readValue() throws(RecurrenceError) -> Int {
         let start = index
         guard let number = readNumber() else { return try readName() }
-        let written = word.text(start..<index)
+        let written = word.shown(start..<index)
         if next == "." {
             throw fault(
-                start, "`\(word.text(start..<word.scalars.count))` has a fraction", "whole numbers")
+                start, "`\(word.shown(start..<word.scalars.count))` has a fraction", "whole numbers"
+            )
         }
         if number < field.range.lowerBound {
             throw fault(start, "\(written) is too small", field.expected)

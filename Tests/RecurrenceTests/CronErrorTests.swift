@@ -170,6 +170,18 @@ import Testing
         ) { try told(" 0 0 30 2 *") }
     }
 
+    @Test func `what a terminal would obey, or could not hold, is not repeated`() {
+        let long = String(repeating: "9", count: 1_000)
+        for text in ["\u{1B}[2J * * * *", "@\u{1B}[2J", "\(long) * * * *", "@every \(long)"] {
+            #expect {
+                try Recurrence(text)
+            } throws: { error in
+                let told = "\(error)"
+                return told.count < 200 && !told.contains("\u{1B}")
+            }
+        }
+    }
+
     @Test(arguments: [
         "0 0 30 2 *", "0 0 30-31 FEB ?", "0 0 31 4,6,9,11 *", "0 0 L-30 2,4 *", "0 0 L-29 2 *",
         "0 0 30W 2 *", "0 0 31 2 */2", "0 30 12 30,31 2 *",
