@@ -1,3 +1,5 @@
+import Recurrence
+
 /// A small generator of random numbers that gives the same ones for the same seed.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
@@ -14,6 +16,23 @@ struct SplitMix: RandomNumberGenerator {
     mutating func once(in n: Int) -> Bool { Int.random(in: 0..<n, using: &self) == 0 }
 
     mutating func pick(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
+}
+
+extension Zone {
+    /// A zone whose clocks change several times within hours, every few weeks from 2005 to 2037.
+    static func wild(seed: UInt64) -> Zone {
+        var random = SplitMix(state: seed)
+        var changes: [(at: Int, minutes: Int)] = []
+        var at = second(2005, 1, 1)
+        while at < second(2037, 1, 1) {
+            at += random.pick(10...40) * 86_400
+            for _ in 0..<random.pick(2...6) {
+                at += random.pick(1...20) * 900
+                changes.append((at, random.pick(-12...12) * 15))
+            }
+        }
+        return made("Test/Wild", 0, changes)
+    }
 }
 
 extension OracleExpression {
