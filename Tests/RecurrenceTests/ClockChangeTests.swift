@@ -183,6 +183,21 @@ import Testing
         #expect(try at("10 11 10 * *", .shift, .last) == [10])
     }
 
+    @Test func `of several local times that gaps swallowed, the first is told`() throws {
+        let zone = Zone.made(
+            "Test/Gaps", 0,
+            [
+                (second(2026, 5, 10, 2), 60), (second(2026, 5, 11), 0),
+                (second(2026, 5, 12, 2), 60),
+            ])
+        #expect(
+            try texts(
+                "15,45 2 10,12 5 *", zone, second(2026, 5, 1), second(2027, 5, 11), gap: .skip)
+                == [
+                    "2027-05-10T02:15+01:00 skipped 2026-05-10T02:15", "2027-05-10T02:45+01:00",
+                ])
+    }
+
     @Test func `an expression that only ever falls into skipped gaps has no occurrence`() throws {
         // 9:00 to 10:00 of every second Sunday of March, for a thousand years.
         var changes: [(at: Int, minutes: Int)] = []

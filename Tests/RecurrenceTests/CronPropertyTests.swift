@@ -4,7 +4,8 @@ import Testing
 
 /// Random expressions in real zones, against a walk over every minute.
 ///
-/// The walk shares no code with the search. `ERRAND_CASES` sets how many, `ERRAND_SEED` where they begin.
+/// The walk shares no code with the search. `ERRAND_CASES` sets how many there are,
+/// `ERRAND_SEED` where they begin.
 @Suite struct CronPropertyTests {
     private static let shards = 8
     private static let cases = environment("ERRAND_CASES") ?? 2_000
