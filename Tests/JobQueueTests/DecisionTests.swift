@@ -13,7 +13,7 @@ func tenMinutes(_ change: (inout StoredSchedule) -> Void = { _ in }) -> StoredSc
         overlap: .allow, pauseAfter: nil, runLimit: nil, nextDue: at("10:10"),
         nextAt: at("10:10"), lastDue: at("10:00"), runs: 3, failures: 0, replan: nil,
         pausedAt: nil, pausedBy: nil, pauseNote: nil, isDeclared: false, changedBy: nil,
-        plannedWith: "2025b")
+        plannedWith: "2025b", createdAt: at("00:00"), changedAt: nil)
     change(&schedule)
     return schedule
 }
