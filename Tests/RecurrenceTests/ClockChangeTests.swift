@@ -183,6 +183,21 @@ import Testing
         #expect(try at("10 11 10 * *", .shift, .last) == [10])
     }
 
+    @Test func `a local time leapt over is moved once, and not if it comes later`() throws {
+        let noon = second(2026, 5, 10, 12)
+        let (start, end) = (noon - 86_400, noon + 86_400)
+        // Three hours forward and, after one, back: 13:00 to 15:00 come after all.
+        let back = Zone.made("Test/Back", 0, [(noon, 180), (noon + 3_600, 0)])
+        #expect(try texts("0 14 10 * *", back, start, end) == ["2026-05-10T14:00+00:00"])
+        // The same, and after a quarter of an hour forward again: 14:00 is leapt over twice.
+        let twice = Zone.made(
+            "Test/Twice", 0, [(noon, 180), (noon + 3_600, 0), (noon + 4_500, 180)])
+        #expect(
+            try texts("0 14 10 * *", twice, start, end) == [
+                "2026-05-10T15:00+03:00 moved from 2026-05-10T14:00"
+            ])
+    }
+
     @Test func `of several local times that gaps swallowed, the first is told`() throws {
         let zone = Zone.made(
             "Test/Gaps", 0,

@@ -31,7 +31,7 @@ import Testing
     @Test(arguments: 0..<shards)
     func `occurrences are those of a walk over every minute, both ways`(shard: Int) throws {
         let database = ZoneDatabase()
-        var zones = (1...3).map { Zone.wild(seed: $0) }
+        var zones = (1...6).map { Zone.wild(seed: $0) }
         for name in Self.zones { zones.append(try database.zone(named: name)) }
         var failed: (RandomCase, String)?
         for index in stride(from: shard, to: Self.cases, by: Self.shards) {

@@ -25,9 +25,9 @@ extension Zone {
         var changes: [(at: Int, minutes: Int)] = []
         var at = second(2005, 1, 1)
         while at < second(2037, 1, 1) {
-            at += random.pick(10...40) * 86_400
+            at = (at / 86_400 + random.pick(5...20)) * 86_400
             for _ in 0..<random.pick(2...6) {
-                at += random.pick(1...20) * 900
+                at += random.pick(1...8) * 900
                 changes.append((at, random.pick(-12...12) * 15))
             }
         }
