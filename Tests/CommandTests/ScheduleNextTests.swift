@@ -127,7 +127,7 @@ extension CommandLine {
             ("*/60 * * * *", "a step of 60 is too large"),
             ("5-1 * * * *", "5-1 runs backwards; expected a rising range, or 5-59,0-1"),
             ("1, * * * *", "nothing follows `,`"), (",1 * * * *", "nothing before `,`"),
-            ("1- * * * *", "nothing follows `-`"), ("a * * * *", "the name A"),
+            ("1- * * * *", "nothing follows `-`"), ("a * * * *", "the name a"),
             ("* * * JANU *", "JANU is no month"), ("* * * * MONDAY", "MONDAY is no weekday"),
             ("0 0 30 2 *", "`30 2 *` never fires"), ("@reboot", "@reboot names no time"),
             ("@dayly", "there is no macro @dayly; expected @daily"),

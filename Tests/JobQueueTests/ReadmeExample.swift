@@ -60,6 +60,7 @@ private func mail(receiptFor orderID: Int64) async throws {}
     @Test func `its Swift sample is the code of this file`() throws {
         // It compiles; it is not run, for its servers are not there.
         let _: () async throws -> Void = readmeExample
+        let _: (inout JobKinds) throws -> Void = readmeSchedule
         let file = URL(filePath: #filePath)
         let checkout = file.deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

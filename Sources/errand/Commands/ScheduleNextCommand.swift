@@ -61,7 +61,7 @@ enum ScheduleNextCommand {
                 Column("at"), Column("utc", title: "UTC"), Column("in", title: "WHEN"),
                 Column("note", isFlexible: true),
             ], empty: "nothing comes \(direction)")
-        if !found.isEmpty, found.count < invocation[count] {
+        if found.count < invocation[count], !(found.isEmpty && isTable) {
             invocation.output.note("no more comes \(direction)")
         }
         return .done
