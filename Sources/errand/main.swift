@@ -10,10 +10,11 @@ let program = Program(
         "migrate": "Bring the database's schema up to date",
         "job": "Look at jobs, retry and cancel them",
         "queue": "Look at queues, pause and resume them",
+        "schedule": "Make jobs by the clock: add, change, pause and run schedules",
         "worker": "Look at the worker processes",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
-        + QueueCommands.all + WorkerCommands.all + StatusCommand.all + DoctorCommand.all,
+        + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + StatusCommand.all + DoctorCommand.all,
     describe: describe)
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,

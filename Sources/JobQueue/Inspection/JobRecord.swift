@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import Postgres
 
 /// One job as an operator sees it, live or finished.
@@ -26,6 +27,8 @@ package struct JobRecord: Sendable {
     /// JSON: an array of `{attempt, at, worker, error}`.
     package var errors: [UInt8]
     package var tags: [String]
+    /// Which occurrence of a schedule it is for.
+    package var occurrence: ScheduledOccurrence?
 
     init(_ row: Row) throws {
         id = try row.int64("id")
@@ -48,6 +51,10 @@ package struct JobRecord: Sendable {
         args = try row.json("args")
         errors = try row.json("errors")
         tags = try row.textArray("tags")
+        // One that somebody wrote by hand must not spoil a listing.
+        occurrence = try row.optionalJSON("occurrence").flatMap { json in
+            try? JSONDecoder().decode(ScheduledOccurrence.self, from: Data(json))
+        }
     }
 }
 

@@ -10,9 +10,12 @@ package struct Plan: Sendable {
     }
 
     private let id: Int64
-    private let timetable: Timetable
-    private let starts: Int?
-    private let ends: Instant?
+    /// Its times without regard to start, end and jitter.
+    package let timetable: Timetable
+    /// The second since 1970 before which nothing happens.
+    package let starts: Int?
+    /// Nothing happens from then on.
+    package let ends: Instant?
     private let jitter: Int64
 
     /// - Throws: ``JobError/invalid(_:)`` when its expression or zone cannot be read here.

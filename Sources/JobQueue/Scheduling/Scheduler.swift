@@ -14,7 +14,7 @@ package struct Scheduler: Sendable {
     private let wake = Signal()
 
     /// "schedule" as a number: which advisory lock it is.
-    private static let lock: Int64 = 0x73_63_68_65_64_75_6c_65
+    static let lock: Int64 = 0x73_63_68_65_64_75_6c_65
     /// Occurrences whose overlap is allowed get their jobs this much ahead; so the way through
     /// the database is over when they are due.
     private static let ahead = Duration.seconds(2)

@@ -4,8 +4,8 @@ package import Recurrence
 
 /// What operators see of the schedules, and what they may do to them.
 package struct Schedules: Sendable {
-    private let session: Session
-    private let zones: ZoneDatabase
+    let session: Session
+    let zones: ZoneDatabase
 
     package init(session: Session, zones: ZoneDatabase) {
         self.session = session
@@ -17,8 +17,19 @@ package struct Schedules: Sendable {
         package var schedule: StoredSchedule
         /// Settings in which an operator's change differs from the program's declaration.
         package var changed: [String]
+        /// What it asks for, as a JSON object by the names of the columns.
+        package var settings: [UInt8]
+        /// What its declaration asks for, likewise; nil for one that an operator added.
+        package var declared: [UInt8]?
         /// The latest occurrence that was dealt with on its own, and what became of it.
         package var last: (due: Instant, outcome: String)?
+
+        init(_ row: Row) throws {
+            schedule = try StoredSchedule(row)
+            changed = try row.textArray("changed")
+            settings = try row.json("settings")
+            declared = try row.optionalJSON("declared")
+        }
     }
 
     /// All schedules by name, or the one of that name.
@@ -32,10 +43,9 @@ package struct Schedules: Sendable {
             last[try row.int64("id")] = (try row.timestamp("due_at"), try row.text("outcome"))
         }
         return try answers[0].map { row in
-            let schedule = try StoredSchedule(row)
-            return Listing(
-                schedule: schedule, changed: try row.textArray("changed"),
-                last: last[schedule.id])
+            var listing = try Listing(row)
+            listing.last = last[listing.schedule.id]
+            return listing
         }
     }
 
@@ -50,21 +60,26 @@ package struct Schedules: Sendable {
         _ name: String, settings: [UInt8], args: [UInt8]?, by operatorName: String
     ) async throws -> Bool {
         try await session.transaction { session in
-            let isNew = try session.query(
-                Statements.putSchedule,
-                [
-                    .text(name), .json(settings), .optionalJSON(args), .text(operatorName),
-                ]
-            ).bool(0, 0)
-            // Read back whole: a change of one setting may spoil another.
-            let row = try session.query(Statements.lockSchedule, [.text(name)])[0]
-            let plan = try Plan(try StoredSchedule(row), zones: zones)
-            let from = Instant.now()
-            guard plan.next(after: from) != nil else {
-                throw JobError.invalid("it would never run: nothing comes before its end")
-            }
-            return isNew
+            try put(name, settings: settings, args: args, by: operatorName, session)
         }
+    }
+
+    func put(
+        _ name: String, settings: [UInt8], args: [UInt8]?, by operatorName: String,
+        _ session: isolated Session
+    ) throws -> Bool {
+        let isNew = try session.query(
+            Statements.putSchedule,
+            [.text(name), .json(settings), .optionalJSON(args), .text(operatorName)]
+        ).bool(0, 0)
+        // Read back whole: a change of one setting may spoil another.
+        let row = try session.query(Statements.lockSchedule, [.text(name)])[0]
+        let plan = try Plan(try StoredSchedule(row), zones: zones)
+        let from = Instant.now()
+        guard plan.next(after: from) != nil else {
+            throw JobError.invalid("it would never run: nothing comes before its end")
+        }
+        return isNew
     }
 
     /// Forgets a schedule and its history; false when there is none of that name.

@@ -35,6 +35,8 @@ package struct StoredSchedule: Sendable {
     package var pauseNote: String?
     /// Whether a program declares it; else an operator added it.
     package var isDeclared: Bool
+    package var createdAt: Instant
+    package var changedAt: Instant?
     package var changedBy: String?
     package var plannedWith: String?
 
@@ -45,6 +47,17 @@ package struct StoredSchedule: Sendable {
 
     /// Nothing more is to come.
     package var hasEnded: Bool { nextAt == nil }
+
+    /// Whether a scheduler should have dealt with it a minute ago or earlier.
+    package func isOverdue(at now: Instant) -> Bool {
+        guard pausedAt == nil, let nextAt else { return false }
+        guard nextAt == .negativeInfinity else {
+            return now.durationSince(nextAt) > Decision.tolerance
+        }
+        // Its times are to be computed since somebody added or changed it.
+        guard replan == .new || replan == .edited else { return false }
+        return now.durationSince(changedAt ?? createdAt) > Decision.tolerance
+    }
 
     /// The lane in which its jobs wait.
     var lane: Lane { Lane(queue: queue, kind: kind, version: Int(argsVersion)) }
@@ -83,6 +96,8 @@ extension StoredSchedule {
         pausedBy = try row.optionalText("paused_by")
         pauseNote = try row.optionalText("pause_note")
         isDeclared = try row.bool("is_declared")
+        createdAt = try row.timestamp("created_at")
+        changedAt = try row.optionalTimestamp("changed_at")
         changedBy = try row.optionalText("changed_by")
         plannedWith = try row.optionalText("planned_with")
     }

@@ -5,14 +5,14 @@ extension Statements {
         priority, attempt, max_attempts, run_at, created_at, claimed_at AS started_at,
         NULL::timestamptz AS finished_at, claimed_by AS worker, not_after, unique_key,
         NULL::real AS duration_ms, NULL::text AS reason, args, coalesce(errors, '[]') AS errors,
-        coalesce(tags, '{}') AS tags, args_version
+        coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence
         """
 
     private static let finishedColumns = """
         id, kind, queue, outcome::text AS state, priority, attempt, max_attempts, run_at,
         created_at, started_at, finished_at, worker, NULL::timestamptz AS not_after, unique_key,
         duration_ms, reason, args, coalesce(errors, '[]') AS errors,
-        coalesce(tags, '{}') AS tags, args_version
+        coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence
         """
 
     static let job = """

@@ -9,10 +9,42 @@ extension Statements {
 
     /// All schedules, or the one of the name $1.
     static let schedules = """
-        SELECT \(scheduleColumns), errand.changed_settings(s) AS changed
+        SELECT \(scheduleColumns), errand.changed_settings(s) AS changed,
+            errand.schedule_settings(s) AS settings
         FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
         WHERE $1::text IS NULL OR s.name = $1
         ORDER BY s.name
+        """
+
+    static let scheduleNames = "SELECT name FROM errand.schedules ORDER BY name"
+
+    /// What may be amiss; $1 is the advisory lock of the scheduler that leads.
+    static let scheduleHealth = """
+        SELECT count(*) AS total, count(paused_at) AS paused,
+            count(*) FILTER (WHERE paused_by = 'errand' AND failures >= pause_after) AS failed,
+            count(*) FILTER (WHERE since < clock_timestamp() - interval '1 min') AS overdue,
+            (array_agg(name ORDER BY since, name)
+                FILTER (WHERE since < clock_timestamp() - interval '1 min'))[1] AS longest,
+            EXISTS (
+                SELECT FROM pg_locks l
+                WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+                  AND l.database = (
+                    SELECT oid FROM pg_database WHERE datname = current_database())
+                  AND l.classid::bigint = $1 >> 32 AND l.objid::bigint = $1 & 4294967295
+            ) AS is_led,
+            -- What is no release of tzdata, such as 'none', cannot be compared.
+            max(planned_with) FILTER (WHERE planned_with ~ '^[0-9]') AS planned_with,
+            coalesce(array_agg(kind || ' (' || name || ')' ORDER BY kind, name)
+                FILTER (WHERE NOT is_declared), '{}') AS undeclared
+        FROM (
+            SELECT s.name, s.paused_at, s.paused_by, s.failures, s.pause_after, s.planned_with,
+                s.kind, k.kind IS NOT NULL AS is_declared,
+                CASE WHEN s.paused_at IS NOT NULL THEN NULL
+                    WHEN s.next_at > '-infinity' THEN s.next_at
+                    WHEN s.replan IN ('new', 'edited') THEN coalesce(s.changed_at, s.created_at)
+                    END AS since
+            FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
+        ) AS s
         """
 
     /// The clock ($1, or PostgreSQL's own), when the next occurrence is due, and when the next of

@@ -10,7 +10,7 @@ enum DoctorCommand {
     static let all = [command]
 
     /// One thing that was looked at, and how to mend it if it is amiss.
-    private struct Finding {
+    struct Finding {
         enum Grade: String { case ok, warning, critical }
 
         var check: String
@@ -34,6 +34,7 @@ enum DoctorCommand {
         var findings: [Finding] = []
         findings += await database(invocation)
         findings += await redis(invocation)
+        findings += await schedules(invocation)
         let output = invocation.output
         try output.list(
             findings.map(\.record),
@@ -105,7 +106,7 @@ enum DoctorCommand {
             remedy: difference < 5 ? nil : "let both machines keep time by NTP")
     }
 
-    private static func guarded(
+    static func guarded(
         _ check: String, _ body: () async throws -> Finding
     ) async -> Finding {
         do { return try await body() } catch {

@@ -21,17 +21,15 @@ enum EnqueueCommand {
     private static let queue = Option<String?>.text(
         "queue", placeholder: "NAME", help: "Another queue than the kind's")
     private static let priority = Option<Priority?>.value(
-        "priority",
-        ValueFormat("LEVEL", expected: "critical, high, normal, low, or 0 to 3") { level($0) },
-        help: "critical, high, normal or low")
+        "priority", JobWords.level, help: "critical, high, normal or low")
     private static let maxAttempts = Option<Int?>.integer(
         "max-attempts", range: 1...32_767, help: "Another number of attempts than the kind's")
     private static let at = Option<Instant?>.value(
-        "at", time, help: "When to start, such as 2026-11-20T08:00:00Z")
+        "at", JobWords.time, help: "When to start, such as 2026-11-20T08:00:00Z")
     private static let delay = Option<Duration?>.duration(
         "in", range: reasonable, help: "Start after this time")
     private static let notAfter = Option<Instant?>.value(
-        "not-after", time, help: "Drop the job if it has not started by then")
+        "not-after", JobWords.time, help: "Drop the job if it has not started by then")
     private static let unique = Option<String?>.text(
         "unique", placeholder: "KEY", help: "Only if no job of the kind with this key waits")
     private static let uniqueFor = Option<Duration?>.duration(
@@ -46,19 +44,8 @@ enum EnqueueCommand {
     private static let retention = Option<Duration?>.duration(
         "retention", range: .zero ... .seconds(3_650 * 86_400),
         help: "Another time to be kept once finished; 0s keeps no trace")
-    private static let allowUnknown = Option.flag(
-        "allow-unknown-kind", help: "Also a kind that no program has declared yet")
-
-    private static let time = ValueFormat<Instant>(
-        "TIME", expected: "an RFC 3339 time such as 2026-11-20T08:00:00Z"
-    ) { Instant(finite: $0) }
-
     /// A century: what is longer is a slip, and PostgreSQL's calendar ends somewhere.
     private static let reasonable: ClosedRange<Duration> = .zero ... .seconds(36_500 * 86_400)
-
-    private static func level(_ text: String) -> Priority? {
-        Priority.allCases.first { "\($0)" == text || String($0.rawValue) == text }
-    }
 
     private static let command = Command(
         "enqueue", summary: "Enqueue one job, many of the same, or a file of them",
@@ -77,7 +64,7 @@ enum EnqueueCommand {
         ],
         options: [
             count, bulk, skipBad, queue, priority, maxAttempts, at, delay, notAfter, unique,
-            uniqueFor, replace, tags, timeout, retention, allowUnknown,
+            uniqueFor, replace, tags, timeout, retention, JobWords.allowUnknown,
         ],
         arguments: [kind, args]
     ) { invocation in
@@ -95,7 +82,7 @@ enum EnqueueCommand {
                 exit: .usage, message: "no kind is given",
                 hint: "errand enqueue KIND ['{\"argument\": 1}'], or --bulk FILE")
         }
-        let bytes = try arguments(invocation[args] ?? "{}", kind: name)
+        let bytes = try JobWords.arguments(invocation[args] ?? "{}", kind: name)
         let client = try await invocation.client()
         let defaults = try await defaults(of: name, invocation)
         let shape = try EnqueueShape(
@@ -142,30 +129,6 @@ enum EnqueueCommand {
         return .done
     }
 
-    private static func arguments(_ text: String, kind: String) throws -> [UInt8] {
-        var bytes = Array(text.utf8)
-        if text.hasPrefix("@") {
-            bytes = []
-            var reader = try LineReader(path: String(text.dropFirst()))
-            while let line = try reader.next() {
-                if !bytes.isEmpty { bytes.append(0x0A) }
-                bytes += line
-                guard bytes.count <= JobClient.argumentLimit * 2 else { break }
-            }
-        }
-        guard bytes.count <= JobClient.argumentLimit else {
-            throw JobError.argumentsTooLarge(kind: kind, bytes: bytes.count)
-        }
-        do {
-            try JSONScanner.checkObject(bytes[...])
-        } catch {
-            throw CommandFailure(
-                exit: .usage, message: "the arguments are not a JSON object: \(error)",
-                hint: "for example '{\"ms\": 500}'; quote them for the shell")
-        }
-        return bytes
-    }
-
     private static func asked(_ invocation: Invocation) throws -> EnqueueOptions {
         var options = EnqueueOptions(
             queue: invocation[queue], priority: invocation[priority],
@@ -188,27 +151,6 @@ enum EnqueueCommand {
             throw CommandFailure(exit: .usage, message: "give --at or --in, not both")
         }
         return invocation[at] ?? invocation[delay].map { Instant.now().adding($0) }
-    }
-
-    /// What the kind asks for: as this program knows it, or as another has declared it.
-    private static func defaults(
-        of kind: String, _ invocation: Invocation
-    ) async throws -> (version: Int, options: JobOptions) {
-        let known = Kinds.all()
-        if let options = known.options(of: kind), let version = known.argsVersion(of: kind) {
-            return (version, options)
-        }
-        let inspector = Inspector(session: try invocation.session())
-        if let declared = try await inspector.declaredKind(kind) { return declared }
-        guard invocation[allowUnknown] else {
-            let all = Set(known.names).union(try await inspector.kinds()).sorted()
-            let hint = nearest(to: kind, among: all).map { "did you mean \($0)? " } ?? ""
-            throw CommandFailure(
-                exit: .notFound, message: "no program has declared the kind \(kind)",
-                hint: hint + "known are: \(all.joined(separator: ", ")); "
-                    + "--allow-unknown-kind enqueues it nevertheless")
-        }
-        return (1, JobOptions())
     }
 
     // MARK: Bulk
@@ -246,7 +188,7 @@ enum EnqueueCommand {
         common?.notAfter = invocation[notAfter]
         let lines = try BulkLines(
             path: path, common: common, known: try await knownKinds(invocation),
-            allowsUnknown: invocation[allowUnknown], stopsAtEnd: !invocation[skipBad],
+            allowsUnknown: invocation[JobWords.allowUnknown], stopsAtEnd: !invocation[skipBad],
             output: invocation.output)
         let done: Int
         do {
@@ -261,6 +203,14 @@ enum EnqueueCommand {
         try invocation.output.show(
             Record([("enqueued", .int(done)), ("bad_lines", .int(lines.badCount))]))
         return lines.badCount > 0 ? .partlyDone : .done
+    }
+
+    private static func defaults(
+        of kind: String, _ invocation: Invocation
+    ) async throws -> (version: Int, options: JobOptions) {
+        let inspector = Inspector(session: try invocation.session())
+        return try await Kinds.defaults(
+            of: kind, inspector, allowsUnknown: invocation[JobWords.allowUnknown])
     }
 
     private static func knownKinds(

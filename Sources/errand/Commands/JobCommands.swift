@@ -150,6 +150,14 @@ enum JobCommands {
             ("args_version", .int(job.argsVersion)),
             ("reason", .optional(job.reason) { .text($0) }), ("args", .json(job.args)),
             ("errors", .json(job.errors)), ("tags", .list(job.tags)),
+            ("schedule", .optional(job.occurrence) { .text($0.schedule) }),
+            ("due_at", .optional(job.occurrence) { .time($0.due) }),
+            (
+                "merged_due",
+                .optional(job.occurrence) { occurrence in
+                    .list(occurrence.missed.map { Instant(date: $0).description })
+                }
+            ),
         ])
     }
 

@@ -23,7 +23,10 @@ enum WorkCommand {
         "concurrency", default: 32, range: 1...4096, environment: "ERRAND_CONCURRENCY",
         help: "Jobs of a queue that run at once, where the queue does not say")
     private static let drain = Option.flag(
-        "drain", help: "End when nothing is due any more, and print a summary")
+        "drain",
+        help: "End when nothing is due any more, and print a summary; runs no schedules")
+    private static let noSchedules = Option.flag(
+        "no-schedules", help: "Leave the schedules to other processes, or to 'schedule tick'")
     private static let grace = Option.duration(
         "grace", default: .seconds(20), range: .zero ... .seconds(3600),
         environment: "ERRAND_GRACE",
@@ -40,7 +43,9 @@ enum WorkCommand {
         "work", summary: "Run jobs until told to stop",
         discussion: """
             Works its queues until SIGTERM or SIGINT: then it takes no more, gives running jobs \
-            their grace, hands back what has not started, and exits 0.
+            their grace, hands back what has not started, and exits 0. Meanwhile it makes the jobs \
+            of schedules, unless another process does. With --drain it makes none: run 'errand \
+            schedule tick' before.
             """,
         examples: [
             .init("errand work", "work the queue 'default'"),
@@ -48,10 +53,11 @@ enum WorkCommand {
                 "errand work --queues default:64,mail:8:2", "mail with twice the share"),
             .init("errand work --drain --output json", "for cron: end when nothing is due"),
         ],
-        options: [queues, concurrency, drain, grace, lease, window]
+        options: [queues, concurrency, drain, noSchedules, grace, lease, window]
     ) { invocation in
         var options = WorkerOptions(queues: try named(invocation))
         options.drain = invocation[drain]
+        options.runsSchedules = !invocation[noSchedules] && !invocation[drain]
         options.grace = invocation[grace]
         options.leaseTime = invocation[lease]
         options.windowLimit = invocation[window]
@@ -70,7 +76,7 @@ enum WorkCommand {
 
     /// Refuses a schema that this program is ahead of; one that is ahead of it may be meant, as
     /// while a new version is rolled out, and is only said.
-    private static func checkSchema(_ invocation: Invocation) async throws {
+    static func checkSchema(_ invocation: Invocation) async throws {
         let session = try invocation.session()
         let list = try await Migrator(session: session).status()
         await session.close()

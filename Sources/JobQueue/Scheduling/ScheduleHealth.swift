@@ -1,0 +1,36 @@
+import Postgres
+
+/// What may be amiss with the schedules of a database.
+package struct ScheduleHealth: Sendable {
+    /// All schedules.
+    package var count: Int
+    /// Those that wait for someone to resume them.
+    package var paused: Int
+    /// Those of them that paused themselves because their jobs failed.
+    package var pausedByFailures: Int
+    /// Those that a scheduler should have dealt with a minute ago or earlier.
+    package var overdue: Int
+    /// The one of them that has waited longest.
+    package var longestOverdue: String?
+    /// Whether a process leads in running them.
+    package var isLed: Bool
+    /// The newest time-zone data with which a next time was computed.
+    package var plannedWith: String?
+    /// Kinds of their jobs that no program has declared, with the schedules that ask for them.
+    package var undeclaredKinds: [String]
+}
+
+extension Schedules {
+    /// Looks at all schedules.
+    package func health() async throws -> ScheduleHealth {
+        let row = try await session.query(
+            Statements.scheduleHealth, [.int64(Scheduler.lock)])[0]
+        return ScheduleHealth(
+            count: Int(try row.int64("total")), paused: Int(try row.int64("paused")),
+            pausedByFailures: Int(try row.int64("failed")),
+            overdue: Int(try row.int64("overdue")),
+            longestOverdue: try row.optionalText("longest"), isLed: try row.bool("is_led"),
+            plannedWith: try row.optionalText("planned_with"),
+            undeclaredKinds: try row.textArray("undeclared"))
+    }
+}

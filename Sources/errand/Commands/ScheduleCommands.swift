@@ -1,0 +1,209 @@
+import FoundationEssentials
+import JobQueue
+import Postgres
+import Recurrence
+import Terminal
+
+/// `errand schedule …`.
+enum ScheduleCommands {
+    static let all =
+        [list, show] + ScheduleSettingsCommands.all + [remove, pause, resume, trigger]
+        + ScheduleNextCommand.all + ScheduleHistoryCommand.all + ScheduleBackfillCommand.all
+        + ScheduleRunCommands.all
+
+    // MARK: ls and show
+
+    private static let kind = Option<String?>.text(
+        "kind", placeholder: "KIND", help: "Only those of this kind of job")
+    private static let queue = Option<String?>.text(
+        "queue", placeholder: "NAME", help: "Only those whose jobs go to this queue")
+    private static let onlyPaused = Option.flag("paused", help: "Only those that are paused")
+    private static let onlyOverdue = Option.flag(
+        "overdue", help: "Only those that no scheduler has dealt with for a minute")
+    private static let limit = Option.integer(
+        "limit", default: 50, range: 1...100_000, help: "At most so many")
+    private static let after = Option<String?>.text(
+        "after", placeholder: "NAME", help: "Only those after this name: the next page")
+
+    private static let list = Command(
+        "schedule", "ls", summary: "List the schedules by name: when, what came last, who changed",
+        examples: [
+            .init("errand schedule ls --overdue", "what no scheduler takes care of"),
+            .init("errand schedule ls --kind notification.email", "which mails go by the clock"),
+        ],
+        options: [kind, queue, onlyPaused, onlyOverdue, limit, after]
+    ) { invocation in
+        let zones = invocation.zones
+        let schedules = Schedules(session: try invocation.session(), zones: zones)
+        let now = try await schedules.now()
+        let passing = try await schedules.list().filter { passes($0.schedule, invocation, now) }
+        let shown = Array(passing.prefix(invocation[limit]))
+        try ScheduleRecords.list(
+            shown, zones: zones, now: now, invocation.output,
+            empty: "no schedule passes these filters; 'errand schedule add' adds one")
+        if passing.count > shown.count, let last = shown.last {
+            invocation.output.note("more: errand schedule ls … --after \(last.schedule.name)")
+        }
+        return .done
+    }
+
+    private static func passes(
+        _ schedule: StoredSchedule, _ invocation: Invocation, _ now: Instant
+    ) -> Bool {
+        if let name = invocation[kind], schedule.kind != name { return false }
+        if let name = invocation[queue], schedule.queue != name { return false }
+        if invocation[onlyPaused], schedule.pausedAt == nil { return false }
+        if invocation[onlyOverdue], !schedule.isOverdue(at: now) { return false }
+        // By bytes, as the database sorts them.
+        if let name = invocation[after] {
+            return name.utf8.lexicographicallyPrecedes(schedule.name.utf8)
+        }
+        return true
+    }
+
+    private static let show = Command(
+        "schedule", "show",
+        summary: "Show one schedule: its settings, where it stands, its next times",
+        arguments: [ScheduleWords.name]
+    ) { invocation in
+        let zones = invocation.zones
+        let schedules = Schedules(session: try invocation.session(), zones: zones)
+        let listing = try await schedules.one(invocation[ScheduleWords.name])
+        try invocation.output.show(
+            try ScheduleRecords.card(listing, zones: zones, now: try await schedules.now()))
+        return .done
+    }
+
+    // MARK: rm
+
+    private static let yes = Option.yes
+
+    private static let remove = Command(
+        "schedule", "rm", summary: "Forget a schedule and its history",
+        discussion: """
+            Jobs that it has made stay. A schedule that a program declares comes back when the \
+            program next starts: 'errand schedule pause' is what stops it.
+            """,
+        options: [yes], arguments: [ScheduleWords.name]
+    ) { invocation in
+        let schedules = try invocation.schedules()
+        let name = invocation[ScheduleWords.name]
+        let schedule = try await schedules.one(name).schedule
+        let warning =
+            "a program declares \(name) and will add it again when it starts; "
+            + "'errand schedule pause \(name)' is what stops it"
+        if schedule.isDeclared { invocation.output.warn(warning) }
+        let runs = "\(HumanFormat.count(Int(schedule.runs))) run\(schedule.runs == 1 ? "" : "s")"
+        try invocation.output.confirm(
+            "forget the schedule \(name) and its history of \(runs)?", yes: invocation[yes])
+        guard try await schedules.remove(name) else {
+            throw try await ScheduleWords.unknown(name, schedules)
+        }
+        try invocation.output.show(
+            Record([("name", .text(name)), ("result", .text("removed"))]))
+        return .done
+    }
+
+    // MARK: pause and resume
+
+    private static let note = Option<String?>.text(
+        "note", help: "Why, for those who find it paused")
+
+    private static let pause = Command(
+        "schedule", "pause", summary: "Stop a schedule until it is resumed",
+        discussion: """
+            Jobs that it has made go on. What comes meanwhile is not made up for: 'errand schedule \
+            backfill' does that, if it is wanted.
+            """,
+        examples: [
+            .init("errand schedule pause shop.report --note 'stocktaking'", "with a reason")
+        ],
+        options: [note], arguments: [ScheduleWords.name]
+    ) { invocation in
+        let schedules = try invocation.schedules()
+        let name = invocation[ScheduleWords.name]
+        let found = try await schedules.pause(
+            name, by: invocation.operatorName, note: invocation[note])
+        guard found else { throw try await ScheduleWords.unknown(name, schedules) }
+        let listing = try await schedules.one(name)
+        try ScheduleRecords.list(
+            [listing], zones: invocation.zones, now: try await schedules.now(), invocation.output)
+        return .done
+    }
+
+    private static let resume = Command(
+        "schedule", "resume", summary: "Let a paused schedule go on with what comes next",
+        discussion: """
+            The times that the pause passed over stay missed, and the history says so. The count \
+            of failures in a row begins anew.
+            """,
+        arguments: [ScheduleWords.name]
+    ) { invocation in
+        let (zones, output) = (invocation.zones, invocation.output)
+        let schedules = Schedules(session: try invocation.session(), zones: zones)
+        let name = invocation[ScheduleWords.name]
+        let before = try await schedules.one(name).schedule
+        let now = try await schedules.now()
+        let isResumed = try await schedules.resume(name)
+        let listing = try await schedules.one(name)
+        try ScheduleRecords.list([listing], zones: zones, now: now, output)
+        guard isResumed else {
+            output.note("\(name) was not paused")
+            return .done
+        }
+        if let text = passedOver(before, zones, now) { output.note(text) }
+        if listing.schedule.hasEnded {
+            output.note("nothing more is to come: it has ended")
+        } else if let next = try? ScheduleRecords.upcoming(
+            listing.schedule, count: 1, zones: zones, now: now
+        ).first {
+            output.note("next: \(next)")
+        }
+        return .done
+    }
+
+    /// Counting ends there.
+    private static let countLimit = 10_000
+
+    /// What a pause has passed over, in words; nil if nothing or not known.
+    private static func passedOver(
+        _ schedule: StoredSchedule, _ zones: ZoneDatabase, _ now: Instant
+    ) -> String? {
+        guard let plan = try? Plan(schedule, zones: zones), let first = schedule.nextDue,
+            first <= now
+        else { return nil }
+        var count = 1
+        var last = first
+        while count < countLimit, let next = plan.next(after: last), next.due <= now {
+            count += 1
+            last = next.due
+        }
+        let number = (count == countLimit ? "more than " : "") + HumanFormat.count(count)
+        let times =
+            count == 1 ? "1 occurrence, of \(first)," : "\(number) occurrences since \(first)"
+        return "the pause passed over \(times)"
+            + "; 'errand schedule backfill \(schedule.name) --from \(first) --to \(now)' "
+            + "would make \(count == 1 ? "its job" : "their jobs")"
+    }
+
+    // MARK: trigger
+
+    private static let trigger = Command(
+        "schedule", "trigger", summary: "Make a job of a schedule now, out of turn",
+        discussion: """
+            Whether it is paused or not, and whatever runs: its times and its overlap policy stay \
+            out of this.
+            """,
+        arguments: [ScheduleWords.name]
+    ) { invocation in
+        let schedules = try invocation.schedules()
+        let name = invocation[ScheduleWords.name]
+        guard let job = try await schedules.trigger(name) else {
+            throw try await ScheduleWords.unknown(name, schedules)
+        }
+        try invocation.output.show(
+            Record([("schedule", .text(name)), ("job", .id(Int(job)))]))
+        invocation.output.note("'errand job show \(job)' tells how it goes")
+        return .done
+    }
+}

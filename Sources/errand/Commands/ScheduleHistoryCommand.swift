@@ -1,0 +1,86 @@
+import FoundationEssentials
+import JobQueue
+import Postgres
+import Terminal
+
+/// `errand schedule history`.
+enum ScheduleHistoryCommand {
+    static let all = [command]
+
+    private static let limit = Option.integer(
+        "limit", default: 50, range: 1...100_000, help: "At most so many")
+    private static let before = Option<Instant?>.value(
+        "before", JobWords.time, help: "Only what was due before: the next page")
+
+    private static let command = Command(
+        "schedule", "history",
+        summary: "Show what became of a schedule's times, the latest first",
+        discussion: """
+            An unbroken run of missed times is one entry, with how many they were. The reason \
+            says why there was no job, or how it ended.
+            """,
+        options: [limit, before], arguments: [ScheduleWords.name]
+    ) { invocation in
+        let schedules = try invocation.schedules()
+        let schedule = try await schedules.one(invocation[ScheduleWords.name]).schedule
+        let entries = try await schedules.history(
+            of: schedule, before: invocation[before] ?? .infinity, limit: invocation[limit])
+        let output = invocation.output
+        let isTable = output.format == .table
+        try output.list(
+            entries.map { isTable ? line($0) : record($0) },
+            columns: columns(output), empty: "nothing of \(schedule.name) was due so far")
+        if entries.count == invocation[limit], let last = entries.last {
+            output.note(
+                "more: errand schedule history \(schedule.name) --before \(last.lastDue)")
+        }
+        return .done
+    }
+
+    /// On a narrow terminal without what the others tell too.
+    private static func columns(_ output: Output) -> [Column] {
+        let isNarrow = output.screen.outputIsTerminal && output.screen.width < 120
+        let all = [
+            Column("due_at", title: "DUE"), Column("decided_at"), Column("late"), Column("job"),
+            Column("origin"), Column("outcome"), Column("ended_at"),
+            Column("reason", isFlexible: true),
+        ]
+        return isNarrow ? all.filter { !["decided_at", "ended_at"].contains($0.name) } : all
+    }
+
+    /// How long after its time it was decided on; nil where that says nothing.
+    private static func lateness(_ entry: Schedules.HistoryEntry) -> Duration? {
+        guard ["schedule", "catch-up"].contains(entry.origin), entry.outcome != "missed" else {
+            return nil
+        }
+        // Decided on ahead of its time: it starts at its time.
+        return max(entry.decidedAt.durationSince(entry.firstDue), .zero)
+    }
+
+    private static func record(_ entry: Schedules.HistoryEntry) -> Record {
+        Record([
+            ("due_at", entry.firstDue.cell), ("last_due", entry.lastDue.cell),
+            ("count", .optional(entry.count) { .int($0) }), ("decided_at", entry.decidedAt.cell),
+            ("late", .optional(lateness(entry)) { .duration($0) }),
+            ("job", .optional(entry.job) { .id(Int($0)) }), ("origin", .text(entry.origin)),
+            ("outcome", ScheduleRecords.outcome(entry.outcome)),
+            ("merged_into", .optional(entry.mergedInto) { $0.cell }),
+            ("ended_at", .optional(entry.endedAt) { $0.cell }),
+            ("reason", .optional(entry.reason) { .text($0) }),
+        ])
+    }
+
+    /// The same with the span of a run, and what it was merged into, in words.
+    private static func line(_ entry: Schedules.HistoryEntry) -> Record {
+        var reason = entry.reason ?? ""
+        if let into = entry.mergedInto { reason += " into that of \(into)" }
+        var record = record(entry)
+        if entry.outcome == "missed", entry.count != 1 {
+            let count = entry.count.map(HumanFormat.count) ?? "many"
+            reason = "\(count) up to \(HumanFormat.time(entry.lastDue.date)): \(reason)"
+        }
+        record.fields.removeAll { $0.name == "reason" }
+        record.append("reason", .text(reason))
+        return record
+    }
+}

@@ -1,0 +1,87 @@
+import JobQueue
+import Postgres
+import Recurrence
+import Terminal
+
+/// Reads what operators say about times, and says what is wrong with it.
+enum ScheduleWords {
+    static let name = Argument.required(ValueFormat.text("NAME"), help: "The schedule's name")
+
+    /// Any text, so that the reader of expressions says what is wrong with an empty one too.
+    static func expression(_ placeholder: String) -> ValueFormat<String> {
+        ValueFormat(placeholder, expected: "an expression") { $0 }
+    }
+
+    static let expressionHelp =
+        "Minute hour day-of-month month weekday, in quotes; six fields begin with the seconds; "
+        + "also @daily and @every 90s"
+
+    /// What an expression says.
+    static func recurrence(_ text: String) throws(CommandFailure) -> Recurrence {
+        do {
+            return try Recurrence(text)
+        } catch {
+            throw malformed(text, error)
+        }
+    }
+
+    static func malformed(_ text: String, _ error: RecurrenceError) -> CommandFailure {
+        CommandFailure(
+            exit: .usage, message: "'\(text)': \(error)",
+            hint: "fields: minute hour day-of-month month weekday, such as '30 9 * * MON-FRI'; or "
+                + "@daily, @every 90s; 'errand schedule next' shows what comes of it")
+    }
+
+    /// The zone of a name.
+    static func zone(
+        _ name: String, in zones: ZoneDatabase
+    ) throws(CommandFailure) -> Zone {
+        do {
+            return try zones.zone(named: name)
+        } catch {
+            throw describe(zone: error)
+        }
+    }
+
+    static func describe(zone error: ZoneError) -> CommandFailure {
+        switch error {
+        case .noDatabase, .unreadable, .malformed:
+            CommandFailure(
+                exit: .failed, message: "\(error)", hint: "'errand doctor' tells more; UTC works")
+        default:
+            CommandFailure(
+                exit: .usage, message: "--tz: \(error)",
+                hint: "the names are those of the IANA time zone database, such as "
+                    + "Europe/Berlin or UTC")
+        }
+    }
+
+    /// A schedule that is not there.
+    static func unknown(_ name: String, _ schedules: Schedules) async throws -> CommandFailure {
+        let known = try await schedules.names()
+        let guess = nearest(to: name, among: known).map { "did you mean \($0)? " } ?? ""
+        return CommandFailure(
+            exit: .notFound, message: "there is no schedule \(name)",
+            hint: known.isEmpty
+                ? "there are none yet; 'errand schedule add' adds one"
+                : guess + "'errand schedule ls' lists them")
+    }
+}
+
+extension Invocation {
+    /// The time zones of this machine.
+    var zones: ZoneDatabase { ZoneDatabase(environment: environment) }
+
+    /// The schedules of the database.
+    func schedules() throws -> Schedules { Schedules(session: try session(), zones: zones) }
+}
+
+extension Schedules {
+    /// The schedule of a name.
+    func one(_ name: String) async throws -> Listing {
+        guard let found = try await list(named: name).first else {
+            throw try await ScheduleWords.unknown(name, self)
+        }
+        return found
+    }
+}
