@@ -24,9 +24,10 @@ MINUTELY = """
 """
 YEARLY = """
     INSERT INTO errand.schedules (name, recurrence, zone, kind, next_at)
-    SELECT 'bench-' || n, '30 2 ' || 1 + n % 28 || ' ' || 1 + (extract(month FROM now())::int + 5) % 12
-        || ' *', 'America/Toronto', 'demo.noop', '-infinity'
-    FROM generate_series(1, {count}) AS n
+    SELECT 'bench-' || n, '30 2 ' || 1 + n % 28 || ' ' || month || ' *', 'America/Toronto',
+        'demo.noop', '-infinity'
+    FROM generate_series(1, {count}) AS n,
+        extract(month FROM now() + interval '6 months') AS month
 """
 DELAYED = """
     INSERT INTO errand.jobs (queue, kind, args, run_at)
@@ -34,7 +35,7 @@ DELAYED = """
     FROM generate_series(1, {count}) AS n
 """
 PLAN_ANEW = """
-    UPDATE errand.schedules SET replan = 'new', next_at = '-infinity';
+    UPDATE errand.schedules SET replan = 'tzdata', next_at = '-infinity';
     NOTIFY errand_schedules
 """
 MAKE_DUE = """
