@@ -66,9 +66,9 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
 
     private static func refuseZone(_ word: Word) throws(RecurrenceError) {
         for prefix in ["CRON_TZ=", "TZ="] where word.text.uppercased().hasPrefix(prefix) {
-            let zone = word.text(prefix.count..<word.scalars.count)
+            let zone = word.shown(prefix.count..<word.scalars.count)
             throw .malformed(
-                column: word.column, field: nil, found: "`\(word.text)` sets a time zone",
+                column: word.column, field: nil, found: "`\(word.shown)` sets a time zone",
                 expected: "the fields alone, and the zone \(zone.isEmpty ? "" : "\(zone) ")apart")
         }
     }
@@ -84,7 +84,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
         if words.count == 7 {
             throw .malformed(
                 column: words[6].column, field: nil,
-                found: "a seventh field, `\(words[6].text)`, the year, which is not kept",
+                found: "a seventh field, `\(words[6].shown)`, the year, which is not kept",
                 expected: "6 fields, and the start and end of the schedule apart")
         }
         if words.count > 7 {
@@ -144,11 +144,11 @@ private enum CronMacro {
         guard let macro = all.first(where: { $0.name == name }) else {
             let hint = nearest(to: name, among: names + ["@every"]).map { "\($0), perhaps" }
             throw fault(
-                words[0].column, "there is no macro \(words[0].text)",
+                words[0].column, "there is no macro \(words[0].shown)",
                 hint ?? "one of \(names.joined(separator: ", ")), @every")
         }
         if words.count > 1 {
-            throw fault(words[1].column, "`\(words[1].text)` after \(name)", "\(name) alone")
+            throw fault(words[1].column, "`\(words[1].shown)` after \(name)", "\(name) alone")
         }
         return macro
     }

@@ -68,13 +68,13 @@ struct FieldReader {
     private mutating func readRange(from low: Int, start: Int) throws(RecurrenceError) {
         var high: Int?
         if take("-") {
-            guard let next, next.digit != nil || next.isLetter else {
+            guard let first = next, first.digit != nil || first.isLetter else {
                 throw fault(index, "nothing follows `-`", "the end of the range, \(field.expected)")
             }
             let last = try readValue()
             if last < low { throw reversed(low, last, start: start) }
             high = last
-            if next == "w" || next == "W" { throw workdayInRange() }
+            if next?.lowercase == "w" { throw workdayInRange() }
         }
         let step = try readStep()
         if step != nil, high == nil { values.openStep = true }
@@ -92,13 +92,14 @@ struct FieldReader {
     private mutating func readStep() throws(RecurrenceError) -> Int? {
         guard take("/") else { return nil }
         let start = index
-        let most = field.distinct.upperBound - field.distinct.lowerBound
+        let most = field.range.upperBound - field.range.lowerBound
         guard let step = readNumber() else {
             throw fault(start, "no number follows `/`", "a step, 1 to \(most)")
         }
         if step == 0 { throw fault(start, "a step of 0 goes nowhere", "1 to \(most)") }
         if step > most {
-            throw fault(start, "a step of \(word.text(start..<index)) is too large", "1 to \(most)")
+            throw fault(
+                start, "a step of \(word.shown(start..<index)) is too large", "1 to \(most)")
         }
         return step
     }
@@ -117,10 +118,11 @@ struct FieldReader {
     private mutating func readValue() throws(RecurrenceError) -> Int {
         let start = index
         guard let number = readNumber() else { return try readName() }
-        let written = word.text(start..<index)
+        let written = word.shown(start..<index)
         if next == "." {
             throw fault(
-                start, "`\(word.text(start..<word.scalars.count))` has a fraction", "whole numbers")
+                start, "`\(word.shown(start..<word.scalars.count))` has a fraction", "whole numbers"
+            )
         }
         if number < field.range.lowerBound {
             throw fault(start, "\(written) is too small", field.expected)

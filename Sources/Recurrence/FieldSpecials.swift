@@ -30,11 +30,11 @@ extension FieldReader {
             }
             guard 1...30 ~= number else {
                 throw fault(
-                    start, "L-\(word.text(start..<index)) is no day of any month", "L-1 to L-30")
+                    start, "L-\(word.shown(start..<index)) is no day of any month", "L-1 to L-30")
             }
             days = number
         }
-        if next == "w" || next == "W" {
+        if next?.lowercase == "w" {
             throw fault(index, "`W` after a day counted from the last", "LW, or a day such as 15W")
         }
         try refuseStep(after: "L")
@@ -71,7 +71,7 @@ extension FieldReader {
             throw fault(start, "no number follows `#`", "which one of the month, 1 to 5")
         }
         guard 1...5 ~= count else {
-            let found = "#\(word.text(start..<index)) is no weekday of any month"
+            let found = "#\(word.shown(start..<index)) is no weekday of any month"
             throw fault(start, found, "1 for the first to 5 for the fifth")
         }
         try refuseStep(after: "#")
@@ -138,8 +138,9 @@ extension FieldReader {
         if scalar == "\u{2013}" || scalar == "\u{2212}" {
             return fault(index, "`\(scalar)` is not the minus sign of ASCII", "`-`")
         }
-        let sign = scalar.isASCII ? "" : " (U+\(String(scalar.value, radix: 16, uppercase: true)))"
-        return fault(index, "unexpected `\(scalar)`\(sign)", "\(field.expected), or one of * , - /")
+        let code = "U+\(String(scalar.value, radix: 16, uppercase: true))"
+        let sign = scalar.isControl ? code : "`\(scalar)`" + (scalar.isASCII ? "" : " (\(code))")
+        return fault(index, "unexpected \(sign)", "\(field.expected), or one of * , - /")
     }
 
     /// A range whose end comes before its start.
@@ -149,7 +150,7 @@ extension FieldReader {
         let first = text(low, max(low, range.upperBound))
         let second = text(range.lowerBound, high)
         return fault(
-            start, "\(word.text(start..<index)) runs backwards",
+            start, "\(word.shown(start..<index)) runs backwards",
             "a rising range, or \(first),\(second)")
     }
 
@@ -159,11 +160,12 @@ extension FieldReader {
             return fault(start, "\(name) is a \(other)", field.expected)
         }
         if field.names.isEmpty {
-            return fault(start, "the name \(name)", "\(field.expected), no names")
+            return fault(
+                start, "the name \(word.shown(start..<index))", "\(field.expected), no names")
         }
         let close =
             field.names.first { name.hasPrefix($0) } ?? nearest(to: name, among: field.names)
         let expected = close.map { "\($0), perhaps" } ?? field.expected
-        return fault(start, "\(name) is no \(field)", expected)
+        return fault(start, "\(word.shown(start..<start + name.count)) is no \(field)", expected)
     }
 }

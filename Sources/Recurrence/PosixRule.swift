@@ -49,6 +49,21 @@ struct SummerTime: Sendable, Equatable {
     let begin: YearlyMoment
     /// In summer time.
     let end: YearlyMoment
+    /// Whether in some years one lasts until the next; most rules spare themselves a look.
+    private let mayTouch: Bool
+
+    init(standard: Int, offset: Int, begin: YearlyMoment, end: YearlyMoment) {
+        self.standard = standard
+        self.offset = offset
+        self.begin = begin
+        self.end = end
+        mayTouch = Self.years.contains { year in
+            let begun = begin.second(in: year) - standard
+            let ends = [year, year + 1].lazy.map { end.second(in: $0) - offset }
+            return ends.first { $0 > begun }.map { $0 >= begin.second(in: year + 1) - standard }
+                ?? true
+        }
+    }
 
     /// The years of one cycle of the calendar.
     private static let years = 1970..<2370
@@ -57,9 +72,11 @@ struct SummerTime: Sendable, Equatable {
     private func begin(in year: Int) -> Int { begin.second(in: year) - standard }
 
     /// When the summer time that began in a year ends; in the south that is the next year.
-    private func end(in year: Int) -> Int {
+    private func end(in year: Int) -> Int { end(in: year, begun: begin(in: year)) }
+
+    private func end(in year: Int, begun begin: Int) -> Int {
         let end = self.end.second(in: year) - offset
-        return begin(in: year) < end ? end : self.end.second(in: year + 1) - offset
+        return begin < end ? end : self.end.second(in: year + 1) - offset
     }
 
     /// False when times far outside of their day have turned begin and end around.
@@ -73,12 +90,16 @@ struct SummerTime: Sendable, Equatable {
     /// Begins ascend from year to year, and so do ends.
     func segment(at second: Int) -> ZoneSegment {
         // Moments lie up to eight days outside of their year, hence the year after.
-        var year = CivilDate(daysSince1970: second / 86_400).year + 1
-        while begin(in: year) > second { year -= 1 }
-        var finish = end(in: year)
+        var year = CivilDate(daysSince1970: second / 86_400).year
+        var start = begin(in: year)
+        var next = begin(in: year + 1)
+        if next <= second { (year, start, next) = (year + 1, next, begin(in: year + 2)) }
+        while start > second { (year, start, next) = (year - 1, begin(in: year - 1), start) }
+        var finish = end(in: year, begun: start)
         guard second < finish else {
-            return ZoneSegment(start: finish, end: begin(in: year + 1), offset: standard)
+            return ZoneSegment(start: finish, end: next, offset: standard)
         }
+        guard mayTouch else { return ZoneSegment(start: start, end: finish, offset: offset) }
         // Summer times that touch are one; it is known that not all do.
         var last = year
         while finish >= begin(in: last + 1) {

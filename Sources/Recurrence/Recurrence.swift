@@ -41,7 +41,7 @@ enum Interval {
         }
         if words.count > 2 {
             throw fault(
-                words[2].column, "`\(words[2].text)` after the length",
+                words[2].column, "`\(words[2].shown)` after the length",
                 "one word: 1h30m, not 1h 30m")
         }
         return try seconds(in: words[1])
@@ -49,17 +49,17 @@ enum Interval {
 
     private static func seconds(in word: Word) throws(RecurrenceError) -> Int {
         if word.scalars[0] == "-" {
-            throw fault(word.column, "\(word.text) is negative", example)
+            throw fault(word.column, "\(word.shown) is negative", example)
         }
         var sum = 0
         var index = 0
         while index < word.scalars.count {
             sum += try part(of: word, at: &index)
             if sum > allowed.upperBound {
-                throw fault(word.column, "\(word.text) is too long", "at most 366d")
+                throw fault(word.column, "\(word.shown) is too long", "at most 366d")
             }
         }
-        if sum == 0 { throw fault(word.column, "\(word.text) is no time at all", "at least 1s") }
+        if sum == 0 { throw fault(word.column, "\(word.shown) is no time at all", "at least 1s") }
         return sum
     }
 
@@ -74,14 +74,14 @@ enum Interval {
             number = min(number * 10 + digit, allowed.upperBound + 1)
             index += 1
         }
-        let written = word.text(first..<index)
+        let written = word.shown(first..<index)
         guard index < word.scalars.count else {
             throw fault(column, "\(written) has no unit", "one of s, m, h, d and w after it")
         }
         let letter = word.scalars[index]
         if letter == "." || letter == "," {
             throw fault(
-                word.column, "\(word.text) has a fraction", "whole numbers: 1m30s, not 1.5m")
+                word.column, "\(word.shown) has a fraction", "whole numbers: 1m30s, not 1.5m")
         }
         guard index > first else {
             throw fault(column, "`\(letter)` where a length begins", example)

@@ -22,6 +22,15 @@ struct Word {
     func text(_ range: Range<Int>) -> String {
         String(String.UnicodeScalarView(scalars[range]))
     }
+
+    /// The word for a message.
+    var shown: String { shown(scalars.indices) }
+
+    /// A part of the word for a message: not too long, and nothing that a terminal would obey.
+    func shown(_ range: Range<Int>) -> String {
+        let short = scalars[range].prefix(40).map { $0.isControl ? "\u{FFFD}" : $0 }
+        return String(String.UnicodeScalarView(short)) + (range.count > 40 ? "…" : "")
+    }
 }
 
 extension Unicode.Scalar {
@@ -32,6 +41,9 @@ extension Unicode.Scalar {
 
     /// Whether this is an ASCII letter.
     var isLetter: Bool { "a" <= lowercase && lowercase <= "z" }
+
+    /// Whether a terminal would act upon it, rather than print it.
+    var isControl: Bool { properties.generalCategory == .control }
 
     /// The small letter of a capital one; everything else as it is.
     var lowercase: Unicode.Scalar {

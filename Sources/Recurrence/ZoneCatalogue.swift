@@ -80,6 +80,7 @@ struct ZoneCatalogue: Sendable {
             switch byte {
             case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte + 32
             case UInt8(ascii: " "): UInt8(ascii: "_")
+            case UInt8(ascii: "\\"): UInt8(ascii: "/")
             default: byte
             }
         }

@@ -57,11 +57,13 @@ struct ZoneFile {
         var file = ZoneFile(bytes: bytes)
         var header = try file.readHeader()
         guard header.version != 0 else {
+            try file.check(header)
             return try file.readBlock(header, timeSize: 4, rule: nil)
         }
         // Times of 32 bits come first, for readers of version 1.
         try file.skip(header.blockSize(timeSize: 4), "data of version 1")
         header = try file.readHeader()
+        try file.check(header)
         let block = file
         try file.skip(header.blockSize(timeSize: 8), "data")
         let rule = try file.readFooter()
@@ -118,7 +120,6 @@ struct ZoneFile {
     private mutating func readBlock(
         _ header: Header, timeSize: Int, rule: PosixRule?
     ) throws(ZoneFileProblem) -> ZoneTable {
-        try check(header)
         let times = place
         try skip(header.blockSize(timeSize: timeSize), "data")
         let indices = times + header.transitions * timeSize

@@ -43,6 +43,13 @@ extension CrashTests {
                 deaths += 1
                 _ = try await tick.end(within: .seconds(20))
             }
+            try await eventually("both to be up") {
+                try await ground.number(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE application_name = 'errand-schedule' AND datname = current_database()
+                    """) == 2
+            }
             for scheduler in schedulers { try await ground.expectCleanStop(scheduler) }
             try await night.tick()
             #expect(deaths > 20)
@@ -52,14 +59,16 @@ extension CrashTests {
                 let last = try #require(made.last)
                 var expected: [String] = []
                 for line in try await ground.done(
-                    "schedule", "next", recurrence, "--tz", zone, "--from", night.start,
+                    "schedule", "next", recurrence, "--tz", zone, "--from", "2026-10-30T00:00:01Z",
                     "--count", "\(made.count)", "--output", "json"
                 ).split(separator: "\n") {
                     let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
                     let text = try #require((object as? [String: Any])?["at"] as? String)
                     expected.append(try #require(Instant(text)).description)
                 }
-                #expect(made == expected, "\(name), up to \(last)")
+                let wrong = Set(made).symmetricDifference(expected).sorted()
+                #expect(wrong == [], "\(name), up to \(last)")
+                #expect(Set(made).count == made.count)
                 #expect(made.count > 20 || name == "fixed" && made.count >= 4, "\(made.count)")
             }
             #expect(
@@ -175,8 +184,9 @@ extension CrashTests {
             try await CrashServers.run("start-postgres")
             try await day.untilMade(3, of: "allow", since: day.now)
             try await ground.expectCleanStop(scheduler)
+            // Nothing more is to come; held ones are made when the job before them has ended.
+            _ = try await ground.session.query("UPDATE errand.schedules SET next_at = NULL")
             try await ground.allDone()
-            // Held ones are made when the job before them has ended; then it is over.
             try await eventually("the end of all runs") {
                 try await day.tick()
                 return try await ground.number(

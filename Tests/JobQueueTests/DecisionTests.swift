@@ -12,8 +12,8 @@ func tenMinutes(_ change: (inout StoredSchedule) -> Void = { _ in }) -> StoredSc
         argsVersion: 1, queue: "default", priority: 2, maxAttempts: 3, catchUp: .latest(),
         overlap: .allow, pauseAfter: nil, runLimit: nil, nextDue: at("10:10"),
         nextAt: at("10:10"), lastDue: at("10:00"), runs: 3, failures: 0, replan: nil,
-        pausedAt: nil, pausedBy: nil, pauseNote: nil, isDeclared: false, changedBy: nil,
-        plannedWith: "2025b")
+        pausedAt: nil, pausedBy: nil, pauseNote: nil, isDeclared: false, createdAt: at("00:00"),
+        changedAt: nil, changedBy: nil, plannedWith: "2025b")
     change(&schedule)
     return schedule
 }

@@ -34,8 +34,10 @@ extension Statements {
             ) AS is_led,
             -- What is no release of tzdata, such as 'none', cannot be compared.
             max(planned_with) FILTER (WHERE planned_with ~ '^[0-9]') AS planned_with,
-            coalesce(array_agg(kind || ' (' || name || ')' ORDER BY kind, name)
-                FILTER (WHERE NOT is_declared), '{}') AS undeclared
+            coalesce(array_agg(kind ORDER BY kind, name) FILTER (WHERE NOT is_declared), '{}')
+                AS undeclared,
+            coalesce(array_agg(name ORDER BY kind, name) FILTER (WHERE NOT is_declared), '{}')
+                AS asking
         FROM (
             SELECT s.name, s.paused_at, s.paused_by, s.failures, s.pause_after, s.planned_with,
                 s.kind, k.kind IS NOT NULL AS is_declared,
