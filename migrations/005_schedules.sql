@@ -47,6 +47,8 @@ CREATE TABLE errand.schedules (
     failures int NOT NULL DEFAULT 0,
     -- Why next_due is to be computed anew (then next_at is -infinity), or null.
     replan text DEFAULT 'new' CHECK (replan IN ('new', 'edited', 'resumed', 'tzdata', 'clock')),
+    -- Since when its other times hold.
+    replan_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The version of the time-zone data that next_due was computed with.
     planned_with text COLLATE "C",
     CHECK (ends_at > starts_at)
@@ -74,6 +76,8 @@ CREATE TABLE errand.schedule_occurrences (
 ) WITH (fillfactor = 70);
 CREATE INDEX schedule_occurrences_open ON errand.schedule_occurrences (schedule_id, due_at)
     WHERE outcome IN ('held', 'enqueued');
+CREATE INDEX schedule_occurrences_held ON errand.schedule_occurrences (schedule_id, due_at)
+    WHERE outcome = 'held';
 
 -- Times that went by without a job, a row for each unbroken run of them.
 CREATE TABLE errand.schedule_misses (
@@ -89,9 +93,9 @@ CREATE INDEX schedule_misses_place ON errand.schedule_misses (schedule_id, last_
 
 -- What a schedule asks for, by column.
 CREATE FUNCTION errand.schedule_settings(s errand.schedules) RETURNS jsonb
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE SET timezone = 'UTC' AS $$
     SELECT to_jsonb(s) - '{id,name,declared,created_at,changed_at,changed_by,paused_at,paused_by,
-        pause_note,next_due,next_at,last_due,runs,failures,replan,planned_with}'::text[]
+        pause_note,next_due,next_at,last_due,runs,failures,replan,replan_at,planned_with}'::text[]
 $$;
 
 -- The settings in which an operator's change differs from the program's declaration.
@@ -119,9 +123,23 @@ RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     present errand.schedules;
     before jsonb;
-    asked jsonb := settings;
+    asked jsonb;
+    unknown text;
     is_new boolean := false;
 BEGIN
+    SELECT * INTO present FROM errand.schedules s WHERE s.name = schedule_name;
+    -- Every start of a program comes by here: what is unchanged locks nothing.
+    IF changed_by IS NULL AND present.declared
+        = errand.schedule_settings(jsonb_populate_record(present, settings))
+    THEN
+        RETURN false;
+    END IF;
+    SELECT key INTO unknown FROM jsonb_object_keys(settings) AS key
+    WHERE NOT errand.schedule_settings(NULL::errand.schedules) ? key LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'a schedule has no setting %', unknown
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     IF NOT EXISTS (SELECT FROM errand.schedules s WHERE s.name = schedule_name) THEN
         INSERT INTO errand.schedules AS s (name, recurrence, kind, next_at)
         VALUES (schedule_name, settings ->> 'recurrence', settings ->> 'kind', '-infinity')
@@ -130,14 +148,16 @@ BEGIN
     END IF;
     SELECT * INTO STRICT present FROM errand.schedules s WHERE s.name = schedule_name FOR UPDATE;
     before := errand.schedule_settings(present);
+    -- Columns say how each value is written, so that the next comparison is of like with like.
+    asked := errand.schedule_settings(jsonb_populate_record(present, settings));
     IF changed_by IS NULL THEN
-        -- Columns say how each value is written, so that the next comparison is of like with like.
-        asked := errand.schedule_settings(jsonb_populate_record(present, settings));
-        IF asked = present.declared THEN
-            RETURN false;
-        END IF;
         UPDATE errand.schedules s SET declared = asked WHERE s.id = present.id;
-        IF NOT is_new THEN
+        IF is_new THEN
+            NULL;
+        ELSIF present.declared IS NULL THEN
+            -- An operator added it before: all of it is the operator's.
+            asked := '{}';
+        ELSE
             asked := asked - errand.changed_settings(present);
         END IF;
     END IF;
@@ -159,7 +179,8 @@ BEGIN
         OR (present.next_at IS NULL AND before -> 'run_limit'
             IS DISTINCT FROM errand.schedule_settings(present) -> 'run_limit'))
     THEN
-        UPDATE errand.schedules s SET replan = 'edited', next_at = '-infinity'
+        UPDATE errand.schedules s
+        SET replan = 'edited', replan_at = clock_timestamp(), next_at = '-infinity'
         WHERE s.id = present.id;
     END IF;
     INSERT INTO errand.queues (name) SELECT present.queue WHERE present.queue IS NOT NULL

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Recurrence
 
 /// The kinds of job that a program can run, each with its handler.
 ///
@@ -87,9 +86,7 @@ public struct JobKinds: Sendable {
         precondition(
             JobKinds.isName(schedule.name, limit: 100),
             "schedule \(schedule.name): expected up to 100 of a-z, 0-9, dot, dash, underscore")
-        do throws(RecurrenceError) { _ = try Recurrence(schedule.recurrence) } catch {
-            preconditionFailure("schedule \(schedule.name), \(schedule.recurrence): \(error)")
-        }
+        if let fault = schedule.fault { preconditionFailure("schedule \(schedule.name): \(fault)") }
         schedules[schedule.name] = schedule
     }
 

@@ -12,6 +12,7 @@ func tenMinutes(_ change: (inout StoredSchedule) -> Void = { _ in }) -> StoredSc
         argsVersion: 1, queue: "default", priority: 2, maxAttempts: 3, catchUp: .latest(),
         overlap: .allow, pauseAfter: nil, runLimit: nil, nextDue: at("10:10"),
         nextAt: at("10:10"), lastDue: at("10:00"), runs: 3, failures: 0, replan: nil,
+        replanAt: at("10:00"),
         pausedAt: nil, pausedBy: nil, pauseNote: nil, isDeclared: false, createdAt: at("00:00"),
         changedAt: nil, changedBy: nil, plannedWith: "2025b")
     change(&schedule)
@@ -157,6 +158,37 @@ private func story(_ decision: Decision) -> String {
                 == "hold 10:10; unhold 10:05; cancel [55] running too; next 10:20")
     }
 
+    @Test func `a run that somebody made ahead is not cancelled by itself or an earlier one`()
+        throws
+    {
+        // A backfill has made that of 10:10, or another clock that of 10:50.
+        for due in ["10:10", "10:50"] {
+            for rule in [Overlap.replace, .cancel] {
+                let schedule = tenMinutes { $0.overlap = rule }
+                let open = [Decision.Open(due: at(due), job: 55, isWaiting: true)]
+                #expect(try decide(schedule, now: at("10:10"), open: open).cancels == [])
+            }
+        }
+    }
+
+    @Test func `exactly as many as are walked through one by one`() throws {
+        for (minutes, count) in [(999, 999), (1_000, 1_000), (1_001, 1_000)] {
+            let schedule = tenMinutes {
+                $0.recurrence = "* * * * *"
+                $0.catchUp = .all(limit: 1_000)
+                $0.lastDue = at("00:00")
+                $0.nextDue = at("00:01")
+            }
+            // One more is on time by then.
+            let now = at("00:00").adding(.seconds(minutes * 60 + 90))
+            let decision = try decide(schedule, now: now)
+            #expect(decision.runs.count == count + 1, "\(minutes)")
+            let missed = decision.misses.map(\.reason)
+            #expect(missed.count == minutes - count)
+            #expect(missed.allSatisfy { $0.contains("no more than 1000") })
+        }
+    }
+
     @Test(arguments: [
         (
             Overlap.skip,
@@ -181,9 +213,17 @@ private func story(_ decision: Decision) -> String {
         }
         #expect(
             story(try decide(schedule, now: at("10:45")))
-                == "run 10:10 late; run 10:20 late; next never")
+                == "run 10:10 late; run 10:20 late; skip 10:30; skip 10:40; next never")
+        // What the last one leaves no room for is told; a skipped one is no run.
+        let busy = tenMinutes {
+            $0.runLimit = 4
+            $0.overlap = .skip
+        }
+        #expect(
+            story(try decide(busy, now: at("10:10"), open: [Self.running]))
+                == "skip 10:10; next 10:20")
         let spent = tenMinutes { $0.runLimit = 3 }
-        #expect(story(try decide(spent, now: at("10:10"))) == "next never")
+        #expect(story(try decide(spent, now: at("10:10"))) == "skip 10:10; next never")
     }
 
     @Test func `nothing comes before the start or from the end on`() throws {
@@ -215,18 +255,37 @@ private func story(_ decision: Decision) -> String {
             $0.nextDue = nil
             $0.nextAt = .negativeInfinity
             $0.lastDue = nil
+            $0.replanAt = at("10:15")
         }
         #expect(story(try decide(new, now: at("10:15"))) == "next 10:20")
+        // Nobody looked before its first time had come.
+        #expect(story(try decide(new, now: at("10:20:01"))) == "run 10:20; next 10:30")
     }
 
     @Test func `a pause passes over what came meanwhile, and says so`() throws {
         let resumed = tenMinutes {
             $0.replan = .resumed
             $0.nextAt = .negativeInfinity
+            $0.replanAt = at("11:05")
         }
         #expect(
             story(try decide(resumed, now: at("11:05"))) == "miss 10:10-11:00 x?; next 11:10")
+        #expect(
+            story(try decide(resumed, now: at("11:10")))
+                == "run 11:10; miss 10:10-11:00 x?; next 11:20")
         #expect(story(try decide(resumed, now: at("10:05"))) == "next 10:10")
+        // Due before the pause, and put off by its jitter to after it.
+        let late = tenMinutes {
+            $0.replan = .resumed
+            $0.jitter = .seconds(599)
+        }
+        let at1010 = try Plan(late, zones: ZoneDatabase()).timed(at("10:10")).at
+        let kept = tenMinutes {
+            $0.replan = .resumed
+            $0.jitter = .seconds(599)
+            $0.replanAt = at1010.adding(.milliseconds(-1))
+        }
+        #expect(try decide(kept, now: at1010).runs.map(\.due.due) == [at("10:10")])
     }
 
     @Test func `other times hold from now on`() throws {
@@ -234,10 +293,18 @@ private func story(_ decision: Decision) -> String {
             $0.replan = .edited
             $0.recurrence = "5 * * * *"
             $0.nextAt = .negativeInfinity
+            $0.replanAt = at("10:15")
         }
         #expect(story(try decide(edited, now: at("10:00:30"))) == "next 10:05")
         #expect(
             story(try decide(edited, now: at("10:15"))) == "miss 10:10-10:10 x1; next 11:05")
+        // A time that the old ones and the new have in common is not lost.
+        let common = tenMinutes {
+            $0.replan = .edited
+            $0.recurrence = "*/5 * * * *"
+            $0.replanAt = at("10:10:30")
+        }
+        #expect(story(try decide(common, now: at("10:10:31"))) == "run 10:10; next 10:15")
     }
 
     @Test func `other zone rules run what they put before now`() throws {
@@ -252,6 +319,16 @@ private func story(_ decision: Decision) -> String {
         let decision = try decide(moved, now: at("10:05"))
         #expect(story(decision) == "run 10:00 late; next 10:00")
         #expect(decision.next?.due == at("10:00", day: 6))
+        // Run at nine by the old rules, which is ten by the new ones: not again.
+        let done = tenMinutes {
+            $0.recurrence = "0 10 * * *"
+            $0.replan = .tzdata
+            $0.lastDue = at("09:00")
+            $0.nextDue = at("09:00", day: 6)
+            $0.nextAt = .negativeInfinity
+        }
+        let later = try decide(done, now: at("20:00"))
+        #expect(later.runs.isEmpty && later.next?.due == at("10:00", day: 6))
     }
 
     @Test func `a clock that was years ahead leaves nothing behind`() throws {
@@ -304,12 +381,11 @@ private func story(_ decision: Decision) -> String {
     }
 
     @Test func `one that was put off is not early, and not missed`() throws {
-        let schedule = tenMinutes {
-            $0.jitter = .seconds(300)
-            $0.nextAt = at("10:13")
-        }
-        #expect(try decide(schedule, now: at("10:12")).runs.isEmpty)
-        let decision = try decide(schedule, now: at("10:13"))
+        let schedule = tenMinutes { $0.jitter = .seconds(300) }
+        let made = try Plan(schedule, zones: ZoneDatabase()).timed(at("10:10")).at
+        #expect(made > at("10:10"))
+        #expect(try decide(schedule, now: made.adding(.milliseconds(-1))).runs.isEmpty)
+        let decision = try decide(schedule, now: made)
         #expect(decision.runs.map(\.due.due) == [at("10:10")])
         #expect(decision.runs.map(\.isLate) == [false])
     }

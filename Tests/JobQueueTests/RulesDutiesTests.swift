@@ -62,7 +62,8 @@ import Testing
                 kinds,
                 log: Log(minimum: .debug) {
                     if $0.message.hasPrefix("leading") { notebook.add($0.message) }
-                })
+                }
+            ) { $0.runsSchedules = false }
         }
         func leader() async throws -> Int32? {
             let rows = try await ground.session.query(

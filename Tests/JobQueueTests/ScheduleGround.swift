@@ -41,9 +41,9 @@ struct ScheduleGround: Sendable {
     @discardableResult
     func fire(at now: Instant) async throws -> PassSummary {
         let settling = Settling(session: session, clock: .given(now, pace: 0), log: .silent)
-        _ = try await settling.all(at: now)
+        try await settling.all(at: now)
         let done = try await pass(at: now).fire(at: now)
-        _ = try await settling.all(at: now)
+        try await settling.all(at: now)
         return done
     }
 

@@ -76,49 +76,82 @@ package struct Decision: Sendable, Equatable {
         let last = passed.list.last?.due ?? first.due
         lastDue = max(last, lastDue ?? .negativeInfinity)
         next = plan.next(after: last)
-        var wanted = caughtUp(passed, schedule.catchUp, now: now)
-        if let limit = schedule.runLimit {
-            let left = max(limit - schedule.runs, 0)
-            if wanted.count >= left {
-                wanted = Array(wanted.prefix(Int(left)))
-                next = nil
-            }
-        }
+        let wanted = caughtUp(passed, schedule.catchUp, now: now)
         overlapped(wanted, schedule.overlap, open, heldDue)
+        if let limit = schedule.runLimit {
+            end(after: limit - schedule.runs - (heldDue == nil || unheld != nil ? 0 : 1))
+        }
     }
+
+    /// Keeps to a limit of runs: the first of them take place, and with the last it ends.
+    private mutating func end(after left: Int64) {
+        let left = Int(max(left, 0))
+        guard runs.count + (held == nil ? 0 : 1) >= left else { return }
+        next = nil
+        let surplus = runs.dropFirst(left).map(\.due.due)
+        runs = Array(runs.prefix(left))
+        skips += surplus.map { Skip(due: $0, reason: Self.limitReached) }
+        if let late = held, runs.count == left {
+            held = nil
+            skips.append(Skip(due: late.due.due, reason: Self.limitReached))
+        }
+    }
+
+    private static let limitReached = "its limit of runs was reached"
 
     /// Where to begin; what a pause or a change passed over is noted as missed.
     private static func firstDue(
         _ schedule: StoredSchedule, _ plan: Plan, now: Instant, _ misses: inout [Miss]
     ) -> Plan.Due? {
-        let present = schedule.nextDue.map { due in
-            Plan.Due(due: due, at: schedule.replan == nil ? schedule.nextAt ?? due : due)
-        }
+        // Not the row's own next_at: that may have been put off.
+        let present = schedule.nextDue.map { plan.timed($0) }
         guard let replan = schedule.replan else { return present }
         if let limit = schedule.runLimit, schedule.runs >= limit { return nil }
+        let asked = min(schedule.replanAt, now)
         switch replan {
         case .tzdata:
-            // From the last one on: an occurrence that the new rules put before now is late.
-            return plan.next(after: schedule.lastDue ?? now)
+            return underNewRules(schedule, plan, now: now)
         case .clock:
             // By another clock it may have been dealt with less far than it is now here.
             return plan.next(after: min(schedule.lastDue ?? now, now))
-        case .new:
-            return plan.next(after: now)
-        case .edited, .resumed:
-            let isMissed = present.map { $0.due <= now } ?? false
-            if let first = present, isMissed {
-                let reason = replan == .resumed ? "paused" : "its times were changed"
-                // The old times are gone with an edit; a pause has changed none.
-                let last =
-                    replan == .resumed ? plan.previous(before: now)?.due ?? first.due : first.due
+        case .new: return plan.firstMade(after: asked)
+        case .edited:
+            guard let present else { return plan.firstMade(after: asked) }
+            // A time that both have is as due as it was.
+            if plan.contains(present.due) { return present }
+            if present.due <= asked {
                 misses.append(
                     Miss(
-                        first: first.due, last: max(last, first.due),
-                        count: last <= first.due ? 1 : nil, reason: reason))
+                        first: present.due, last: present.due, count: 1,
+                        reason: "its times were changed"))
             }
-            return plan.next(after: now)
+            return plan.firstMade(after: max(asked, schedule.lastDue ?? asked))
+        case .resumed:
+            let next = plan.firstMade(after: asked)
+            if let present, present.at <= asked,
+                let last = plan.previous(before: next?.due ?? asked.adding(.microseconds(1)))
+            {
+                misses.append(
+                    Miss(
+                        first: present.due, last: max(last.due, present.due),
+                        count: last.due <= present.due ? 1 : nil, reason: "paused"))
+            }
+            return next
         }
+    }
+
+    /// The first occurrence by rules that put times elsewhere.
+    ///
+    /// One that they put before now is late, unless it stands for the one that was last run, by
+    /// the rules of then: to which of the two it is nearer tells.
+    private static func underNewRules(
+        _ schedule: StoredSchedule, _ plan: Plan, now: Instant
+    ) -> Plan.Due? {
+        guard let last = schedule.lastDue else { return plan.next(after: now) }
+        guard let first = plan.next(after: last), first.due <= now, let old = schedule.nextDue
+        else { return plan.next(after: last) }
+        let isNextOne = old.durationSince(first.due) < first.due.durationSince(last)
+        return isNextOne ? first : plan.next(after: first.due)
     }
 
     /// Occurrences that have come; when there are too many, the newest, as far as any policy looks.
@@ -132,16 +165,18 @@ package struct Decision: Sendable, Equatable {
             _ policy: CatchUp
         ) {
             list = [first]
-            while list.count < walkLimit {
-                guard let next = plan.next(after: list[list.count - 1].due), next.at <= horizon
-                else { return }
+            while let next = plan.next(after: list[list.count - 1].due), next.at <= horizon {
+                guard list.count < walkLimit else { break }
                 list.append(next)
             }
+            guard list.count == walkLimit, let next = plan.next(after: list[walkLimit - 1].due),
+                next.at <= horizon
+            else { return }
             list = []
             var lateCount = 0
             var moment = horizon.adding(.seconds(1))
             while lateCount < max(policy.limit, 1),
-                let previous = plan.previous(before: moment), previous.due > first.due
+                let previous = plan.previous(before: moment), previous.due >= first.due
             {
                 moment = previous.due
                 guard previous.at <= horizon else { continue }
@@ -149,7 +184,9 @@ package struct Decision: Sendable, Equatable {
                 lateCount += now.durationSince(previous.at) > tolerance ? 1 : 0
             }
             list.reverse()
-            cut = (first.due, plan.previous(before: moment)?.due ?? first.due)
+            if let last = plan.previous(before: moment), last.due >= first.due {
+                cut = (first.due, last.due)
+            }
         }
     }
 
@@ -171,7 +208,7 @@ package struct Decision: Sendable, Equatable {
                 reachable.isEmpty ? tooOld(policy) : "no scheduler ran; the latest stands for it"
         case .all, .merge:
             reason =
-                reachable.count > taken.count
+                taken.count == policy.limit
                 ? "no scheduler ran, and catch-up takes no more than \(policy.limit)"
                 : tooOld(policy)
         }
@@ -238,13 +275,15 @@ package struct Decision: Sendable, Equatable {
             }
         }
         guard let newest = wanted.last else { return }
+        // Not those that a backfill or another clock has made of this one or of later ones.
+        let earlier = open.filter { $0.due < newest.due.due }
         switch rule {
         case .allow, .skip, .bufferOne: break
-        case .replace: cancels = open.filter(\.isWaiting).map(\.job)
+        case .replace: cancels = earlier.filter(\.isWaiting).map(\.job)
         case .cancel:
-            cancels = open.map(\.job)
+            cancels = earlier.map(\.job)
             cancelsRunning = true
-            if let heldDue {
+            if let heldDue, heldDue < newest.due.due {
                 unheld = Skip(due: heldDue, reason: "replaced by that of \(newest.due.due)")
             }
         }

@@ -47,6 +47,12 @@ struct Firing: Sendable {
             Job(
                 schedule: schedule, due: due, origin: origin, runAt: runAt,
                 options: [UInt8](options)))
+        note(merged, mergedInto: due, of: schedule)
+    }
+
+    private mutating func note(
+        _ merged: [Instant], mergedInto due: Instant, of schedule: StoredSchedule
+    ) {
         notes += merged.map {
             Note(
                 schedule: schedule.id, due: $0, origin: "catch-up", reason: "merged",
@@ -55,8 +61,10 @@ struct Firing: Sendable {
     }
 
     /// All that was decided on one schedule.
+    ///
+    /// - Parameter cancelling: those of the jobs to be cancelled that nobody else has locked.
     mutating func add(
-        _ decision: Decision, for schedule: StoredSchedule, isRealTime: Bool
+        _ decision: Decision, for schedule: StoredSchedule, cancelling: [Int64], isRealTime: Bool
     ) throws {
         for run in decision.runs {
             try add(
@@ -73,11 +81,12 @@ struct Firing: Sendable {
                     schedule: schedule.id, due: held.due.due,
                     origin: held.isLate ? "catch-up" : "schedule", outcome: "held",
                     reason: "waits for the run before it to end"))
+            note(held.merged, mergedInto: held.due.due, of: schedule)
         }
         if let skip = decision.unheld { unheld.append((schedule.id, skip)) }
         misses += decision.misses.map { (schedule.id, $0) }
-        if !decision.cancels.isEmpty {
-            let ids = Parameter.int64Array(decision.cancels)
+        if !cancelling.isEmpty {
+            let ids = Parameter.int64Array(cancelling)
             let reason = "schedule \(schedule.name): a later run took its place"
             cancels.append(Statement(Statements.cancelWaiting, [ids, .text(reason)]))
             if decision.cancelsRunning {

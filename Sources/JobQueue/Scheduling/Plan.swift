@@ -70,10 +70,29 @@ package struct Plan: Sendable {
         return due(at: found.at)
     }
 
+    /// The first occurrence whose job is to be made after a moment: with jitter it may have been
+    /// due before.
+    func firstMade(after moment: Instant) -> Due? {
+        if let last = previous(before: moment.adding(.microseconds(1))), last.at > moment {
+            return last
+        }
+        return next(after: moment)
+    }
+
+    /// Whether something is due at just this moment.
+    func contains(_ due: Instant) -> Bool {
+        next(after: due.adding(.seconds(-1)))?.due == due
+    }
+
     private func due(at second: Int) -> Due? {
         let due = Instant(unixSeconds: second)
-        guard due < ends ?? .infinity else { return nil }
+        return due < ends ?? .infinity ? timed(due) : nil
+    }
+
+    /// An occurrence with the time at which its job is made.
+    func timed(_ due: Instant) -> Due {
         guard jitter > 0 else { return Due(due: due, at: due) }
+        let second = due.secondRoundedDown
         // Never past the next occurrence.
         let room = timetable.next(after: second).map { Int64($0.at - second) * 1000 } ?? jitter
         let late = Self.share(id, second) % UInt64(min(jitter, room))

@@ -80,11 +80,35 @@ public struct Schedule: Sendable {
     }
 }
 
+extension Schedule {
+    /// What is wrong with it, wherever it runs; nil when nothing is.
+    var fault: String? {
+        do throws(RecurrenceError) { _ = try Recurrence(recurrence) } catch {
+            return "\(recurrence): \(error)"
+        }
+        if let queue, !JobKinds.isName(queue, limit: 63) {
+            return "queue \(queue): expected up to 63 of a-z, 0-9, dot, dash, underscore"
+        }
+        if jitter < .zero { return "a jitter of \(jitter): expected none or more" }
+        if catchUp.window < .zero { return "a catch-up window of \(catchUp.window)" }
+        if catchUp.policy != "none", !(1...1_000).contains(catchUp.limit) {
+            return "a catch-up limit of \(catchUp.limit): expected 1 to 1000"
+        }
+        if let pauseAfter, pauseAfter < 1 { return "pauseAfter \(pauseAfter): expected 1 or more" }
+        if let runLimit, runLimit < 1 { return "runLimit \(runLimit): expected 1 or more" }
+        if let maxAttempts, !(1...32_767).contains(maxAttempts) {
+            return "maxAttempts \(maxAttempts): expected 1 to 32767"
+        }
+        if let starts, let ends, ends <= starts { return "it ends before it starts" }
+        return nil
+    }
+}
+
 /// What becomes of times that passed while no scheduler ran.
 ///
 /// An occurrence that is less than a minute late is on time. What lies further back than the
-/// window, or is more than the limit, is missed, and the history says so: an outage never ends in
-/// a flood.
+/// window, or is more than the limit (1 to 1000), is missed, and the history says so: an outage
+/// never ends in a flood.
 public enum CatchUp: Sendable, Hashable {
     /// They are missed.
     case none
@@ -106,7 +130,8 @@ public enum Overlap: String, Sendable, Codable, CaseIterable {
     case skip
     /// One waits for the last to end; further ones get none.
     case bufferOne = "buffer-one"
-    /// It takes the place of one that has not started; one that runs goes on beside it.
+    /// It takes the place of one that has not started; one that runs, or waits for another
+    /// attempt, goes on beside it.
     case replace
     /// The earlier job is cancelled, and this one starts when that has ended.
     case cancel

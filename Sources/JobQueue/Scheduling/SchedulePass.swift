@@ -34,6 +34,8 @@ package struct SchedulePass: Sendable {
     let log: Log
 
     static let batchSize = 500
+    /// Jobs that one transaction makes, about.
+    private static let jobLimit = 5_000
 
     package init(session: Session, zones: ZoneDatabase, clock: ScheduleClock, log: Log) {
         self.session = session
@@ -86,21 +88,23 @@ package struct SchedulePass: Sendable {
         var sum = PassSummary()
         while !Task.isCancelled {
             let part = try await fireSome(at: now, ahead: ahead)
-            sum += part
-            if part.schedules < Self.batchSize { break }
+            sum += part.summary
+            guard part.hasMore else { break }
         }
         return sum
     }
 
     /// Deals with what has just fallen due: not with what waits for its first time, or is late.
     func fireUrgent(at now: Instant) async throws -> PassSummary {
-        try await fireSome(at: now, since: now.adding(.zero - Decision.tolerance))
+        try await fireSome(at: now, since: now.adding(.zero - Decision.tolerance)).summary
     }
 
-    /// Deals with the first ``batchSize`` schedules, those first that have waited longest.
+    /// Deals with some schedules in one transaction, those first that have waited longest.
+    ///
+    /// - Returns: what was done, and whether there may be more to do at once.
     func fireSome(
         at now: Instant, ahead: Duration = .zero, since: Instant = .negativeInfinity
-    ) async throws -> PassSummary {
+    ) async throws -> (summary: PassSummary, hasMore: Bool) {
         try await session.transaction { session in
             let horizon = now.adding(ahead)
             let rows = try session.query(
@@ -109,22 +113,23 @@ package struct SchedulePass: Sendable {
                     .timestamp(now), .timestamp(horizon), .int32(Int32(Self.batchSize)),
                     .timestamp(since),
                 ])
-            guard rows.count > 0 else { return PassSummary() }
+            guard rows.count > 0 else { return (PassSummary(), false) }
             let list = try rows.map { try StoredSchedule($0) }
-            let open = try openRuns(of: list, session)
-            var sum = PassSummary(schedules: list.count)
+            var sum = PassSummary()
             var firing = Firing()
             var unreadable: [Int64] = []
-            for schedule in list {
-                guard let plan = plan(schedule) else {
+            for (schedule, decision) in try decisions(on: list, now, horizon: horizon, session) {
+                // The rest stays as it is, for the next transaction: an outage of many schedules
+                // must not become one of a million jobs.
+                guard firing.jobCount < Self.jobLimit else { break }
+                sum.schedules += 1
+                guard let decision else {
                     unreadable.append(schedule.id)
                     continue
                 }
-                let state = open[schedule.id]
-                let decision = Decision(
-                    schedule, plan, now: now, horizon: schedule.overlap == .allow ? horizon : now,
-                    open: state?.runs ?? [], heldDue: state?.held)
-                try firing.add(decision, for: schedule, isRealTime: clock.isReal)
+                try firing.add(
+                    decision, for: schedule,
+                    cancelling: unlocked(decision.cancels, session), isRealTime: clock.isReal)
                 sum.skipped += decision.skips.count
                 sum.missed += decision.misses.count
                 sum.held += decision.held == nil ? 0 : 1
@@ -136,7 +141,30 @@ package struct SchedulePass: Sendable {
                         Statements.putOffSchedules, [.int64Array(unreadable), .timestamp(now)]))
             }
             sum.enqueued = try session.pipeline(statements)[0].count
-            return sum
+            return (sum, sum.schedules < list.count || list.count == Self.batchSize)
+        }
+    }
+
+    /// What is to be done about each; nil for one that cannot be read here.
+    private func decisions(
+        on list: [StoredSchedule], _ now: Instant, horizon: Instant, _ session: isolated Session
+    ) throws -> some Sequence<(StoredSchedule, Decision?)> {
+        let open = try openRuns(of: list, session)
+        return list.lazy.map { schedule in
+            let state = open[schedule.id]
+            let decision = plan(schedule).map { plan in
+                Decision(
+                    schedule, plan, now: now, horizon: schedule.overlap == .allow ? horizon : now,
+                    open: state?.runs ?? [], heldDue: state?.held)
+            }
+            return (schedule, decision)
+        }
+    }
+
+    private func unlocked(_ jobs: [Int64], _ session: isolated Session) throws -> [Int64] {
+        guard !jobs.isEmpty else { return [] }
+        return try session.query(Statements.lockJobs, [.int64Array(jobs)]).map {
+            try $0.int64(0)
         }
     }
 
@@ -158,15 +186,10 @@ package struct SchedulePass: Sendable {
                 .timestamp(.negativeInfinity),
             ])
         let list = try rows.map { try StoredSchedule($0) }
-        let open = try await session.run { try openRuns(of: list, $0) }
-        return list.compactMap { schedule in
-            guard let plan = plan(schedule) else { return nil }
-            let state = open[schedule.id]
-            return Preview(
-                schedule: schedule,
-                decision: Decision(
-                    schedule, plan, now: now, horizon: now, open: state?.runs ?? [],
-                    heldDue: state?.held))
+        return try await session.run { session in
+            try decisions(on: list, now, horizon: now, session).compactMap { schedule, decision in
+                decision.map { Preview(schedule: schedule, decision: $0) }
+            }
         }
     }
 

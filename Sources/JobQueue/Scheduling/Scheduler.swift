@@ -77,10 +77,10 @@ package struct Scheduler: Sendable {
         let now = try await pass.read(ahead: .zero).now
         try await pass.refreshPlans(at: now)
         let settling = Settling(session: session, clock: clock, log: log)
-        _ = try await settling.all(at: now)
+        try await settling.all(at: now)
         let done = try await pass.fire(at: now)
         // What a run has just made way for need not wait for the next tick.
-        if done.held > 0 { _ = try await settling.all(at: now) }
+        if done.held > 0 { _ = try await settling.releaseHeld(at: now) }
         await session.close()
         return done
     }
@@ -155,15 +155,15 @@ package struct Scheduler: Sendable {
                 nextRefresh = .now + Scheduler.refreshInterval
             }
             // One page of them each time: a backlog of a million open jobs is read in turns.
-            let settled = try await settling.page(after: place, at: reading.now)
-            place = settled.next ?? Settling.Place()
-            var done = PassSummary()
+            place = try await settling.page(after: place, at: reading.now) ?? Settling.Place()
+            let isHolding = try await settling.releaseHeld(at: reading.now)
             if let head = reading.head, head <= reading.now.adding(ahead) {
-                done = try await pass.fireSome(at: reading.now, ahead: ahead)
+                let done = try await pass.fireSome(at: reading.now, ahead: ahead)
+                // Of many a part each time, so that none that must be on time waits for them all.
+                if done.hasMore { return .zero }
+                if done.summary.held > 0 { return Scheduler.settleInterval }
             }
-            // Of many a part each time, so that none that must be on time waits for all of them.
-            if done.schedules == SchedulePass.batchSize { return .zero }
-            if settled.holds || done.held > 0 { return Scheduler.settleInterval }
+            if isHolding { return Scheduler.settleInterval }
             return ahead > .zero ? Self.untilHalf(after: reading.now) : Scheduler.pollInterval
         }
 

@@ -74,9 +74,10 @@ package struct Schedules: Sendable {
         ).bool(0, 0)
         // Read back whole: a change of one setting may spoil another.
         let row = try session.query(Statements.lockSchedule, [.text(name)])[0]
-        let plan = try Plan(try StoredSchedule(row), zones: zones)
-        let from = Instant.now()
-        guard plan.next(after: from) != nil else {
+        let stored = try StoredSchedule(row)
+        let plan = try Plan(stored, zones: zones)
+        // One that has ended can be changed in other things.
+        guard stored.replan == nil || plan.next(after: stored.replanAt) != nil else {
             throw JobError.invalid("it would never run: nothing comes before its end")
         }
         return isNew

@@ -23,39 +23,46 @@ struct Settling: Sendable {
 
     /// Looks at one page of open occurrences.
     ///
-    /// - Returns: where to go on, nil when the end was reached; and whether an occurrence is held.
-    func page(after place: Place, at now: Instant) async throws -> (next: Place?, holds: Bool) {
+    /// - Returns: where to go on; nil when the end was reached.
+    func page(after place: Place, at now: Instant) async throws -> Place? {
         let rows = try await session.query(
             Statements.openPage,
             [.int64(place.schedule), .timestamp(place.due), .int32(Self.pageSize)])
         var ended: [Ended] = []
-        var holding: Set<Int64> = []
         var last: Place?
         for row in rows {
             let (schedule, due) = (try row.int64("schedule_id"), try row.timestamp("due_at"))
             if try row.bool("has_ended") {
                 ended.append(Ended(schedule: schedule, due: due, job: try row.int64("job_id")))
             }
-            if try row.bool("is_held") { holding.insert(schedule) }
             last = Place(schedule: schedule, due: due)
         }
         if !ended.isEmpty { try await close(ended, at: now) }
-        if !holding.isEmpty { try await release(holding.sorted(), at: now) }
-        return (rows.count == Int(Self.pageSize) ? last : nil, !holding.isEmpty)
+        return rows.count == Int(Self.pageSize) ? last : nil
     }
 
-    /// All pages.
-    ///
-    /// - Returns: whether an occurrence was held.
-    func all(at now: Instant) async throws -> Bool {
+    /// All pages, and what was held.
+    func all(at now: Instant) async throws {
         var place: Place? = Place()
-        var holds = false
-        while let from = place, !Task.isCancelled {
-            let page = try await page(after: from, at: now)
-            place = page.next
-            holds = holds || page.holds
+        while let from = place, !Task.isCancelled { place = try await page(after: from, at: now) }
+        _ = try await releaseHeld(at: now)
+    }
+
+    /// Makes the jobs of held occurrences whose schedules have nothing open any more.
+    ///
+    /// - Returns: whether any is held on.
+    func releaseHeld(at now: Instant) async throws -> Bool {
+        var free: [Int64] = []
+        var isHolding = false
+        for row in try await session.query(Statements.holdingSchedules) {
+            if try row.bool("is_free") {
+                free.append(try row.int64("schedule_id"))
+            } else {
+                isHolding = true
+            }
         }
-        return holds
+        if !free.isEmpty { try await release(free, at: now) }
+        return isHolding
     }
 
     // MARK: Ends
@@ -100,14 +107,13 @@ struct Settling: Sendable {
                     .textArray(taken.map(\.outcome)), .timestampArray(taken.map(\.endedAt)),
                     .nullableTextArray(taken.map(\.reason)),
                 ])
-            // Another scheduler was here between our two looks: it has counted them.
-            guard closed.affected == taken.count else { throw Overtaken() }
-            try count(taken, of: locked, at: now, session)
+            let counted = try closed.map { row in
+                Close(
+                    schedule: try row.int64("schedule_id"), due: try row.timestamp("due_at"),
+                    outcome: try row.text("outcome"))
+            }
+            try count(counted, of: locked, at: now, session)
         }
-    }
-
-    private struct Overtaken: Error, CustomStringConvertible {
-        var description: String { "another scheduler has written down the same ends" }
     }
 
     private func count(
@@ -147,7 +153,6 @@ struct Settling: Sendable {
 
     // MARK: Held occurrences
 
-    /// Makes the jobs of held occurrences whose schedules have nothing open any more.
     private func release(_ schedules: [Int64], at now: Instant) async throws {
         try await session.transaction { session in
             let locked = try session.query(Statements.lockSchedules, [.int64Array(schedules)])
@@ -166,10 +171,23 @@ struct Settling: Sendable {
                     busy.insert(id)
                 }
             }
+            let freed = locked.filter { !busy.contains($0.id) && held[$0.id] != nil }
+            var merged: [Int64: [Instant]] = [:]
+            for row in try session.query(
+                Statements.mergedInto,
+                [
+                    .int64Array(freed.map(\.id)), .timestampArray(freed.map { held[$0.id] }),
+                ])
+            {
+                merged[try row.int64("schedule_id"), default: []].append(
+                    try row.timestamp("due_at"))
+            }
             var firing = Firing()
-            for schedule in locked where !busy.contains(schedule.id) {
+            for schedule in freed {
                 guard let due = held[schedule.id] else { continue }
-                try firing.add(schedule, due: due, origin: "schedule", runAt: nil)
+                try firing.add(
+                    schedule, due: due, merged: merged[schedule.id, default: []],
+                    origin: "schedule", runAt: nil)
             }
             guard firing.jobCount > 0 else { return }
             _ = try session.pipeline(

@@ -30,6 +30,8 @@ package struct StoredSchedule: Sendable {
     package var runs: Int64
     package var failures: Int
     package var replan: Replan?
+    /// When that was asked for.
+    package var replanAt: Instant
     package var pausedAt: Instant?
     package var pausedBy: String?
     package var pauseNote: String?
@@ -91,6 +93,7 @@ extension StoredSchedule {
         lastDue = try row.optionalTimestamp("last_due")
         runs = try row.int64("runs")
         failures = Int(try row.int32("failures"))
+        replanAt = try row.timestamp("replan_at")
         replan = try row.optionalText("replan").flatMap(Replan.init(rawValue:))
         pausedAt = try row.optionalTimestamp("paused_at")
         pausedBy = try row.optionalText("paused_by")

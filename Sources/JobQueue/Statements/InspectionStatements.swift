@@ -89,6 +89,14 @@ extension Statements {
                 unique_key, tags, options, errors
             FROM back
             RETURNING id, queue, kind, args_version
+        ), reopened AS (
+            -- The occurrence of a schedule that it is for: its run has not ended after all.
+            UPDATE errand.schedule_occurrences o
+            SET outcome = 'enqueued', ended_at = NULL, reason = NULL
+            FROM back b JOIN errand.schedules s
+                ON s.name = b.options -> 'occurrence' ->> 'schedule'
+            WHERE o.schedule_id = s.id AND o.job_id = b.id
+              AND o.due_at = (b.options -> 'occurrence' ->> 'due')::timestamptz
         )
         SELECT id, pg_notify('errand_ready',
             queue || E'\\t' || kind || E'\\t' || args_version)::text

@@ -68,9 +68,13 @@ extension Statements {
     static let refreshPlans = """
         UPDATE errand.schedules
         SET replan = CASE WHEN last_due > $1 + interval '1 min' THEN 'clock' ELSE 'tzdata' END,
-            next_at = '-infinity'
-        WHERE replan IS NULL AND (last_due > $1 + interval '1 min'
-            OR (planned_with < $2 AND next_due > $1 AND next_at IS NOT NULL))
+            replan_at = clock_timestamp(), next_at = '-infinity'
+        -- Past those that a program declares just now: they come with the next look.
+        WHERE id IN (
+            SELECT id FROM errand.schedules
+            WHERE replan IS NULL AND (last_due > $1 + interval '1 min'
+                OR (planned_with < $2 AND next_due > $1 AND next_at IS NOT NULL))
+            FOR UPDATE SKIP LOCKED)
         """
 
     /// The next $3 schedules of which something is due at $1, or at $2 where that may be decided
@@ -97,7 +101,7 @@ extension Statements {
     /// What some schedules have open: held occurrences and jobs that have not ended.
     static let openOccurrences = """
         SELECT o.schedule_id, o.due_at, o.job_id, o.outcome = 'held' AS is_held,
-            j.claimed_by IS NULL AS is_waiting
+            j.claimed_by IS NULL AND j.attempt = 0 AS is_waiting
         FROM errand.schedule_occurrences o LEFT JOIN errand.jobs j ON j.id = o.job_id
         WHERE o.schedule_id = ANY ($1) AND o.outcome IN ('held', 'enqueued')
           AND (o.outcome = 'held' OR j.id IS NOT NULL)
@@ -124,7 +128,7 @@ extension Statements {
             SET job_id = excluded.job_id, decided_at = clock_timestamp(), outcome = 'enqueued',
                 origin = CASE o.outcome WHEN 'held' THEN o.origin ELSE excluded.origin END,
                 reason = NULL, merged_into = NULL
-            WHERE o.outcome = ANY ($12)
+            WHERE o.outcome = ANY ($12) AND o.merged_into IS NULL
             RETURNING schedule_id, job_id
         ), made AS (
             INSERT INTO errand.jobs (id, queue, kind, args_version, args, priority, max_attempts,
@@ -186,14 +190,40 @@ extension Statements {
         UPDATE errand.schedules SET next_at = $2 + interval '1 min' WHERE id = ANY ($1)
         """
 
-    /// Open occurrences after the place ($1, $2), and whether their jobs have ended.
+    /// Occurrences after the place ($1, $2) whose jobs have been made, and whether those have
+    /// ended.
     static let openPage = """
-        SELECT o.schedule_id, o.due_at, o.job_id, o.outcome = 'held' AS is_held,
-            j.id IS NULL AND o.outcome = 'enqueued' AS has_ended
+        SELECT o.schedule_id, o.due_at, o.job_id, j.id IS NULL AS has_ended
         FROM errand.schedule_occurrences o LEFT JOIN errand.jobs j ON j.id = o.job_id
-        WHERE o.outcome IN ('held', 'enqueued') AND (o.schedule_id, o.due_at) > ($1, $2)
+        WHERE o.outcome = 'enqueued' AND (o.schedule_id, o.due_at) > ($1, $2)
         ORDER BY o.schedule_id, o.due_at LIMIT $3
         """
+
+    /// Schedules that hold an occurrence back, and whether the run before it has ended.
+    static let holdingSchedules = """
+        SELECT h.schedule_id, NOT EXISTS (
+            SELECT FROM errand.schedule_occurrences o JOIN errand.jobs j ON j.id = o.job_id
+            WHERE o.schedule_id = h.schedule_id AND o.outcome = 'enqueued') AS is_free
+        FROM errand.schedule_occurrences h JOIN errand.schedules s ON s.id = h.schedule_id
+        WHERE h.outcome = 'held' AND s.paused_at IS NULL
+        ORDER BY h.schedule_id LIMIT 1000
+        """
+
+    /// What is merged into the held occurrences of some schedules ($1, due at $2), oldest first.
+    static let mergedInto = """
+        SELECT o.schedule_id, o.due_at
+        FROM unnest($1::bigint[], $2::timestamptz[]) AS h (schedule_id, due_at)
+        JOIN errand.schedules s ON s.id = h.schedule_id AND s.catch_up = 'merge'
+        JOIN errand.schedule_occurrences o ON o.schedule_id = h.schedule_id
+            AND o.merged_into = h.due_at AND o.due_at < h.due_at
+            -- As far back as merging reaches, and what may have waited since.
+            AND o.due_at >= h.due_at - make_interval(secs => s.catch_up_window_s + 86400)
+        ORDER BY o.schedule_id, o.due_at
+        """
+
+    /// Locks those of some jobs that nobody else has locked: who ends one just now is waited for
+    /// by nobody.
+    static let lockJobs = "SELECT id FROM errand.jobs WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED"
 
     static let jobOutcomes = """
         SELECT id, outcome::text AS outcome, finished_at, reason FROM errand.finished_jobs
@@ -213,6 +243,8 @@ extension Statements {
         FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::timestamptz[], $5::text[])
             AS e (schedule_id, due_at, outcome, ended_at, reason)
         WHERE o.schedule_id = e.schedule_id AND o.due_at = e.due_at AND o.outcome = 'enqueued'
+        -- Another scheduler may have written and counted some of them.
+        RETURNING o.schedule_id, o.due_at, o.outcome
         """
 
     /// Counts failures in a row, and pauses a schedule that has had too many.
@@ -265,7 +297,7 @@ extension Statements {
         WITH resumed AS (
             UPDATE errand.schedules
             SET paused_at = NULL, paused_by = NULL, pause_note = NULL, failures = 0,
-                replan = 'resumed', next_at = '-infinity'
+                replan = 'resumed', replan_at = clock_timestamp(), next_at = '-infinity'
             WHERE name = $1 AND paused_at IS NOT NULL
             RETURNING id
         )

@@ -128,10 +128,16 @@ private struct Shift: Sendable {
                 Self.poke(identity, over: pokes)
             }, wake: heartWake, log: self.log)
         leadership = Self.leadership(make, kinds, options, offer: offer, log: self.log)
+        let zones = ZoneDatabase()
+        for schedule in kinds.schedules.values.sorted(by: { $0.name < $1.name }) {
+            do throws(ZoneError) { _ = try zones.zone(named: schedule.zone) } catch {
+                self.log.error("schedule \(schedule.name) cannot run from here: \(error)")
+            }
+        }
         scheduler =
             options.runsSchedules && !options.drain
             ? Scheduler(
-                database: servers.database, zones: ZoneDatabase(), patience: options.leaseTime,
+                database: servers.database, zones: zones, patience: options.leaseTime,
                 log: self.log) : nil
     }
 
@@ -155,7 +161,8 @@ private struct Shift: Sendable {
     private static func declare(
         _ kinds: JobKinds, _ options: WorkerOptions, on session: Session
     ) async throws {
-        var statements = options.queues.map(\.name).sorted().map {
+        let names = options.queues.map(\.name) + kinds.schedules.values.compactMap(\.queue)
+        var statements = Set(names).sorted().map {
             Statement(Statements.addQueue, [.text($0)])
         }
         statements += try kinds.declarations()
