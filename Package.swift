@@ -93,7 +93,8 @@ let package = Package(
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(
-            name: "bench", dependencies: ["JobQueue", "Migrations", "Postgres", "Redis"],
+            name: "bench",
+            dependencies: ["JobQueue", "Migrations", "Postgres", "Recurrence", "Redis"],
             path: "Tests/Bench", swiftSettings: strict),
     ]
 )

@@ -14,7 +14,8 @@ let program = Program(
         "worker": "Look at the worker processes",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
-        + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + StatusCommand.all + DoctorCommand.all,
+        + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + StatusCommand.all
+        + DoctorCommand.all,
     describe: describe)
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,

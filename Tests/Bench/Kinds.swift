@@ -23,6 +23,13 @@ struct Probe: Job {
     var payload: String
 }
 
+/// A job that says how late it started.
+struct Due: Job {
+    static let kind = "bench.due"
+    /// What it is counted with.
+    var group: String
+}
+
 /// What a worker's handlers saw.
 final class Diary: Sendable {
     private struct State {
@@ -30,6 +37,7 @@ final class Diary: Sendable {
         var first: Int64 = 0
         var last: Int64 = 0
         var probes: [(n: Int, sent: Int64, at: Int64)] = []
+        var due: [(group: String, due: Double, at: Double)] = []
     }
 
     private let expected: Int
@@ -47,6 +55,7 @@ final class Diary: Sendable {
         kinds.handle(DemoNoop.self) { _, _ in self.noop() }
         kinds.handle(Noop.self) { _, _ in self.noop() }
         kinds.handle(Probe.self) { job, _ in self.probe(job) }
+        kinds.handle(Due.self) { job, context in self.due(job, context) }
         return kinds
     }
 
@@ -64,6 +73,13 @@ final class Diary: Sendable {
         add { $0.probes.append((job.n, job.sent, now)) }
     }
 
+    /// PostgreSQL on this machine goes by the same clock.
+    private func due(_ job: Due, _ context: JobContext) {
+        let now = Date.now.timeIntervalSince1970
+        let due = (context.occurrence?.due ?? context.dueAt).timeIntervalSince1970
+        add { $0.due.append((job.group, due, now)) }
+    }
+
     private func add(_ change: (inout sending State) -> Void) {
         let isEnd = state.withLock { state in
             change(&state)
@@ -72,9 +88,12 @@ final class Diary: Sendable {
         if isEnd { stop.stop() }
     }
 
-    /// Writes `n sent started` for each probe.
+    /// Writes `n sent started` for each probe, `group due started` for what says how late it was.
     func write(to path: String) throws {
-        let lines = state.withLock { $0.probes }.map { "\($0.n) \($0.sent) \($0.at)\n" }
+        let (probes, due) = state.withLock { ($0.probes, $0.due) }
+        let lines =
+            probes.map { "\($0.n) \($0.sent) \($0.at)\n" }
+            + due.map { "\($0.group) \($0.due) \($0.at)\n" }
         try lines.joined().write(toFile: path, atomically: true, encoding: .utf8)
     }
 

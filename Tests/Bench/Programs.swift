@@ -4,14 +4,22 @@ import Postgres
 
 /// Our own queue behind the three programs that every peer offers too (scripts/bench.d/peers).
 enum Programs {
-    /// Works queues until `count` jobs have started.
+    /// Works queues until `count` jobs have started, or for `--seconds`.
     static func work(_ flags: Flags) async throws {
         let stop = Stop()
         let diary = Diary(expecting: try flags.int("count", .max), stop: stop)
         let queues = try flags.text("queues", "default").split(separator: ",")
-        let options = WorkerOptions(queues: queues.map { WorkerOptions.Queue(String($0)) })
+        var options = WorkerOptions(queues: queues.map { WorkerOptions.Queue(String($0)) })
+        options.runsSchedules = try flags.text("schedules", "on") == "on"
         let worker = Worker(
             servers: try flags.servers(), kinds: diary.kinds(), options: options, log: .silent)
+        if flags.path("seconds") != nil {
+            let seconds = try flags.int("seconds")
+            Task {
+                try? await Task.sleep(for: .seconds(seconds))
+                stop.stop()
+            }
+        }
         _ = try await worker.run(until: stop)
         if let path = flags.path("record") { try diary.write(to: path) }
         report(diary.fields)

@@ -12,6 +12,7 @@ do {
     case "raw-enqueue": try await RawLoops.enqueue(flags)
     case "raw-copy": try await RawLoops.copy(flags)
     case "raw-probe": try await RawProbe(flags).run()
+    case "timetable": try Timetables.measure(flags)
     default: throw Flags.Wrong(description: "bench \(flags.name): no such measurement")
     }
 } catch {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestServices
 import Testing
 
@@ -36,7 +37,8 @@ extension CommandLine {
             #expect(
                 Set(found.keys).isSuperset(of: [
                     "postgresql", "clock", "durability", "extensions", "migrations",
-                    "permissions", "transactions", "redis", "redis memory",
+                    "permissions", "transactions", "redis", "redis memory", "time zones",
+                    "schedules",
                 ]))
             let table = try await errand("doctor")
             table.expect(0)
@@ -166,6 +168,72 @@ extension CommandLine {
             let careless = url + "&options=-c%20synchronous_commit%3Doff"
             let found = try await findings(10, environment: ["DATABASE_URL": careless])
             expect(found["durability"], "warning", "synchronous_commit off", remedy: "set both")
+        }
+
+        // MARK: Schedules
+
+        private func schedule(_ name: String, _ columns: String = "") async throws {
+            try await made("schedule", "add", name, "@hourly", "--kind", "demo.noop")
+            try await made("schedule", "tick")
+            if !columns.isEmpty {
+                try await change("UPDATE errand.schedules SET \(columns) WHERE name = '\(name)'")
+            }
+        }
+
+        @Test func `time zones that are too old, and none`() async throws {
+            let old = try await findings(10, environment: ["TZDIR": TestZones.outdated()])
+            expect(old["time zones"], "warning", "tzdata 2024a in /", remedy: "2026b or later")
+            let empty = FileManager.default.temporaryDirectory.path + "/no-such-zones"
+            let lost = try await findings(
+                try await errand("doctor", environment: ["TZDIR": empty]).code,
+                environment: ["TZDIR": empty])
+            #expect(lost["time zones"]?["found"].text?.contains(empty) == false)
+        }
+
+        @Test func `schedules that are overdue, and nobody runs them`() async throws {
+            try await schedule("a.b", "next_at = now() - interval '2 min'")
+            let found = try await findings(10)
+            expect(
+                found["scheduler"], "warning", "no scheduler runs, and the schedule a.b is overdue",
+                remedy: "errand schedule tick")
+            #expect(found["schedules"]?["found"] == "1, of which 0 paused and 1 overdue")
+            let process = try start(["schedule", "run"])
+            try await eventually("the schedule to be caught up") {
+                try await number("SELECT count(*) FROM errand.schedules WHERE next_at > now()") == 1
+            }
+            _ = try await findings(0)
+            process.signal(SIGTERM)
+            try await finish(process).expect(0)
+        }
+
+        @Test func `a new schedule that nobody runs`() async throws {
+            try await made("schedule", "add", "a.b", "@hourly", "--kind", "demo.noop")
+            _ = try await findings(0)
+            try await change("UPDATE errand.schedules SET changed_at = now() - interval '2 min'")
+            expect(
+                try await findings(10)["scheduler"], "warning", "a.b", remedy: "errand work")
+        }
+
+        @Test func `schedules that paused themselves, of kinds that nobody knows`() async throws {
+            try await schedule(
+                "a.b",
+                """
+                paused_at = now(), paused_by = 'errand', failures = 3, pause_after = 3, \
+                kind = 'no.such'
+                """)
+            let found = try await findings(10)
+            expect(
+                found["failed schedules"], "warning", "1 paused", remedy: "schedule resume NAME")
+            expect(
+                found["schedule kinds"], "warning", "the kind no.such of the schedule a.b",
+                remedy: "errand schedule edit a.b --kind KIND")
+        }
+
+        @Test func `times that were computed with newer data`() async throws {
+            try await schedule("a.b", "planned_with = '2099a'")
+            expect(
+                try await findings(10)["schedule times"], "warning", "tzdata 2099a",
+                remedy: "upgrade the package tzdata")
         }
     }
 }

@@ -6,7 +6,10 @@ extension CommandLine {
         static let commands = [
             "work", "enqueue", "migrate", "migrate status", "job ls", "job show", "job retry",
             "job cancel", "queue ls", "queue show", "queue pause", "queue resume", "worker ls",
-            "status", "doctor",
+            "status", "doctor", "schedule ls", "schedule show", "schedule add", "schedule edit",
+            "schedule rm", "schedule pause", "schedule resume", "schedule trigger",
+            "schedule next", "schedule history", "schedule backfill", "schedule tick",
+            "schedule run",
         ]
         /// Help needs no server.
         private static let bare = ["DATABASE_URL": "", "REDIS_URL": ""]
@@ -32,7 +35,7 @@ extension CommandLine {
                 let noun = command.prefix { $0 != " " }
                 #expect(run.output.contains("  \(noun) "), "\(noun)")
             }
-            for noun in ["migrate", "job", "queue", "worker"] {
+            for noun in ["migrate", "job", "queue", "worker", "schedule"] {
                 let verbs = try await errand(noun, "--help", environment: Self.bare)
                 verbs.expect(0)
             }

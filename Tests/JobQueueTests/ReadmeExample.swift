@@ -12,6 +12,17 @@ struct SendReceipt: Job {
     var orderID: Int64
 }
 
+private struct Report: Job {
+    static let kind = "orders.report"
+}
+
+private func readmeSchedule(_ kinds: inout JobKinds) throws {
+    kinds.schedule(
+        try Schedule(
+            "orders.report", "30 9 * * MON-FRI", in: "America/Toronto", run: Report(),
+            catchUp: .latest(), overlap: .skip))
+}
+
 private func readmeExample() async throws {
     let database = "postgresql://localhost/shop"
     let redis = try RedisAddress(url: "redis://localhost:6379/0")
@@ -49,6 +60,7 @@ private func mail(receiptFor orderID: Int64) async throws {}
     @Test func `its Swift sample is the code of this file`() throws {
         // It compiles; it is not run, for its servers are not there.
         let _: () async throws -> Void = readmeExample
+        let _: (inout JobKinds) throws -> Void = readmeSchedule
         let file = URL(filePath: #filePath)
         let checkout = file.deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

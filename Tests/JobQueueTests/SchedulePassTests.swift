@@ -50,6 +50,7 @@ import Testing
 
     @Test func `many schedulers at once make each job once`() async throws {
         for n in 0..<40 { try await ground.put("s\(n)", ["catch_up": "all"]) }
+        for n in 0..<40 { try await ground.put("n\(n)", ["catch_up": "none"]) }
         let database = try TestDatabase.here()
         let made = try await withThrowingTaskGroup(of: Int.self) { group in
             for n in 0..<6 {
@@ -62,13 +63,16 @@ import Testing
             }
             return try await group.reduce(0, +)
         }
-        // Six occurrences of each of forty schedules.
-        #expect(made == 240)
-        #expect(try await ground.liveJobs().count == 240)
+        // Six occurrences of each of forty schedules, and one that is on time of forty others.
+        #expect(made == 280)
+        #expect(try await ground.liveJobs().count == 280)
         #expect(
             try await ground.number(
                 "SELECT count(DISTINCT (schedule_id, due_at)) FROM errand.schedule_occurrences")
-                == 240)
+                == 280)
+        #expect(
+            try await ground.number(
+                "SELECT sum(count) FROM errand.schedule_misses") == 200, "noted once each")
     }
 
     @Test func `a clock that goes back makes nothing twice`() async throws {

@@ -33,7 +33,7 @@ Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: Postgres Redis Migrations JobQueue |
-6 bench: JobQueue Migrations Postgres Redis |
+6 bench: JobQueue Migrations Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
 7 RecurrenceTests: Gregorian Recurrence TestServices |

@@ -184,7 +184,9 @@ package struct Decision: Sendable, Equatable {
     }
 
     private func tooOld(_ policy: CatchUp) -> String {
-        "no scheduler ran, and it lies further back than the catch-up window of \(policy.window)"
+        let seconds = policy.window.components.seconds
+        let length = seconds % 86_400 == 0 ? "\(seconds / 86_400) d" : "\(seconds) s"
+        return "no scheduler ran, and it lies further back than the catch-up window of \(length)"
     }
 
     /// - Parameter cut: those before them that were too many to walk through.

@@ -73,8 +73,10 @@ extension Schedules {
         try await session.query(Statements.scheduleNames, []).map { try $0.text(0) }
     }
 
-    /// What time it is for the schedules.
+    /// What time it is for the schedules, in a database that has their table.
     package func now() async throws -> Instant {
-        try await session.query("SELECT clock_timestamp()", []).timestamp(0, 0)
+        try await session.query(
+            "SELECT clock_timestamp(), EXISTS (SELECT FROM errand.schedules)", []
+        ).timestamp(0, 0)
     }
 }

@@ -16,8 +16,8 @@ package struct ScheduleHealth: Sendable {
     package var isLed: Bool
     /// The newest time-zone data with which a next time was computed.
     package var plannedWith: String?
-    /// Kinds of their jobs that no program has declared, with the schedules that ask for them.
-    package var undeclaredKinds: [String]
+    /// Schedules whose kind of job no program has declared, with that kind.
+    package var undeclared: [(schedule: String, kind: String)]
 }
 
 extension Schedules {
@@ -31,6 +31,6 @@ extension Schedules {
             overdue: Int(try row.int64("overdue")),
             longestOverdue: try row.optionalText("longest"), isLed: try row.bool("is_led"),
             plannedWith: try row.optionalText("planned_with"),
-            undeclaredKinds: try row.textArray("undeclared"))
+            undeclared: Array(zip(try row.textArray("asking"), try row.textArray("undeclared"))))
     }
 }

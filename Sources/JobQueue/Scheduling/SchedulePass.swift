@@ -33,7 +33,7 @@ package struct SchedulePass: Sendable {
     let clock: ScheduleClock
     let log: Log
 
-    private static let batchSize: Int32 = 500
+    static let batchSize = 500
 
     package init(session: Session, zones: ZoneDatabase, clock: ScheduleClock, log: Log) {
         self.session = session
@@ -85,18 +85,30 @@ package struct SchedulePass: Sendable {
     package func fire(at now: Instant, ahead: Duration = .zero) async throws -> PassSummary {
         var sum = PassSummary()
         while !Task.isCancelled {
-            let part = try await fireBatch(at: now, horizon: now.adding(ahead))
+            let part = try await fireSome(at: now, ahead: ahead)
             sum += part
-            if part.schedules < Int(Self.batchSize) { break }
+            if part.schedules < Self.batchSize { break }
         }
         return sum
     }
 
-    private func fireBatch(at now: Instant, horizon: Instant) async throws -> PassSummary {
+    /// Deals with what has just fallen due: not with what waits for its first time, or is late.
+    func fireUrgent(at now: Instant) async throws -> PassSummary {
+        try await fireSome(at: now, since: now.adding(.zero - Decision.tolerance))
+    }
+
+    /// Deals with the first ``batchSize`` schedules, those first that have waited longest.
+    func fireSome(
+        at now: Instant, ahead: Duration = .zero, since: Instant = .negativeInfinity
+    ) async throws -> PassSummary {
         try await session.transaction { session in
+            let horizon = now.adding(ahead)
             let rows = try session.query(
                 Statements.lockDueSchedules,
-                [.timestamp(now), .timestamp(horizon), .int32(Self.batchSize)])
+                [
+                    .timestamp(now), .timestamp(horizon), .int32(Int32(Self.batchSize)),
+                    .timestamp(since),
+                ])
             guard rows.count > 0 else { return PassSummary() }
             let list = try rows.map { try StoredSchedule($0) }
             let open = try openRuns(of: list, session)
@@ -140,7 +152,11 @@ package struct SchedulePass: Sendable {
     /// What would be done at a moment, without doing it.
     package func preview(at now: Instant, limit: Int) async throws -> [Preview] {
         let rows = try await session.query(
-            Statements.dueSchedules, [.timestamp(now), .timestamp(now), .int32(Int32(limit))])
+            Statements.dueSchedules,
+            [
+                .timestamp(now), .timestamp(now), .int32(Int32(limit)),
+                .timestamp(.negativeInfinity),
+            ])
         let list = try rows.map { try StoredSchedule($0) }
         let open = try await session.run { try openRuns(of: list, $0) }
         return list.compactMap { schedule in

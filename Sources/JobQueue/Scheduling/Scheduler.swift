@@ -22,6 +22,8 @@ package struct Scheduler: Sendable {
     /// How often to look while an occurrence waits for the end of a job.
     private static let settleInterval = Duration.milliseconds(250)
     private static let refreshInterval = Duration.seconds(60)
+    /// How often to look whether a schedule that is due is still locked by somebody.
+    private static let lockedInterval = Duration.milliseconds(20)
 
     /// - Parameter patience: a leader that asks nothing for so long has lost its place.
     package init(
@@ -91,39 +93,92 @@ package struct Scheduler: Sendable {
             lost.stop()
             wake.raise()
         }
-        let pass = SchedulePass(session: session, zones: zones, clock: clock, log: log)
-        let ahead = clock.isReal ? Self.ahead : .zero
-        var nextRefresh = ContinuousClock.now
-        var place = Settling.Place()
+        var round = Round(
+            pass: SchedulePass(session: session, zones: zones, clock: clock, log: log),
+            settling: Settling(session: session, clock: clock, log: log), zones: zones,
+            ahead: clock.isReal ? Self.ahead : .zero, log: log)
+        var next = ContinuousClock.now
         while !Task.isCancelled {
             guard !lost.isStopped else { throw LockLost() }
-            let asked = ContinuousClock.now
-            if zones.refresh() {
-                log.info("time-zone data is now \(zones.version)")
-                nextRefresh = asked
+            var reading = try await round.pass.read(ahead: round.ahead)
+            var urgent: PassSummary?
+            if let exact = reading.exact, exact <= reading.now {
+                // Before all else: what is decided on at its time is late from now on.
+                let done = try await round.pass.fireUrgent(at: reading.now)
+                if done.held > 0 { next = min(next, .now + Self.settleInterval) }
+                urgent = done
             }
-            let reading = try await pass.read(ahead: ahead)
-            if asked >= nextRefresh {
-                try await pass.refreshPlans(at: reading.now)
-                nextRefresh = asked + Self.refreshInterval
-            }
-            // One page of them each time: a backlog of a million open jobs is read in turns.
-            let settled = try await Settling(session: session, clock: clock, log: log)
-                .page(after: place, at: reading.now)
-            place = settled.next ?? Settling.Place()
-            var isHolding = settled.holds
-            var exact = reading.exact
-            if let head = reading.head, head <= reading.now.adding(ahead) {
-                let done = try await pass.fire(at: reading.now, ahead: ahead)
-                isHolding = isHolding || done.held > 0
-                exact = try await pass.read(ahead: ahead).exact
+            if ContinuousClock.now >= next {
+                next = .now + (try await round.run(reading))
+                reading = try await round.pass.read(ahead: round.ahead)
+            } else if urgent != nil {
+                reading = try await round.pass.read(ahead: round.ahead)
             }
             onPassed()
-            var wait = isHolding ? Self.settleInterval : Self.pollInterval
-            if let exact {
-                wait = min(wait, clock.wait(for: exact.durationSince(reading.now)) - (.now - asked))
+            let now = ContinuousClock.now
+            var end = next
+            if let exact = reading.exact {
+                let wait = clock.wait(for: exact.durationSince(reading.now))
+                // One that is due and was passed over is locked by somebody.
+                let isLocked = wait <= .zero && urgent?.schedules == 0
+                end = min(end, now + (isLocked ? Self.lockedInterval : wait))
             }
-            if wait > .zero { await wake.wait(upTo: wait) }
+            guard end > .now else { continue }
+            await wake.wait(upTo: end - .now)
+            // Woken before the time: a schedule was changed.
+            if ContinuousClock.now < end { next = .now }
+        }
+    }
+
+    /// What a leader does about once a second.
+    private struct Round {
+        let pass: SchedulePass
+        let settling: Settling
+        let zones: ZoneDatabase
+        let ahead: Duration
+        let log: Log
+        private var nextRefresh = ContinuousClock.now
+        private var place = Settling.Place()
+
+        init(
+            pass: SchedulePass, settling: Settling, zones: ZoneDatabase, ahead: Duration, log: Log
+        ) {
+            self.pass = pass
+            self.settling = settling
+            self.zones = zones
+            self.ahead = ahead
+            self.log = log
+        }
+
+        /// - Returns: how long to wait until the next.
+        mutating func run(_ reading: SchedulePass.Reading) async throws -> Duration {
+            if zones.refresh() {
+                log.info("time-zone data is now \(zones.version)")
+                nextRefresh = .now
+            }
+            if ContinuousClock.now >= nextRefresh {
+                try await pass.refreshPlans(at: reading.now)
+                nextRefresh = .now + Scheduler.refreshInterval
+            }
+            // One page of them each time: a backlog of a million open jobs is read in turns.
+            let settled = try await settling.page(after: place, at: reading.now)
+            place = settled.next ?? Settling.Place()
+            var done = PassSummary()
+            if let head = reading.head, head <= reading.now.adding(ahead) {
+                done = try await pass.fireSome(at: reading.now, ahead: ahead)
+            }
+            // Of many a part each time, so that none that must be on time waits for all of them.
+            if done.schedules == SchedulePass.batchSize { return .zero }
+            if settled.holds || done.held > 0 { return Scheduler.settleInterval }
+            return ahead > .zero ? Self.untilHalf(after: reading.now) : Scheduler.pollInterval
+        }
+
+        /// Until the clock stands between two seconds: at the whole ones jobs start.
+        private static func untilHalf(after now: Instant) -> Duration {
+            let second: Int64 = 1_000_000
+            let passed = ((now.microseconds + second / 2) % second + second) % second
+            let left = second - passed
+            return .microseconds(left < second / 10 ? left + second : left)
         }
     }
 }

@@ -35,7 +35,7 @@ package struct StoredSchedule: Sendable {
     package var pauseNote: String?
     /// Whether a program declares it; else an operator added it.
     package var isDeclared: Bool
-    package var createdAt: Instant
+    package var createdAt = Instant.negativeInfinity
     package var changedAt: Instant?
     package var changedBy: String?
     package var plannedWith: String?

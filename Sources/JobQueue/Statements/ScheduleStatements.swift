@@ -34,8 +34,10 @@ extension Statements {
             ) AS is_led,
             -- What is no release of tzdata, such as 'none', cannot be compared.
             max(planned_with) FILTER (WHERE planned_with ~ '^[0-9]') AS planned_with,
-            coalesce(array_agg(kind || ' (' || name || ')' ORDER BY kind, name)
-                FILTER (WHERE NOT is_declared), '{}') AS undeclared
+            coalesce(array_agg(kind ORDER BY kind, name) FILTER (WHERE NOT is_declared), '{}')
+                AS undeclared,
+            coalesce(array_agg(name ORDER BY kind, name) FILTER (WHERE NOT is_declared), '{}')
+                AS asking
         FROM (
             SELECT s.name, s.paused_at, s.paused_by, s.failures, s.pause_after, s.planned_with,
                 s.kind, k.kind IS NOT NULL AS is_declared,
@@ -49,11 +51,14 @@ extension Statements {
 
     /// The clock ($1, or PostgreSQL's own), when the next occurrence is due, and when the next of
     /// those within $2 seconds that must not be decided on ahead.
+    ///
+    /// A time long past is no time to wait for.
     static let scheduleClock = """
         SELECT c.now,
             (SELECT min(s.next_at) FROM errand.schedules s WHERE s.paused_at IS NULL) AS head,
             (SELECT min(s.next_at) FROM errand.schedules s
              WHERE s.paused_at IS NULL AND s.overlap <> 'allow'
+               AND s.next_at > c.now - interval '1 min'
                AND s.next_at <= c.now + make_interval(secs => $2)) AS exact
         FROM (SELECT coalesce($1, clock_timestamp()) AS now OFFSET 0) AS c
         """
@@ -69,7 +74,7 @@ extension Statements {
         """
 
     /// The next $3 schedules of which something is due at $1, or at $2 where that may be decided
-    /// ahead.
+    /// ahead, and was not before $4.
     ///
     /// Another scheduler's are passed over.
     static let lockDueSchedules = dueSchedules + " FOR UPDATE OF s SKIP LOCKED"
@@ -78,7 +83,7 @@ extension Statements {
     static let dueSchedules = """
         SELECT \(scheduleColumns)
         FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
-        WHERE s.paused_at IS NULL AND s.next_at <= $2
+        WHERE s.paused_at IS NULL AND s.next_at <= $2 AND s.next_at >= $4
           AND (s.overlap = 'allow' OR s.next_at <= $1)
         ORDER BY s.next_at, s.id LIMIT $3
         """

@@ -54,15 +54,18 @@ extension DoctorCommand {
                     remedy: "'errand schedule ls --paused' lists them, 'errand schedule history "
                         + "NAME' names the jobs, 'errand schedule resume NAME' lets one go on"))
         }
-        if let first = health.undeclaredKinds.first {
-            let others = health.undeclaredKinds.count - 1
+        // Those of this program are declared as soon as it works.
+        let undeclared = health.undeclared.filter { !Kinds.all().contains($0.kind) }
+        if let first = undeclared.first {
+            let others = undeclared.count - 1
             findings.append(
                 Finding(
                     check: "schedule kinds", grade: .warning,
-                    found: "no program has declared the kind \(first)"
+                    found: "no program has declared the kind \(first.kind) of the schedule "
+                        + first.schedule
                         + (others > 0 ? ", nor those of \(HumanFormat.count(others)) more" : ""),
                     remedy: "its jobs wait for a worker that knows them: start one, or 'errand "
-                        + "schedule edit NAME --kind KIND'"))
+                        + "schedule edit \(first.schedule) --kind KIND'"))
         }
         if let newer = newer(health.plannedWith, than: zones.version) {
             findings.append(

@@ -30,8 +30,8 @@ enum ScheduleBackfillCommand {
             """,
         examples: [
             .init(
-                "errand schedule backfill shop.report --from 2026-11-01T00:00:00Z "
-                    + "--to 2026-11-08T00:00:00Z --dry-run", "what a week lacks")
+                "errand schedule backfill shop.report --from $FROM --to $TO --dry-run",
+                "what is missing between two times such as 2026-11-01T00:00:00Z")
         ],
         options: [from, to, dryRun, yes], arguments: [ScheduleWords.name]
     ) { invocation in

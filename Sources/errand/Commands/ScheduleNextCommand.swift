@@ -32,9 +32,8 @@ enum ScheduleNextCommand {
             .init(
                 "errand schedule next '30 9 * * MON-FRI' --tz America/Toronto", "from now on"),
             .init(
-                "errand schedule next '30 1 * * *' --tz America/Toronto "
-                    + "--from 2026-10-31T00:00:00Z --count 3 --output json",
-                "over the end of daylight saving time"),
+                "errand schedule next @hourly --tz Europe/Berlin --from 2026-10-24T22:00:00Z",
+                "over the end of summer time"),
             .init("errand schedule next shop.report --before", "when it came last"),
         ],
         options: [zone, from, count, ScheduleOptions.gap, ScheduleOptions.repeats, before],
@@ -55,16 +54,15 @@ enum ScheduleNextCommand {
             return isTable
                 ? line(occurrence, note, zone, now: now) : object(occurrence, note, zone)
         }
+        let direction = backwards ? "before that moment" : "from then on"
         try invocation.output.list(
             records,
             columns: [
                 Column("at"), Column("utc", title: "UTC"), Column("in", title: "WHEN"),
                 Column("note", isFlexible: true),
-            ])
-        if found.count < invocation[count] {
-            invocation.output.note(
-                (found.isEmpty ? "nothing comes " : "no more comes ")
-                    + (backwards ? "before that moment" : "from then on"))
+            ], empty: "nothing comes \(direction)")
+        if found.count < invocation[count], !(found.isEmpty && isTable) {
+            invocation.output.note("no more comes \(direction)")
         }
         return .done
     }

@@ -14,7 +14,7 @@ enum ScheduleRunCommands {
     private static let dryRun = Option.flag("dry-run", help: "Only say what would be done")
     private static let limit = Option.integer(
         "limit", default: 1_000, range: 1...100_000,
-        help: "With --dry-run: look at so many schedules at most")
+        help: "With --dry-run: show so many lines at most")
     private static let pace = Option<Double?>.value(
         "pace", .number("N", in: 0...1_000_000),
         help: "With --now: let the clock run so many times as fast (default: 1; 0 stands still)")
@@ -43,10 +43,8 @@ enum ScheduleRunCommands {
                 session: try invocation.session(), zones: zones, clock: clock, log: invocation.log)
             let reading = try await pass.read(ahead: .zero)
             let previews = try await pass.preview(at: reading.now, limit: invocation[limit])
-            try ScheduleForecast.show(previews, at: reading.now, invocation.output)
-            if previews.count == invocation[limit] {
-                invocation.output.note("there may be more: pass a higher --limit")
-            }
+            try ScheduleForecast.show(
+                previews, at: reading.now, limit: invocation[limit], invocation.output)
             return .done
         }
         let scheduler = Scheduler(
@@ -90,6 +88,8 @@ enum ScheduleRunCommands {
         let (zones, log) = (invocation.zones, invocation.log)
         let url = try invocation.databaseURL()
         try await WorkCommand.checkSchema(invocation)
+        // An empty database is an error now, and not a complaint every half minute.
+        _ = try await invocation.schedules().now()
         if let finding = zones.finding { log.warning("\(finding)") }
         let scheduler = Scheduler(
             database: url, clock: clock, zones: zones, patience: patience, log: log)
@@ -108,14 +108,18 @@ enum ScheduleRunCommands {
 /// What a pass would do, as records.
 enum ScheduleForecast {
     static func show(
-        _ previews: [SchedulePass.Preview], at now: Instant, _ output: Output
+        _ previews: [SchedulePass.Preview], at now: Instant, limit: Int, _ output: Output
     ) throws {
+        let lines = previews.flatMap(records)
         try output.list(
-            previews.flatMap(records),
+            Array(lines.prefix(limit)),
             columns: [
                 Column("schedule"), Column("due"), Column("action"),
                 Column("reason", isFlexible: true),
             ], empty: "nothing is due at \(now)")
+        if lines.count > limit || previews.count == limit {
+            output.note("there is more: pass a higher --limit")
+        }
     }
 
     private static func records(_ preview: SchedulePass.Preview) -> [Record] {

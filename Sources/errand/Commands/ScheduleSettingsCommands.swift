@@ -21,11 +21,11 @@ enum ScheduleSettingsCommands {
             """,
         examples: [
             .init(
-                "errand schedule add shop.report '30 9 * * MON-FRI' --tz America/Toronto "
-                    + "--kind demo.noop", "on working days"),
+                "errand schedule add shop.day '30 9 * * 1-5' --tz Asia/Tokyo --kind demo.noop",
+                "on working days"),
             .init(
-                "errand schedule add shop.sync '@every 90s' --kind demo.sleep "
-                    + "--args '{\"ms\": 500}' --overlap skip", "never two at once"),
+                "errand schedule add shop.sync '@every 90s' --kind demo.noop --overlap skip",
+                "never two at once"),
         ],
         options: ScheduleOptions.all + [paused, JobWords.allowUnknown],
         arguments: [ScheduleWords.name, expression]

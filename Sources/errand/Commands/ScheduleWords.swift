@@ -26,9 +26,11 @@ enum ScheduleWords {
     }
 
     static func malformed(_ text: String, _ error: RecurrenceError) -> CommandFailure {
-        CommandFailure(
+        let meant = (try? Recurrence("@" + text)) == nil ? "" : "did you mean @\(text)? "
+        return CommandFailure(
             exit: .usage, message: "'\(text)': \(error)",
-            hint: "fields: minute hour day-of-month month weekday, such as '30 9 * * MON-FRI'; or "
+            hint: meant
+                + "fields: minute hour day-of-month month weekday, such as '30 9 * * MON-FRI'; or "
                 + "@daily, @every 90s; 'errand schedule next' shows what comes of it")
     }
 
