@@ -11,9 +11,9 @@ package struct ExpiryWindow: Sendable, Equatable {
     package var daysLeft: Int
     /// The last day, as `2026-11-20`.
     package var lastDay: String
-    /// The last day is that of coupons that expire after this …
+    /// It is the last day of coupons that expire later than this.
     package var after: Instant
-    /// … and no later than this: at midnight the day before it has ended.
+    /// They expire no later than this: at midnight a day has ended, and the next not begun.
     package var through: Instant
     /// The end of the present day, when it is too late to tell.
     package var until: Instant
