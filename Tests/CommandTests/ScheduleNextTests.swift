@@ -16,13 +16,13 @@ extension CommandLine {
 
         @Test func `prints one object a line`() async throws {
             let run = try await next(
-                "30 1 * * *", "--tz", "America/Toronto", "--from", "2026-10-30T00:00:00Z",
+                "30 1 * * *", "--tz", "America/Toronto", "--from", "2026-10-31T00:00:00Z",
                 "--count", "2", "--output", "json")
             run.expect(0)
             #expect(
                 run.output == """
-                    {"at":"2026-10-30T01:30:00-04:00"}
                     {"at":"2026-10-31T01:30:00-04:00"}
+                    {"at":"2026-11-01T01:30:00-04:00"}
 
                     """)
             #expect(run.errors.isEmpty)
@@ -39,13 +39,13 @@ extension CommandLine {
             }
         }
 
-        @Test func `the moment itself counts, and --before goes back from it`() async throws {
+        @Test func `the moment itself does not count, forward and back`() async throws {
             let from = ["--from", "2026-11-20T09:00:00Z", "--count", "2", "-ojson"]
             let forward = try await errand(
                 ["schedule", "next", "0 9 * * *"] + from, environment: Self.bare)
             #expect(
                 try forward.records.map { $0["at"] }
-                    == ["2026-11-20T09:00:00Z", "2026-11-21T09:00:00Z"])
+                    == ["2026-11-21T09:00:00Z", "2026-11-22T09:00:00Z"])
             let back = try await errand(
                 ["schedule", "next", "0 9 * * *", "--before"] + from, environment: Self.bare)
             #expect(
@@ -60,7 +60,7 @@ extension CommandLine {
         ) async throws -> [JSON] {
             let run = try await errand(
                 ["schedule", "next", expression, "--tz", "America/Toronto", "--from", from]
-                    + ["--count", "3", "-ojson"] + options, environment: Self.bare)
+                    + ["--count", "3", "-ojson", "--notes"] + options, environment: Self.bare)
             run.expect(0)
             return try run.records
         }
@@ -187,7 +187,7 @@ extension CommandLine {
                 "schedule", "add", "a.b", "0 12 * * *", "--kind", "demo.noop", "--tz",
                 "Asia/Tokyo", "--starts", "2095-01-01T00:00:00Z", "--ends", "2095-01-03T00:00:00Z")
             let run = try await errand("schedule", "next", "a.b", "-ojson")
-            run.expect(0, "no more comes from then on")
+            run.expect(0, "no more comes after that moment")
             #expect(
                 try run.records.map { $0["at"] }
                     == ["2095-01-01T12:00:00+09:00", "2095-01-02T12:00:00+09:00"])

@@ -32,7 +32,9 @@ struct Rehearsal: Sendable {
     func add(_ name: String, _ settings: [String: any Sendable], args: String = "{}") async throws {
         let all = ["kind": "demo.noop"].merging(settings) { $1 }
         _ = try await ground.session.query(
-            "SELECT errand.put_schedule($1, $2::jsonb || jsonb_build_object('args', $3::jsonb), $4)",
+            """
+            SELECT errand.put_schedule($1, $2::jsonb || jsonb_build_object('args', $3::jsonb), $4)
+            """,
             [
                 .text(name), .json(Array(try JSONSerialization.data(withJSONObject: all))),
                 .json(Array(args.utf8)), .text("test"),
@@ -77,6 +79,45 @@ struct Rehearsal: Sendable {
             WHERE s.name = $1 AND o.job_id IS NOT NULL ORDER BY o.due_at
             """, [.text(name)]
         ).map { try $0.timestamp(0).description }
+    }
+
+    /// All occurrences of a schedule have their job, from a time up to the last tick at least, as
+    /// `schedule next` tells them; returns how many.
+    func expectAll(
+        of name: String, _ recurrence: String, _ zone: String, from first: String,
+        upTo ticked: Instant
+    ) async throws -> Int {
+        let made = try await dues(of: name)
+        var expected: [String] = []
+        for line in try await ground.done(
+            "schedule", "next", recurrence, "--tz", zone, "--from", first, "--count",
+            "\(made.count + 1)", "--output", "json"
+        ).split(separator: "\n") {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            let text = try #require((object as? [String: Any])?["at"] as? String)
+            expected.append(try #require(Instant(text)).description)
+        }
+        let next = try #require(Instant(expected.removeLast()))
+        #expect(next > ticked, "\(name): \(next) was due at the last tick")
+        let wrong = Set(made).symmetricDifference(expected).sorted()
+        #expect(wrong == [], "\(name)")
+        #expect(Set(made).count == made.count)
+        return made.count
+    }
+
+    /// Each occurrence has a job that tells of it, and each job an occurrence.
+    func expectOneJobEach() async throws {
+        let rows = try await ground.session.query(
+            """
+            SELECT (SELECT count(*) FROM errand.jobs),
+                count(*), count(DISTINCT o.job_id), count(j.id)
+            FROM errand.schedule_occurrences o
+            LEFT JOIN errand.jobs j ON j.id = o.job_id
+                AND j.options -> 'occurrence' ->> 'due'
+                    = to_char(o.due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            """)
+        let jobs = try rows.int64(0, 0)
+        for column in 1...3 { #expect(try rows.int64(0, column) == jobs) }
     }
 
     /// Counts occurrences of a schedule in a stretch of time under a condition of the test's own.

@@ -271,7 +271,8 @@ private func story(_ decision: Decision) -> String {
             $0.nextAt = .negativeInfinity
         }
         #expect(
-            story(try decide(met, now: at("10:25"))) == "run 10:10 late; run 10:20 late; next 10:30")
+            story(try decide(met, now: at("10:25"))) == "run 10:10 late; run 10:20 late; next 10:30"
+        )
     }
 }
 

@@ -14,9 +14,11 @@ enum ScheduleNextCommand {
     private static let zone = Option<String?>.text(
         "tz", placeholder: "ZONE", help: "Whose clocks count, such as Europe/Berlin (default: UTC)")
     private static let from = Option<Instant?>.value(
-        "from", JobWords.time, help: "From this moment on, itself included (default: now)")
+        "from", JobWords.time, help: "Those after this moment (default: now)")
     private static let count = Option.integer(
         "count", default: 10, range: 1...10_000, help: "How many at most")
+    private static let notes = Option.flag(
+        "notes", help: "Say in JSON too what a change of the clocks has to do with a time")
     private static let before = Option.flag(
         "before", help: "Those before the moment instead, the latest first")
 
@@ -24,8 +26,8 @@ enum ScheduleNextCommand {
         "schedule", "next", summary: "Show when an expression or a schedule comes next",
         discussion: """
             An expression needs no server. On days on which the clocks change, a note says which \
-            times were moved, repeated or skipped; --gap and --repeat choose otherwise. Without \
-            them fixed times of day move out of a gap and happen the first time of two, and what \
+            times were moved, repeated or skipped (in JSON with --notes); --gap and --repeat \
+            choose otherwise. Without them fixed times of day move out of a gap and happen the first time of two, and what \
             recurs within the hour follows the clock.
             """,
         examples: [
@@ -36,7 +38,7 @@ enum ScheduleNextCommand {
                 "over the end of summer time"),
             .init("errand schedule next shop.report --before", "when it came last"),
         ],
-        options: [zone, from, count, ScheduleOptions.gap, ScheduleOptions.repeats, before],
+        options: [zone, from, count, ScheduleOptions.gap, ScheduleOptions.repeats, notes, before],
         arguments: [subject]
     ) { invocation in
         let walk = try await walk(invocation)
@@ -46,15 +48,16 @@ enum ScheduleNextCommand {
         let found =
             backwards
             ? walk.before(moment, count: invocation[count])
-            : walk.from(moment, count: invocation[count])
+            : walk.after(moment, count: invocation[count])
         let zone = walk.timetable.zone
         let isTable = invocation.output.format == .table
         let records = found.map { occurrence in
             let note = note(on: occurrence, in: zone)
             return isTable
-                ? line(occurrence, note, zone, now: now) : object(occurrence, note, zone)
+                ? line(occurrence, note, zone, now: now)
+                : object(occurrence, invocation[notes] ? note : nil, zone)
         }
-        let direction = backwards ? "before that moment" : "from then on"
+        let direction = backwards ? "before that moment" : "after that moment"
         try invocation.output.list(
             records,
             columns: [
@@ -92,9 +95,9 @@ enum ScheduleNextCommand {
         var starts: Int?
         var ends: Instant?
 
-        func from(_ moment: Instant, count: Int) -> [Occurrence] {
+        func after(_ moment: Instant, count: Int) -> [Occurrence] {
             var found: [Occurrence] = []
-            var second = max(moment.secondRoundedUp, starts ?? .min / 2) - 1
+            var second = max(moment.secondRoundedDown, (starts ?? .min / 2) - 1)
             while found.count < count, let next = timetable.next(after: second) {
                 guard Instant(unixSeconds: next.at) < ends ?? .infinity else { break }
                 found.append(next)
