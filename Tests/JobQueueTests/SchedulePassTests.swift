@@ -142,6 +142,27 @@ import Testing
         try await ground.tells("broken", ["10:10 enqueued"])
     }
 
+    @Test func `what is due goes before what is late or waits for its first time`()
+        async throws
+    {
+        try await ground.put("late", ["overlap": "skip"])
+        try await ground.put("due", ["recurrence": "15 * * * *", "overlap": "skip"])
+        try await ground.put("new", ["overlap": "skip"])
+        _ = try await ground.session.query(
+            """
+            UPDATE errand.schedules SET replan = 'tzdata', next_at = '-infinity'
+            WHERE name = 'new'
+            """)
+        let pass = ground.pass(at: at("10:15"))
+        #expect(try await pass.read(ahead: .seconds(2)).exact == at("10:15"))
+        #expect(try await pass.fireUrgent(at: at("10:15")).schedules == 1)
+        try await ground.tells("due", ["10:15 enqueued"])
+        try await ground.tells("late", [])
+        #expect(try await ground.stored("new").replan == .tzdata)
+        #expect(try await pass.read(ahead: .seconds(2)).exact == nil)
+        #expect(try await pass.fire(at: at("10:15")).schedules == 2)
+    }
+
     @Test func `jobs get the schedule's settings, or else those of their kind`() async throws {
         var kinds = JobKinds()
         kinds.handle(Plain.self) { _, _ in }

@@ -98,35 +98,29 @@ package struct Scheduler: Sendable {
             settling: Settling(session: session, clock: clock, log: log), zones: zones,
             ahead: clock.isReal ? Self.ahead : .zero, log: log)
         var next = ContinuousClock.now
+        // What is due and was passed over is locked by somebody: not looked at before this.
+        var patience = ContinuousClock.now
         while !Task.isCancelled {
             guard !lost.isStopped else { throw LockLost() }
-            var reading = try await round.pass.read(ahead: round.ahead)
-            var urgent: PassSummary?
-            if let exact = reading.exact, exact <= reading.now {
+            let reading = try await round.pass.read(ahead: round.ahead)
+            let asked = ContinuousClock.now
+            if let exact = reading.exact, exact <= reading.now, asked >= patience {
                 // Before all else: what is decided on at its time is late from now on.
                 let done = try await round.pass.fireUrgent(at: reading.now)
+                if done.schedules == 0 { patience = .now + Self.lockedInterval }
                 if done.held > 0 { next = min(next, .now + Self.settleInterval) }
-                urgent = done
-            }
-            if ContinuousClock.now >= next {
+            } else if asked >= next {
                 next = .now + (try await round.run(reading))
-                reading = try await round.pass.read(ahead: round.ahead)
-            } else if urgent != nil {
-                reading = try await round.pass.read(ahead: round.ahead)
+            } else {
+                let exact = reading.exact.map {
+                    max(asked + clock.wait(for: $0.durationSince(reading.now)), patience)
+                }
+                let end = min(next, exact ?? next)
+                await wake.wait(upTo: end - .now)
+                // Woken before the time: a schedule was changed.
+                if ContinuousClock.now < end { next = .now }
             }
             onPassed()
-            let now = ContinuousClock.now
-            var end = next
-            if let exact = reading.exact {
-                let wait = clock.wait(for: exact.durationSince(reading.now))
-                // One that is due and was passed over is locked by somebody.
-                let isLocked = wait <= .zero && urgent?.schedules == 0
-                end = min(end, now + (isLocked ? Self.lockedInterval : wait))
-            }
-            guard end > .now else { continue }
-            await wake.wait(upTo: end - .now)
-            // Woken before the time: a schedule was changed.
-            if ContinuousClock.now < end { next = .now }
         }
     }
 

@@ -27,8 +27,8 @@ enum ScheduleNextCommand {
         discussion: """
             An expression needs no server. On days on which the clocks change, a note says which \
             times were moved, repeated or skipped (in JSON with --notes); --gap and --repeat \
-            choose otherwise. Without them fixed times of day move out of a gap and happen the first time of two, and what \
-            recurs within the hour follows the clock.
+            choose otherwise. Without them fixed times of day move out of a gap and happen the \
+            first time of two, and what recurs within the hour follows the clock.
             """,
         examples: [
             .init(
