@@ -65,7 +65,7 @@ let package = Package(
 
         // Floors 3 and 4: the domains.
         room("Notifications", uses: ["JobQueue", "Delivery", "Postgres"]),
-        room("Coupons", uses: ["Notifications", "JobQueue", "Postgres"]),
+        room("Coupons", uses: ["Notifications", "JobQueue", "Postgres", "Recurrence"]),
 
         // Floor 5: the command.
         .executableTarget(
@@ -88,7 +88,8 @@ let package = Package(
         tests(
             "JobQueueTests", of: ["JobQueue", "Migrations", "Postgres", "Recurrence", "Redis"]),
         tests(
-            "CouponsTests", of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres"]),
+            "CouponsTests",
+            of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres", "Recurrence"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

@@ -16,6 +16,9 @@ CREATE TABLE notification.people (
     -- When the person agreed to notices by place; null after withdrawal.
     location_consent_at timestamptz
 );
+-- Which zones there are among those who can be told: for what is told in their own day.
+CREATE INDEX people_zones ON notification.people (time_zone)
+    WHERE email IS NOT NULL AND email_refused_at IS NULL;
 
 CREATE TYPE notification.notice_status AS ENUM (
     'pending', 'sent', 'expired', 'failed', 'withdrawn');

@@ -38,6 +38,10 @@ CREATE TABLE coupons.coupons (
 CREATE INDEX coupons_live ON coupons.coupons (person_id)
     INCLUDE (establishment_id, radius_m, valid_from, expires_at)
     WHERE redeemed_at IS NULL AND voided_at IS NULL;
+-- The same by when that ends, for the reminders.
+CREATE INDEX coupons_expiring ON coupons.coupons (expires_at, id)
+    INCLUDE (person_id, valid_from)
+    WHERE redeemed_at IS NULL AND voided_at IS NULL;
 
 -- Known before the first worker has said so: a report must not wait in another queue.
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)

@@ -48,7 +48,9 @@ INSERT INTO coupons.coupons (person_id, establishment_id, title, radius_m, expir
 SELECT p.id, 1 + (p.id * 13 + k * 31) % 120,
     (ARRAY['A free coffee', '2 for 1', '15 % off', 'A surprise', '$5 off'])[1 + (p.id + k) % 5]
         || ' at ' || e.name,
-    (ARRAY[80, 120, 150])[1 + k % 3], now() + interval '1 day' * (2 + (p.id + k) % 20)
+    (ARRAY[80, 120, 150])[1 + k % 3],
+    -- The second and the third coupon of a person have the same last day.
+    now() + interval '1 day' * (2 + (p.id + k / 2) % 20)
 FROM notification.people p CROSS JOIN generate_series(1, 3) AS k
 JOIN coupons.establishments e ON e.id = 1 + (p.id * 13 + k * 31) % 120;
 

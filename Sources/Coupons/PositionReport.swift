@@ -45,11 +45,16 @@ package enum CouponKinds {
     /// Reports looked at in one statement.
     package static let batchLimit = 500
 
-    /// Adds the kinds to those of a program.
+    /// How the domain's notices read.
+    package static let templates = [nearby, expiring]
+
+    /// Adds the kinds to those of a program, with their schedules.
     package static func add(to kinds: inout JobKinds) {
         kinds.handleBatch(PositionReport.self, upTo: batchLimit) { batch in
             try await Proximity.handle(batch)
         }
+        kinds.handle(RemindOfExpiry.self) { _, context in try await Expiry.handle(context) }
+        do { kinds.schedule(try expirySchedule()) } catch { preconditionFailure("\(error)") }
     }
 
     /// How the notice of a coupon near by reads.

@@ -99,7 +99,7 @@ enum Kinds {
         do {
             let mailing = Mailing(
                 mailer: SMTPMailer(try SMTPSettings(url: url)),
-                from: try Mailbox(sender), templates: [CouponKinds.nearby])
+                from: try Mailbox(sender), templates: CouponKinds.templates)
             mailing.add(to: &kinds)
         } catch {
             throw CommandFailure(

@@ -64,7 +64,8 @@ struct Rehearsal: Sendable {
                     SELECT count(o.job_id) AS n FROM errand.schedules s
                     LEFT JOIN errand.schedule_occurrences o
                         ON o.schedule_id = s.id AND o.due_at >= $2
-                    WHERE $1::text IS NULL OR s.name = $1 GROUP BY s.id) AS counts
+                    WHERE s.paused_at IS NULL AND s.name = coalesce($1, s.name)
+                    GROUP BY s.id) AS counts
                 """, [.optional(name), .timestamp(since ?? origin)])
             return try (rows?.int64(0, 0) ?? 0) >= count
         }

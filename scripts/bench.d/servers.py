@@ -30,6 +30,8 @@ class Servers:
         subprocess.run(
             [f"{root}/.build/release/errand", "migrate"], check=True,
             env={**os.environ, **self.of("bench_template")}, stdout=subprocess.DEVNULL)
+        # Those that the program brings would fall due in the middle of something.
+        self.sql("DELETE FROM errand.schedules", "bench_template")
 
     def stop(self):
         subprocess.run([f"{self.root}/scripts/services", "stop", "--name", self.NAME], check=True,

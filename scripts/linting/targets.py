@@ -26,7 +26,7 @@ TABLE = """
 
 3 Notifications: JobQueue Delivery Postgres | FoundationEssentials Synchronization
 
-4 Coupons: Notifications JobQueue Postgres | FoundationEssentials Synchronization
+4 Coupons: Notifications JobQueue Postgres Recurrence | FoundationEssentials Synchronization
 
 5 errand: Coupons Notifications Delivery JobQueue Migrations Postgres Recurrence Redis \
 Terminal Threads \
@@ -40,7 +40,7 @@ Terminal Threads \
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
-7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres TestServices |
+7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres Recurrence TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

@@ -1,0 +1,50 @@
+import FoundationEssentials
+package import Postgres
+import JobQueue
+package import Recurrence
+
+/// What the people of one time zone are told of now: coupons whose last day there is so near.
+package struct ExpiryWindow: Sendable, Equatable {
+    /// The name of the zone, as people have it.
+    package var zone: String
+    /// How many days the last day is ahead of the present one.
+    package var daysLeft: Int
+    /// The last day, as `2026-11-20`.
+    package var lastDay: String
+    /// It is the last day of coupons that expire later than this.
+    package var after: Instant
+    /// They expire no later than this: at midnight a day has ended, and the next not begun.
+    package var through: Instant
+    /// The end of the present day, when it is too late to tell.
+    package var until: Instant
+}
+
+extension ExpiryWindow {
+    /// How many days ahead people are told, the nearest first.
+    package static let distances = [1, 3]
+    /// The hours of the day in which people are told.
+    ///
+    /// Each is told in the first of them that has a run: after an outage that is a later one.
+    package static let hours = 10..<21
+
+    /// The windows of a zone at a time, none outside of the hours.
+    ///
+    /// - Parameters:
+    ///   - due: the time that the run is for.
+    ///   - now: the clock; of a day that is over by now nobody is told.
+    package static func all(
+        of zone: Zone, named name: String, due: Instant, now: Instant
+    ) -> [ExpiryWindow] {
+        let second = due.secondRoundedDown
+        let time = LocalTime(second, in: zone)
+        let until = Instant(unixSeconds: LocalDay(of: second, in: zone).seconds.upperBound)
+        guard hours.contains(time.secondOfDay / 3_600), until > now else { return [] }
+        return distances.map { distance in
+            let day = LocalDay(of: second, adding: distance, in: zone)
+            return ExpiryWindow(
+                zone: name, daysLeft: distance, lastDay: day.date,
+                after: Instant(unixSeconds: day.seconds.lowerBound),
+                through: Instant(unixSeconds: day.seconds.upperBound), until: until)
+        }
+    }
+}
