@@ -135,7 +135,8 @@ BEGIN
         RETURN false;
     END IF;
     SELECT key INTO unknown FROM jsonb_object_keys(settings) AS key
-    WHERE NOT errand.schedule_settings(NULL::errand.schedules) ? key LIMIT 1;
+    WHERE NOT errand.schedule_settings(jsonb_populate_record(NULL::errand.schedules, '{}')) ? key
+    LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'a schedule has no setting %', unknown
             USING ERRCODE = 'invalid_parameter_value';

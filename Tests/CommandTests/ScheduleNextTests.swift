@@ -62,7 +62,9 @@ extension CommandLine {
                 ["schedule", "next", expression, "--tz", "America/Toronto", "--from", from]
                     + ["--count", "3", "-ojson", "--notes"] + options, environment: Self.bare)
             run.expect(0)
-            return try run.records
+            let records = try run.records
+            try #require(records.count == 3)
+            return records
         }
 
         @Test func `the end of daylight saving time`() async throws {

@@ -215,7 +215,12 @@ package struct ScheduleSettings: Sendable, Encodable {
         try values.encode(maxAttempts, forKey: .maxAttempts)
         try values.encode(catchUp.policy, forKey: .catchUp)
         try values.encode(catchUp.window.components.seconds, forKey: .catchUpWindow)
-        try values.encode(max(catchUp.limit, 1), forKey: .catchUpLimit)
+        // Where it means nothing it is the column's default.
+        switch catchUp {
+        case .none, .latest: try values.encode(100, forKey: .catchUpLimit)
+        case .all(_, let limit), .merge(_, let limit):
+            try values.encode(limit, forKey: .catchUpLimit)
+        }
         try values.encode(overlap, forKey: .overlap)
         try values.encode(pauseAfter, forKey: .pauseAfter)
         try values.encode(runLimit, forKey: .runLimit)
