@@ -78,11 +78,12 @@ extension CrashTests {
         {
             let ground = try CrashGround.here()
             let first = try ground.worker()
+            // In feeding, and in running the schedules.
             try await eventually("the first to lead") {
                 try await ground.number(
                     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
                         + "AND database = (SELECT oid FROM pg_database "
-                        + "WHERE datname = current_database())") == 1
+                        + "WHERE datname = current_database())") == 2
             }
             try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
             try await ground.progress(to: 2_000)
