@@ -46,6 +46,23 @@ import Testing
                     }))
     }
 
+    @Test func `an idle queue of short jobs takes a burst in one portion`() async {
+        let queue = queue(concurrency: 5)
+        func run(_ id: Int64, took duration: Float) async {
+            _ = queue.add(jobs(id...id))
+            _ = await queue.next()
+            _ = queue.finished(1, took: duration)
+        }
+        #expect(queue.wanted() == 5, "nothing is known of its jobs yet")
+        for id in 1...3 { await run(Int64(id), took: 0.5) }
+        #expect(queue.wanted() == 25)
+        _ = queue.add(jobs(11...11))
+        _ = await queue.next()
+        #expect(queue.wanted() < 25, "something runs, and for how long is not known")
+        _ = queue.finished(1, took: 60_000)
+        #expect(queue.wanted() < 7, "jobs take long; others may have them")
+    }
+
     @Test func `it wants as many as may run, less those it has`() async {
         let queue = queue(concurrency: 5)
         #expect(queue.wanted() == 5)

@@ -21,6 +21,8 @@ final class LocalQueue: Sendable {
         var rate = 0.0
         var rateSince = ContinuousClock.now
         var finishedAtRate = 0
+        /// Milliseconds that a job takes, smoothed; unknown at first.
+        var usualDuration: Double?
         var wantsPoke = false
     }
 
@@ -46,7 +48,9 @@ final class LocalQueue: Sendable {
     /// How many more jobs to claim now.
     ///
     /// Beyond the free slots, as many as end within 20 ms are claimed ahead, so that short jobs
-    /// come in batches while long ones are left for other workers.
+    /// come in batches while long ones are left for other workers. An idle queue goes by how long
+    /// its jobs took before, and takes four times its slots at most: when many fall due at one
+    /// moment, it need not come for them in small portions.
     func wanted() -> Int {
         state.withLock { state in
             guard !state.isPaused else { return 0 }
@@ -56,7 +60,11 @@ final class LocalQueue: Sendable {
     }
 
     private func wanted(_ state: State) -> Int {
-        let ahead = min(max(Int(state.rate * 0.02), largestBatch - 1), Self.claimLimit)
+        var ahead = min(max(Int(state.rate * 0.02), largestBatch - 1), Self.claimLimit)
+        if state.running == 0, state.waitingCount == 0, let usual = state.usualDuration {
+            let slots = Double(options.concurrency)
+            ahead = max(ahead, Int(min(slots * 20 / max(usual, 0.01), slots * 4)))
+        }
         guard state.waitingCount <= ahead / 2 else { return 0 }
         return max(options.concurrency + ahead - state.running - state.waitingCount, 0)
     }
@@ -154,11 +162,16 @@ final class LocalQueue: Sendable {
         return jobs
     }
 
-    /// A runner has ended its jobs; returns whether more should be claimed now.
-    func finished(_ count: Int) -> Bool {
+    /// A runner has ended its jobs, which took so many milliseconds each; returns whether more
+    /// should be claimed now.
+    func finished(_ count: Int, took duration: Float? = nil) -> Bool {
         state.withLock { state in
             state.running -= count
             state.finished += count
+            if let duration = duration.map(Double.init) {
+                let usual = state.usualDuration ?? duration
+                state.usualDuration = usual + (duration - usual) * 0.05
+            }
             return !state.isPaused && wanted(state) > 0
         }
     }

@@ -39,7 +39,7 @@ struct Runner: Sendable {
             let endings = await run(unit, handle)
             completer.add(endings)
             for ending in endings where ending.isFailure { queue.countFailure() }
-            if queue.finished(unit.count) { onFinished() }
+            if queue.finished(unit.count, took: endings.first?.duration) { onFinished() }
             if Task.isCancelled { return true }
             turn &+= 1
             // A handler that never waits must not keep the threads from those of other queues.
