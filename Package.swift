@@ -78,7 +78,8 @@ let package = Package(
 
         // Tests and measurements.
         .target(
-            name: "TestServices", dependencies: ["Postgres", "Redis", "Migrations", "JobQueue"],
+            name: "TestServices",
+            dependencies: ["CSystem", "Postgres", "Redis", "Migrations", "JobQueue"],
             path: "Tests/TestServices", swiftSettings: strict),
         tests("PostgresTests", of: ["Postgres", "Threads"]),
         tests("RedisTests", of: ["Redis", "Threads"]),

@@ -22,22 +22,9 @@ actor CrashServers {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "scripts/services").path
 
-    // Foundation takes a process for running as long as any descendant holds the socket that it
-    // inherits, and the servers are descendants: so they get none but the first three descriptors.
-    private static let closing = #"""
-        (
-            for each in /proc/$BASHPID/fd/*; do
-                number="${each##*/}"
-                [ "$number" -le 2 ] || eval "exec $number>&-"
-            done
-            "$@"
-        )
-        """#
-
     /// Runs one of the commands of `scripts/services` on the instance.
     @discardableResult static func run(_ command: String) async throws -> String {
-        let program = try Program(
-            "/bin/bash", ["-c", closing, script, script, command, "--name", "crash"])
+        let program = try Program("/bin/bash", [script, command, "--name", "crash"])
         let status = try await program.end(within: .seconds(120))
         guard status == .exited(0) else {
             throw Program.Trouble("scripts/services \(command): \(status)\n\(program.errors)")

@@ -32,7 +32,7 @@ TABLE = """
 Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
-6 TestServices: Postgres Redis Migrations JobQueue |
+6 TestServices: CSystem Postgres Redis Migrations JobQueue |
 6 bench: JobQueue Migrations Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
