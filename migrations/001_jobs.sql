@@ -14,7 +14,9 @@ CREATE TABLE errand.queues (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     paused_at timestamptz,
     paused_by text,
-    pause_reason text
+    pause_reason text,
+    -- When it goes on by itself; null waits for somebody to resume it.
+    paused_until timestamptz
 );
 INSERT INTO errand.queues (name) VALUES ('default');
 

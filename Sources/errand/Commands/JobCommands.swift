@@ -5,7 +5,9 @@ import Terminal
 
 /// `errand job …`.
 enum JobCommands {
-    static let all = [list, show, retry, cancel]
+    static let all =
+        [list, show] + WhyCommand.all + [retry, cancel] + JobChangeCommands.all
+        + JobWaitCommand.all
 
     private static let queue = Option<String?>.text(
         "queue", placeholder: "NAME", help: "Only jobs of this queue")
@@ -67,13 +69,17 @@ enum JobCommands {
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         guard let job = try await inspector.job(Int64(invocation[id])) else {
-            throw CommandFailure(
-                exit: .notFound, message: "there is no job \(invocation[id])",
-                hint: "finished jobs are forgotten after their retention; 'errand job ls' lists "
-                    + "what there is")
+            throw unknown(Int64(invocation[id]))
         }
         try invocation.output.show(record(job))
         return .done
+    }
+
+    static func unknown(_ id: Int64) -> CommandFailure {
+        CommandFailure(
+            exit: .notFound, message: "there is no job \(id)",
+            hint: "finished jobs are forgotten after their retention; 'errand job ls' lists "
+                + "what there is")
     }
 
     private static let retry = Command(
@@ -100,7 +106,7 @@ enum JobCommands {
         return try report(effects, good: [.cancelled, .asked], invocation)
     }
 
-    private static func report(
+    static func report(
         _ effects: [Int64: Inspector.Effect], good: Set<Inspector.Effect>,
         _ invocation: Invocation
     ) throws -> ExitCode {
@@ -129,7 +135,7 @@ enum JobCommands {
         case .unknown: "there is no such job"
         case .finished: "it has already ended"
         case .running: "it is running"
-        case .cancelled, .asked, .retried: effect.rawValue
+        case .cancelled, .asked, .retried, .changed, .discarded: effect.rawValue
         }
     }
 
@@ -161,7 +167,7 @@ enum JobCommands {
         ])
     }
 
-    private static func style(_ state: JobState) -> Style {
+    static func style(_ state: JobState) -> Style {
         switch state {
         case .running, .completed: .green
         case .retrying: .yellow
