@@ -94,7 +94,7 @@ extension JobSituation {
         if let pause { causes.append(.paused(pause)) }
         if let unworked { causes.append(unworked) }
         if case .unreachable(let text) = window { causes.append(.redisUnreachable(text)) }
-        if window == .emptied { causes.append(.redisEmptied) }
+        if causes.isEmpty, window == .emptied { causes.append(.redisEmptied) }
         // What else is before it matters only to a job that nothing else holds.
         return causes.isEmpty ? [inLine] : causes
     }

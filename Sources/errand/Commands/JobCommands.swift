@@ -63,15 +63,29 @@ enum JobCommands {
         Column("run_at"), Column("args", isFlexible: true),
     ]
 
+    private static func told(_ entry: StoryEntry) -> Record {
+        Record([
+            ("at", .optional(entry.at) { $0.cell }), ("event", .text(entry.event.rawValue)),
+            ("attempt", .optional(entry.attempt) { .int($0) }),
+            ("worker", .optional(entry.worker) { .id(Int($0)) }),
+            ("took", .optional(entry.duration) { .duration($0) }),
+            ("text", .optional(entry.text) { .text($0) }),
+        ])
+    }
+
     private static let show = Command(
-        "job", "show", summary: "Show one job: its arguments, attempts and errors",
+        "job", "show", summary: "Show one job: its arguments and its story, each attempt of it",
         arguments: [id]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         guard let job = try await inspector.job(Int64(invocation[id])) else {
             throw unknown(Int64(invocation[id]))
         }
-        try invocation.output.show(record(job))
+        var shown = record(job)
+        // On a card the story tells the errors.
+        if invocation.output.format == .table { shown.fields.removeAll { $0.name == "errors" } }
+        shown.append("story", .records(job.story.map(told)))
+        try invocation.output.show(shown)
         return .done
     }
 
