@@ -4,7 +4,7 @@ import Terminal
 
 /// `errand queue …`.
 enum QueueCommands {
-    static let all = [list, show, pause, resume]
+    static let all = [list, show, pause, resume] + QueueEndCommands.all
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
     private static let reason = Option<String?>.text(
