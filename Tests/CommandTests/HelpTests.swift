@@ -6,7 +6,8 @@ extension CommandLine {
         static let commands = [
             "work", "enqueue", "migrate", "migrate status", "job ls", "job show", "job retry",
             "job cancel", "job why", "job run-now", "job reschedule", "job move", "job edit",
-            "job discard", "job wait", "queue ls", "queue show", "queue pause", "queue resume",
+            "job discard", "job wait", "job tail", "queue ls", "queue show", "queue pause",
+            "queue resume",
             "queue drain", "queue purge", "worker ls", "status", "doctor", "schedule ls",
             "schedule show", "schedule add", "schedule edit",
             "schedule rm", "schedule pause", "schedule resume", "schedule trigger",

@@ -8,7 +8,7 @@ extension Statements {
         coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence
         """
 
-    private static let finishedColumns = """
+    static let finishedColumns = """
         id, kind, queue, outcome::text AS state, priority, attempt, max_attempts, run_at,
         created_at, started_at, finished_at, worker, NULL::timestamptz AS not_after, unique_key,
         duration_ms, reason, args, coalesce(errors, '[]') AS errors,

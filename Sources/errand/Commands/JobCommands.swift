@@ -7,7 +7,7 @@ import Terminal
 enum JobCommands {
     static let all =
         [list, show] + WhyCommand.all + [retry, cancel] + JobChangeCommands.all
-        + JobWaitCommand.all
+        + JobWaitCommand.all + JobTailCommand.all
 
     private static let queue = Option<String?>.text(
         "queue", placeholder: "NAME", help: "Only jobs of this queue")
