@@ -14,7 +14,9 @@ CREATE TABLE errand.queues (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     paused_at timestamptz,
     paused_by text,
-    pause_reason text
+    pause_reason text,
+    -- When it goes on by itself; null waits for somebody to resume it.
+    paused_until timestamptz
 );
 INSERT INTO errand.queues (name) VALUES ('default');
 
@@ -107,6 +109,7 @@ CREATE INDEX finished_jobs_id ON errand.finished_jobs (id);
 -- Dead letters wait for a person, outside the daily retention.
 CREATE TABLE errand.dead_jobs PARTITION OF errand.finished_jobs
     FOR VALUES FROM ('9999-01-01') TO (MAXVALUE);
+CREATE INDEX dead_jobs_time ON errand.dead_jobs (finished_at);
 -- A day for which no partition was prepared; emptied row by row.
 CREATE TABLE errand.finished_jobs_other PARTITION OF errand.finished_jobs DEFAULT;
 

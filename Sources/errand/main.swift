@@ -8,8 +8,8 @@ let program = Program(
     summary: "A job queue on PostgreSQL and Redis: its worker and its tools",
     nounSummaries: [
         "migrate": "Bring the database's schema up to date",
-        "job": "Look at jobs, retry and cancel them",
-        "queue": "Look at queues, pause and resume them",
+        "job": "Look at jobs, say why they do not run, and act on them",
+        "queue": "Look at queues, pause, resume, drain and purge them",
         "schedule": "Make jobs by the clock: add, change, pause and run schedules",
         "worker": "Look at the worker processes",
     ],

@@ -5,8 +5,11 @@ extension CommandLine {
     @Suite("Help and usage") struct HelpTests {
         static let commands = [
             "work", "enqueue", "migrate", "migrate status", "job ls", "job show", "job retry",
-            "job cancel", "queue ls", "queue show", "queue pause", "queue resume", "worker ls",
-            "status", "doctor", "schedule ls", "schedule show", "schedule add", "schedule edit",
+            "job cancel", "job why", "job run-now", "job reschedule", "job move", "job edit",
+            "job discard", "job wait", "job tail", "queue ls", "queue show", "queue pause",
+            "queue resume",
+            "queue drain", "queue purge", "worker ls", "status", "doctor", "schedule ls",
+            "schedule show", "schedule add", "schedule edit",
             "schedule rm", "schedule pause", "schedule resume", "schedule trigger",
             "schedule next", "schedule history", "schedule backfill", "schedule tick",
             "schedule run",

@@ -84,6 +84,36 @@ extension CommandLine {
             #expect(run.lines.contains { $0.hasPrefix("tags ") && $0.hasSuffix(" a") })
         }
 
+        @Test func `show tells the whole story`() async throws {
+            try await made(
+                "schedule", "add", "shop.sync", "@every 10h", "--kind", "demo.fail", "--args",
+                #"{"times": 1}"#)
+            let id = try await made("schedule", "trigger", "shop.sync")["job"]
+            let due = try await show(id)["story"].elements
+            #expect(due.map { $0["event"] } == ["made", "due"])
+            #expect(due[0]["text"].text?.hasPrefix("by schedule shop.sync, for 2") == true)
+            #expect(try await made("work", "--drain")["retried"] == 1)
+            try await made("job", "run-now", id.id)
+            try await eventually("its second attempt") {
+                try await made("work", "--drain")["completed"] == 1
+            }
+            let story = try await show(id)["story"].elements
+            #expect(story.map { $0["event"] } == ["made", "failed", "started", "completed"])
+            #expect(story.map { $0["attempt"] } == [nil, 1, 2, 2])
+            #expect(story[1]["text"].text?.contains("failed on purpose") == true)
+            #expect(story[1]["worker"] != nil)
+            #expect(story[1]["worker"] != story[3]["worker"])
+            #expect(try #require(story[3]["took"].number) >= 0)
+            let card = try await errand("job", "show", id.id)
+            #expect(card.lines.contains("story"))
+            #expect(card.lines.contains { $0.contains(" failed ") && $0.contains("on purpose") })
+            let dead = try await show(dead())
+            let end = dead["story"].elements
+            #expect(end.map { $0["event"] } == ["made", "failed", "dead"])
+            #expect(end[1]["took"] != nil)
+            #expect(end[2]["text"] == dead["reason"])
+        }
+
         @Test func `show of a job that is not there`() async throws {
             try await errand("job", "show", "99999")
                 .expect(3, "there is no job 99999", "'errand job ls'")

@@ -38,11 +38,13 @@ struct Heart: Sendable {
     func run(stopping stop: Stop) async {
         var lastBeat = ContinuousClock.now - options.leaseTime
         let complaint = Complaint()
+        var pace = Pace()
         while !Task.isCancelled {
             do {
                 try await listen()
                 if ContinuousClock.now - lastBeat >= options.heartbeatInterval {
-                    try await beat(isStopping: stop.isStopped)
+                    pace.note(queues.map { ($0.options.name, $0.counts.finished) }, at: .now)
+                    try await beat(isStopping: stop.isStopped, pace)
                     lastBeat = .now
                 }
                 try await readControls()
@@ -74,10 +76,10 @@ struct Heart: Sendable {
         return Int64(parts[2])
     }
 
-    private func beat(isStopping: Bool) async throws {
+    private func beat(isStopping: Bool, _ pace: Pace) async throws {
         let rows = try await session.query(
             Statements.heartbeat,
-            [.int64(identity.id), .json(Self.report(queues)), .bool(isStopping)])
+            [.int64(identity.id), .json(Self.report(queues, pace)), .bool(isStopping)])
         guard rows.affected == 0 else { return }
         // Silent for longer than the lease: what ran here belongs to others now.
         log.warning(
@@ -137,16 +139,18 @@ struct Heart: Sendable {
         var waiting: Int
         var finished: Int
         var failed: Int
+        /// Jobs ended a second, over the last minute.
+        var rate: Double
     }
 
-    private static func report(_ queues: [LocalQueue]) -> [UInt8] {
+    private static func report(_ queues: [LocalQueue], _ pace: Pace = Pace()) -> [UInt8] {
         var reports: [String: QueueReport] = [:]
         for queue in queues {
             let counts = queue.counts
             reports[queue.options.name] = QueueReport(
                 concurrency: queue.options.concurrency, weight: queue.options.weight,
                 busy: counts.busy, waiting: counts.waiting, finished: counts.finished,
-                failed: counts.failed)
+                failed: counts.failed, rate: pace.rate(of: queue.options.name))
         }
         return (try? Array(JSONEncoder().encode(reports))) ?? Array("{}".utf8)
     }

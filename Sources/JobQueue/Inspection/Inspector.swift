@@ -8,6 +8,10 @@ package struct Inspector: Sendable {
         case cancelled
         /// It runs; its worker was told.
         case asked = "cancel requested"
+        /// It waits, and is as it was asked to be.
+        case changed
+        /// It waited or was dead, and has ended for good.
+        case discarded
         /// It waits to be run now.
         case retried
         /// It had already ended.
@@ -21,7 +25,7 @@ package struct Inspector: Sendable {
     /// Queues are counted up to this many jobs each.
     package static let countLimit: Int64 = 100_000
 
-    private let session: Session
+    let session: Session
 
     package init(session: Session) { self.session = session }
 
@@ -90,12 +94,16 @@ package struct Inspector: Sendable {
         ).map(QueueRecord.init)
     }
 
-    /// Stops a queue; false when there is none of that name.
+    /// Stops a queue, for a time or until it is resumed; false when there is none of that name.
     package func pause(
-        _ queue: String, by operatorName: String, reason: String?
+        _ queue: String, by operatorName: String, reason: String?, for length: Duration? = nil
     ) async throws -> Bool {
         try await session.query(
-            Statements.pause, [.text(queue), .text(operatorName), .optional(reason)]
+            Statements.pause,
+            [
+                .text(queue), .text(operatorName), .optional(reason),
+                length.map { .double($0 / .seconds(1)) } ?? .null,
+            ]
         ).count == 1
     }
 

@@ -87,6 +87,8 @@ package struct QueueRecord: Sendable {
     package var pausedAt: Instant?
     package var pausedBy: String?
     package var pauseReason: String?
+    /// When it goes on by itself.
+    package var pausedUntil: Instant?
 
     init(_ row: Row) throws {
         name = try row.text("name")
@@ -101,6 +103,7 @@ package struct QueueRecord: Sendable {
         pausedAt = try row.optionalTimestamp("paused_at")
         pausedBy = try row.optionalText("paused_by")
         pauseReason = try row.optionalText("pause_reason")
+        pausedUntil = try row.optionalTimestamp("paused_until")
     }
 }
 

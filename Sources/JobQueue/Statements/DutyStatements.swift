@@ -107,7 +107,7 @@ extension Statements {
                 LIMIT 1
             ) j
             WHERE NOT EXISTS (
-                SELECT FROM errand.queues q WHERE q.name = l.queue AND q.paused_at IS NOT NULL)
+                SELECT FROM errand.queues q WHERE q.name = l.queue AND \(isPaused))
         ) AS due
         """
 
@@ -139,7 +139,12 @@ extension Statements {
           AND a.state_change < clock_timestamp() - make_interval(secs => $2)
         """
 
-    static let pausedQueues = "SELECT name FROM errand.queues WHERE paused_at IS NOT NULL"
+    /// Of a row of `errand.queues`: a pause with an end is over by itself.
+    static let isPaused = """
+        (paused_at IS NOT NULL AND coalesce(paused_until > clock_timestamp(), true))
+        """
+
+    static let pausedQueues = "SELECT name FROM errand.queues WHERE \(isPaused)"
 
     /// Workers whose lease has run out.
     static let silentWorkers = """

@@ -8,7 +8,7 @@ extension Statements {
         coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence
         """
 
-    private static let finishedColumns = """
+    static let finishedColumns = """
         id, kind, queue, outcome::text AS state, priority, attempt, max_attempts, run_at,
         created_at, started_at, finished_at, worker, NULL::timestamptz AS not_after, unique_key,
         duration_ms, reason, args, coalesce(errors, '[]') AS errors,
@@ -118,13 +118,16 @@ extension Statements {
     ///
     /// Counting stops at $1 jobs a queue.
     static let queues = """
-        SELECT q.name, q.paused_at, q.paused_by, q.pause_reason,
+        SELECT q.name, p.paused_at, p.paused_by, p.pause_reason, p.paused_until,
             coalesce(d.available, 0) AS available, coalesce(d.scheduled, 0) AS scheduled,
             coalesce(d.retrying, 0) AS retrying, coalesce(d.running, 0) AS running,
             d.oldest, coalesce(d.counted, 0) >= $1 AS is_estimate,
             (SELECT count(*) FROM errand.dead_jobs f WHERE f.queue = q.name) AS dead,
             (SELECT count(*) FROM errand.workers w WHERE w.queues ? q.name) AS workers
         FROM errand.queues q
+        LEFT JOIN LATERAL (
+            SELECT q.paused_at, q.paused_by, q.pause_reason, q.paused_until WHERE \(isPaused)
+        ) p ON true
         LEFT JOIN LATERAL (
             SELECT count(*) AS counted,
                 count(*) FILTER (WHERE state = 'available') AS available,
@@ -142,12 +145,15 @@ extension Statements {
         """
 
     static let pause = """
-        UPDATE errand.queues SET paused_at = clock_timestamp(), paused_by = $2, pause_reason = $3
+        UPDATE errand.queues
+        SET paused_at = clock_timestamp(), paused_by = $2, pause_reason = $3,
+            paused_until = clock_timestamp() + make_interval(secs => $4)
         WHERE name = $1 RETURNING pg_notify('errand_control', 'queues')::text
         """
 
     static let resume = """
-        UPDATE errand.queues SET paused_at = NULL, paused_by = NULL, pause_reason = NULL
+        UPDATE errand.queues
+        SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, paused_until = NULL
         WHERE name = $1 RETURNING pg_notify('errand_control', 'queues')::text
         """
 

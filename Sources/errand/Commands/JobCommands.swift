@@ -5,7 +5,9 @@ import Terminal
 
 /// `errand job …`.
 enum JobCommands {
-    static let all = [list, show, retry, cancel]
+    static let all =
+        [list, show] + WhyCommand.all + [retry, cancel] + JobChangeCommands.all
+        + JobWaitCommand.all + JobTailCommand.all
 
     private static let queue = Option<String?>.text(
         "queue", placeholder: "NAME", help: "Only jobs of this queue")
@@ -61,19 +63,37 @@ enum JobCommands {
         Column("run_at"), Column("args", isFlexible: true),
     ]
 
+    private static func told(_ entry: StoryEntry) -> Record {
+        Record([
+            ("at", .optional(entry.at) { $0.cell }), ("event", .text(entry.event.rawValue)),
+            ("attempt", .optional(entry.attempt) { .int($0) }),
+            ("worker", .optional(entry.worker) { .id(Int($0)) }),
+            ("took", .optional(entry.duration) { .duration($0) }),
+            ("text", .optional(entry.text) { .text($0) }),
+        ])
+    }
+
     private static let show = Command(
-        "job", "show", summary: "Show one job: its arguments, attempts and errors",
+        "job", "show", summary: "Show one job: its arguments and its story, each attempt of it",
         arguments: [id]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         guard let job = try await inspector.job(Int64(invocation[id])) else {
-            throw CommandFailure(
-                exit: .notFound, message: "there is no job \(invocation[id])",
-                hint: "finished jobs are forgotten after their retention; 'errand job ls' lists "
-                    + "what there is")
+            throw unknown(Int64(invocation[id]))
         }
-        try invocation.output.show(record(job))
+        var shown = record(job)
+        // On a card the story tells the errors.
+        if invocation.output.format == .table { shown.fields.removeAll { $0.name == "errors" } }
+        shown.append("story", .records(job.story.map(told)))
+        try invocation.output.show(shown)
         return .done
+    }
+
+    static func unknown(_ id: Int64) -> CommandFailure {
+        CommandFailure(
+            exit: .notFound, message: "there is no job \(id)",
+            hint: "finished jobs are forgotten after their retention; 'errand job ls' lists "
+                + "what there is")
     }
 
     private static let retry = Command(
@@ -100,7 +120,7 @@ enum JobCommands {
         return try report(effects, good: [.cancelled, .asked], invocation)
     }
 
-    private static func report(
+    static func report(
         _ effects: [Int64: Inspector.Effect], good: Set<Inspector.Effect>,
         _ invocation: Invocation
     ) throws -> ExitCode {
@@ -129,7 +149,7 @@ enum JobCommands {
         case .unknown: "there is no such job"
         case .finished: "it has already ended"
         case .running: "it is running"
-        case .cancelled, .asked, .retried: effect.rawValue
+        case .cancelled, .asked, .retried, .changed, .discarded: effect.rawValue
         }
     }
 
@@ -161,7 +181,7 @@ enum JobCommands {
         ])
     }
 
-    private static func style(_ state: JobState) -> Style {
+    static func style(_ state: JobState) -> Style {
         switch state {
         case .running, .completed: .green
         case .retrying: .yellow

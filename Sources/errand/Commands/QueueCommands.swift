@@ -4,11 +4,14 @@ import Terminal
 
 /// `errand queue …`.
 enum QueueCommands {
-    static let all = [list, show, pause, resume]
+    static let all = [list, show, pause, resume] + QueueEndCommands.all
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
     private static let reason = Option<String?>.text(
         "reason", help: "Why, for those who find it paused")
+    private static let length = Option<Duration?>.duration(
+        "for", range: .seconds(1) ... .seconds(3_650 * 86_400),
+        help: "Let it go on by itself after this time")
 
     private static let list = Command(
         "queue", "ls", summary: "List the queues with what waits in them"
@@ -39,11 +42,15 @@ enum QueueCommands {
     private static let pause = Command(
         "queue", "pause", summary: "Stop a queue: its jobs wait until it is resumed",
         discussion: "Jobs that run go on; workers take no more of it within a second.",
-        options: [reason], arguments: [name]
+        examples: [
+            .init("errand queue pause mail --for 30m --reason 'mail server moves'", "for a while")
+        ],
+        options: [reason, length], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let found = try await inspector.pause(
-            invocation[name], by: invocation.operatorName, reason: invocation[reason])
+            invocation[name], by: invocation.operatorName, reason: invocation[reason],
+            for: invocation[length])
         guard found else {
             throw unknown(invocation[name], try await inspector.queues().map(\.name))
         }
@@ -78,6 +85,7 @@ enum QueueCommands {
     static func record(_ queue: QueueRecord) -> Record {
         let paused = queue.pausedAt.map { at in
             "by \(queue.pausedBy ?? "unknown") at \(HumanFormat.time(at.date))"
+                + (queue.pausedUntil.map { " until \(HumanFormat.time($0.date))" } ?? "")
                 + (queue.pauseReason.map { ": \($0)" } ?? "")
         }
         return Record([
@@ -91,6 +99,7 @@ enum QueueCommands {
             ("paused_at", .optional(queue.pausedAt) { $0.cell }),
             ("paused_by", .optional(queue.pausedBy) { .text($0) }),
             ("pause_reason", .optional(queue.pauseReason) { .text($0) }),
+            ("paused_until", .optional(queue.pausedUntil) { $0.cell }),
         ])
     }
 }

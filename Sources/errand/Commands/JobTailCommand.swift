@@ -1,0 +1,64 @@
+import JobQueue
+import Postgres
+import Terminal
+import Threads
+
+/// `errand job tail`.
+enum JobTailCommand {
+    static let all = [command]
+
+    private static let queue = Option<String?>.text(
+        "queue", placeholder: "NAME", help: "Only jobs of this queue")
+    private static let kind = Option<String?>.text(
+        "kind", placeholder: "KIND", help: "Only jobs of this kind")
+
+    private static let pause = Duration.milliseconds(500)
+
+    private static let command = Command(
+        "job", "tail", summary: "Print jobs as they end, until interrupted",
+        discussion: """
+            Completed, cancelled and dead ones, from now on; those that leave no trace are not \
+            seen. With --output json each is an object on a line, as 'errand job ls' has it.
+            """,
+        examples: [.init("errand job tail --queue mail", "what becomes of the mails")],
+        options: [queue, kind]
+    ) { invocation in
+        let session = try invocation.session()
+        if let name = invocation[queue] {
+            let inspector = Inspector(session: session)
+            if try await inspector.queues(named: name).isEmpty {
+                throw QueueCommands.unknown(name, try await inspector.queues().map(\.name))
+            }
+        }
+        var watch = EndWatch(session: session, queue: invocation[queue], kind: invocation[kind])
+        let stop = Stop()
+        Termination.onRequest { stop.stop() }
+        let output = invocation.output
+        _ = try await watch.next()
+        output.note("waiting for jobs to end; Ctrl-C ends this")
+        while !stop.isStopped {
+            await stop.sleep(for: pause)
+            let jobs = try await watch.next()
+            for job in jobs {
+                if output.format == .json {
+                    try output.json(JobCommands.record(job).json)
+                } else {
+                    try output.line(line(job, output))
+                }
+            }
+            try output.flush()
+        }
+        return .done
+    }
+
+    private static func line(_ job: JobRecord, _ output: Output) -> String {
+        let time = job.finishedAt.map { HumanFormat.time($0.date) } ?? ""
+        let state = DisplayWidth.padded(job.state.rawValue, to: 9)
+        let took = job.durationMs.map { HumanFormat.duration(.microseconds(Int64($0 * 1000))) }
+        let text = [
+            time, output.paint(state, JobCommands.style(job.state)), String(job.id), job.kind,
+            job.queue, "attempt \(job.attempt)", took, job.reason,
+        ].compactMap(\.self).joined(separator: "  ")
+        return text.split(whereSeparator: \.isNewline).first.map(String.init) ?? text
+    }
+}
