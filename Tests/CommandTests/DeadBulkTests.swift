@@ -172,6 +172,37 @@ extension CommandLine {
 
         // MARK: audit
 
+        @Test func `the audit tells what became of schedules`() async throws {
+            try await made(
+                "schedule", "add", "a.b", "0 * * * *", "--kind", "demo.noop", "--starts",
+                "2026-01-01T00:00:00Z")
+            try await made("schedule", "edit", "a.b", "--cron", "30 * * * *")
+            try await made("schedule", "pause", "a.b", "--note", "stocktaking")
+            try await made("schedule", "resume", "a.b")
+            try await made("schedule", "resume", "a.b")
+            let job = try await made("schedule", "trigger", "a.b")["job"]
+            try await made(
+                "schedule", "backfill", "a.b", "--yes", "--from", "2026-11-01T00:00:00Z", "--to",
+                "2026-11-01T03:00:00Z")
+            try await made("schedule", "rm", "a.b", "--yes")
+            try await errand("schedule", "pause", "x.y").expect(3)
+            let run = try await errand("audit", "ls", "--action", "schedule", "-ojson")
+            run.expect(0)
+            let entries = try run.records.reversed().map(\.self)
+            try #require(
+                entries.map { $0["action"] } == [
+                    "schedule add", "schedule edit", "schedule pause", "schedule resume",
+                    "schedule trigger", "schedule backfill", "schedule rm",
+                ])
+            #expect(entries.allSatisfy { $0["subject"] == "a.b" && $0["operator"] == "tester" })
+            #expect(entries[1]["change"]["before"]["recurrence"] == "0 * * * *")
+            #expect(entries[1]["change"]["after"]["recurrence"] == "30 * * * *")
+            #expect(entries[2]["reason"] == "stocktaking")
+            #expect(entries[4]["change"]["job"] == job)
+            #expect(entries[5]["change"]["from"] == "2026-11-01T00:30:00Z")
+            #expect(entries[6]["change"]["kind"] == "demo.noop")
+        }
+
         @Test func `the audit tells who changed what, when and why`() async throws {
             try await errand("audit", "ls").expect(0, "nobody changed anything")
             try await bury(2)

@@ -96,6 +96,11 @@ package struct Inspector: Sendable {
         ).map(QueueRecord.init)
     }
 
+    /// The names of all queues, ascending; counts nothing.
+    package func queueNames() async throws -> [String] {
+        try await session.query(Statements.queueNames, []).map { try $0.text(0) }
+    }
+
     /// Stops a queue; false when there is none of that name.
     package func pause(
         _ queue: String, by operatorName: String, reason: String?

@@ -128,6 +128,8 @@ extension Statements {
         ORDER BY q.name
         """
 
+    static let queueNames = "SELECT name FROM errand.queues ORDER BY name"
+
     static let pause = """
         UPDATE errand.queues SET paused_at = clock_timestamp(), paused_by = $2, pause_reason = $3
         WHERE name = $1 RETURNING pg_notify('errand_control', 'queues')::text

@@ -63,8 +63,9 @@ enum JobFilterOptions {
     static func filter(
         _ invocation: Invocation, _ inspector: Inspector
     ) async throws -> JobFilter {
-        if let name = invocation[queue], try await inspector.queues(named: name).isEmpty {
-            throw QueueCommands.unknown(name, try await inspector.queues().map(\.name))
+        if let name = invocation[queue] {
+            let names = try await inspector.queueNames()
+            guard names.contains(name) else { throw QueueCommands.unknown(name, names) }
         }
         var filter = JobFilter()
         filter.queue = invocation[queue]
