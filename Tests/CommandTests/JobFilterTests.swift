@@ -57,6 +57,27 @@ extension CommandLine {
             #expect(try await ids("--fingerprint", "nothing") == [])
         }
 
+        @Test func `ls tells states of living and of ended jobs apart`() async throws {
+            let later = try await made("enqueue", "demo.noop", "--in", "1h")["id"]
+            let now = try await made("enqueue", "demo.noop")["id"]
+            let again = try await made("enqueue", "demo.noop")["id"]
+            let busy = try await made("enqueue", "demo.noop")["id"]
+            let gone = try await made("enqueue", "demo.noop")["id"]
+            try await made("job", "cancel", gone.id)
+            try await change(
+                """
+                UPDATE errand.jobs SET attempt = 1 WHERE id IN (\(again.id), \(busy.id));
+                UPDATE errand.jobs SET claimed_by = 7 WHERE id = \(busy.id);
+                """)
+            #expect(try await ids("--state", "scheduled") == [later])
+            #expect(try await ids("--state", "available") == [now])
+            #expect(try await ids("--state", "retrying") == [again])
+            #expect(try await ids("--state", "running") == [busy])
+            #expect(try await ids("--worker", "7") == [busy])
+            #expect(try await ids("--state", "running,cancelled,scheduled") == [gone, busy, later])
+            #expect(try await ids("--state", "completed,dead") == [])
+        }
+
         @Test func `what filters refuse`() async throws {
             for (option, value, text) in [
                 ("--arg", "ms", "expected NAME=VALUE, such as person_id=42"),

@@ -115,15 +115,27 @@ struct JobConditions {
     }
 
     private mutating func states(_ states: [JobState], _ table: JobTable) -> [String] {
-        let names = placeholder(.textArray(states.map(\.rawValue)))
         switch table {
         case .dead: return []
         case .live:
-            return ["errand.live_state(claimed_by, attempt, run_at, now()) = ANY (\(names))"]
+            let clauses = Set(states).compactMap(Self.condition)
+            return ["(" + clauses.sorted().joined(separator: " OR ") + ")"]
         case .finished:
+            let names = placeholder(.textArray(states.filter(\.isEnd).map(\.rawValue)))
             let clause = "outcome = ANY (\(names)::text[]::errand.job_outcome[])"
             // The dead letters' partition is left out by its bounds.
             return states.contains(.dead) ? [clause] : [clause, "keep_until < '9999-01-01'"]
+        }
+    }
+
+    /// What errand.live_state() decides, spelt out, so that the planner knows how rare a state is.
+    private static func condition(_ state: JobState) -> String? {
+        switch state {
+        case .running: "claimed_by IS NOT NULL"
+        case .retrying: "claimed_by IS NULL AND attempt > 0"
+        case .scheduled: "claimed_by IS NULL AND attempt <= 0 AND run_at > now()"
+        case .available: "claimed_by IS NULL AND attempt <= 0 AND run_at <= now()"
+        case .completed, .cancelled, .dead: nil
         }
     }
 
@@ -159,4 +171,9 @@ struct JobConditions {
         guard (try? JSONScanner.checkObject(plain[...])) != nil else { return asText }
         return "(\(asText) OR args @> \(placeholder(.json(plain))))"
     }
+}
+
+extension JobState {
+    /// Whether nothing more happens to such a job by itself.
+    fileprivate var isEnd: Bool { self == .completed || self == .cancelled || self == .dead }
 }
