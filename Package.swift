@@ -30,6 +30,7 @@ let migrationFiles = [
     "003_notifications.sql",
     "004_coupons.sql",
     "005_schedules.sql",
+    "006_operations.sql",
 ]
 
 let package = Package(

@@ -47,6 +47,10 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
             return CommandFailure(
                 exit: .failed, message: "the database lacks a part of Errand: \(server.message)",
                 hint: "run 'errand migrate' first; 'errand migrate status' shows what is pending")
+        case "2201B":
+            return CommandFailure(
+                exit: .usage, message: "that is no regular expression: \(server.message)",
+                hint: "without '~', --error looks for the text as it is")
         case "3D000", "28P01", "28000", "53300":
             return CommandFailure(
                 exit: .unreachable, message: "PostgreSQL refused the connection: \(error)",

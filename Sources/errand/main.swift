@@ -9,11 +9,15 @@ let program = Program(
     nounSummaries: [
         "migrate": "Bring the database's schema up to date",
         "job": "Look at jobs, say why they do not run, and act on them",
+        "dead": "Look at dead letters, let them run again or delete them",
+        "op": "Look at bulk operations, cancel and resume them",
+        "audit": "See what operators changed",
         "queue": "Look at queues, pause, resume, drain and purge them",
         "schedule": "Make jobs by the clock: add, change, pause and run schedules",
         "worker": "Look at the worker processes",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
+        + DeadCommands.all + OperationCommands.all + AuditCommands.all
         + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + StatusCommand.all
         + DoctorCommand.all,
     describe: describe)

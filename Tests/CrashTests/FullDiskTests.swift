@@ -110,7 +110,7 @@ extension CrashTests {
                     repeating: #"{"kind": "demo.ledger"}"# + "\n", count: 50_000)
                 try await refuses(ground, ["enqueue", "--bulk", "-"], input: lines)
                 // What was taken in before there was no room left cannot all be done now.
-                try await eventually("the worker to complain") {
+                try await eventually("the worker to complain", within: .seconds(90)) {
                     worker.errors.contains("No space left on device")
                 }
                 let enqueued = try await ground.number(

@@ -36,15 +36,8 @@ package struct Inspector: Sendable {
 
     /// The newest jobs that pass a filter, newest first.
     package func jobs(_ filter: JobFilter) async throws -> [JobRecord] {
-        let states = filter.states.map { Parameter.textArray($0.map(\.rawValue)) }
-        return try await session.query(
-            Statements.jobs,
-            [
-                .optional(filter.queue), .optional(filter.kind), .optional(filter.tag),
-                states ?? .null, filter.before.map(Parameter.int64) ?? .null,
-                .int64(Int64(filter.limit)),
-            ]
-        ).map(JobRecord.init)
+        guard let statement = try JobConditions.newest(filter) else { return [] }
+        return try await session.query(statement, prepare: false).map(JobRecord.init)
     }
 
     /// Cancels jobs: waiting ones end, running ones are told through their workers.
@@ -55,13 +48,20 @@ package struct Inspector: Sendable {
         for _ in 0..<2 {
             let rest = sorted.filter { effects[$0] == nil }
             guard !rest.isEmpty else { break }
-            let ended = try await session.query(
-                Statements.cancelWaiting,
-                [.int64Array(rest), .text("cancelled by \(operatorName)")])
-            for row in ended { effects[try row.int64(0)] = .cancelled }
-            let asked = try await session.query(
-                Statements.cancelRunning, [.int64Array(rest.filter { effects[$0] == nil })])
-            for row in asked { effects[try row.int64(0)] = .asked }
+            let (ended, asked) = try await session.transaction { session in
+                let ended = try session.query(
+                    Statements.cancelWaiting,
+                    [.int64Array(rest), .text("cancelled by \(operatorName)")]
+                ).map { try $0.int64(0) }
+                let asked = try session.query(
+                    Statements.cancelRunning,
+                    [.int64Array(rest.filter { !ended.contains($0) })]
+                ).map { try $0.int64(0) }
+                try Self.note("job cancel", ended + asked, operatorName, session)
+                return (ended, asked)
+            }
+            for id in ended { effects[id] = .cancelled }
+            for id in asked { effects[id] = .asked }
         }
         for id in sorted where effects[id] == nil {
             effects[id] = try await job(id) == nil ? .unknown : .finished
@@ -71,16 +71,22 @@ package struct Inspector: Sendable {
 
     /// Lets jobs run again, or now: finished and dead ones with all their attempts, waiting ones
     /// without waiting longer.
-    package func retry(_ ids: [Int64]) async throws -> [Int64: Effect] {
+    package func retry(
+        _ ids: [Int64], by operatorName: String = "unknown"
+    ) async throws -> [Int64: Effect] {
         let sorted = ids.sorted()
         var effects: [Int64: Effect] = [:]
-        let answers = try await session.pipeline([
-            Statement(Statements.retryFinished, [.int64Array(sorted)]),
-            Statement(Statements.retryWaiting, [.int64Array(sorted)]),
-        ])
-        for rows in answers {
-            for row in rows { effects[try row.int64(0)] = .retried }
+        let retried = try await session.transaction { session in
+            let answers = try session.pipeline([
+                Statement(Statements.retryFinished, [.int64Array(sorted)]),
+                Statement(Statements.retryWaiting, [.int64Array(sorted)]),
+            ])
+            let retried = try answers.flatMap { rows in try rows.map { try $0.int64(0) } }
+            // One that was finished is live by the second statement, so that both name it.
+            try Self.note("job retry", Set(retried).sorted(), operatorName, session)
+            return retried
         }
+        for id in retried { effects[id] = .retried }
         for id in sorted where effects[id] == nil {
             effects[id] = try await job(id) == nil ? .unknown : .running
         }
@@ -94,22 +100,56 @@ package struct Inspector: Sendable {
         ).map(QueueRecord.init)
     }
 
+    /// The names of all queues, ascending; counts nothing.
+    package func queueNames() async throws -> [String] {
+        try await session.query(Statements.queueNames, []).map { try $0.text(0) }
+    }
+
     /// Stops a queue, for a time or until it is resumed; false when there is none of that name.
     package func pause(
         _ queue: String, by operatorName: String, reason: String?, for length: Duration? = nil
     ) async throws -> Bool {
-        try await session.query(
-            Statements.pause,
-            [
-                .text(queue), .text(operatorName), .optional(reason),
-                length.map { .double($0 / .seconds(1)) } ?? .null,
-            ]
-        ).count == 1
+        try await session.transaction { session in
+            let found = try session.query(
+                Statements.pause,
+                [
+                    .text(queue), .text(operatorName), .optional(reason),
+                    length.map { .double($0 / .seconds(1)) } ?? .null,
+                ])
+            guard !found.isEmpty else { return false }
+            _ = try session.query(
+                AuditLine(
+                    operatorName: operatorName, action: "queue pause", subject: queue,
+                    reason: reason
+                ).statement)
+            return true
+        }
     }
 
     /// Lets a queue go on; false when there is none of that name.
-    package func resume(_ queue: String) async throws -> Bool {
-        try await session.query(Statements.resume, [.text(queue)]).count == 1
+    package func resume(
+        _ queue: String, by operatorName: String = "unknown"
+    ) async throws -> Bool {
+        try await session.transaction { session in
+            guard try !session.query(Statements.resume, [.text(queue)]).isEmpty else {
+                return false
+            }
+            _ = try session.query(
+                AuditLine(operatorName: operatorName, action: "queue resume", subject: queue)
+                    .statement)
+            return true
+        }
+    }
+
+    /// Writes a line of the audit for each job.
+    private static func note(
+        _ action: String, _ ids: [Int64], _ operatorName: String, _ session: isolated Session
+    ) throws {
+        _ = try session.pipeline(
+            ids.map { id in
+                AuditLine(operatorName: operatorName, action: action, subject: "job \(id)")
+                    .statement
+            })
     }
 
     /// All workers in the table, alive or silent.

@@ -26,6 +26,10 @@ package struct JobRecord: Sendable {
     package var args: [UInt8]
     /// JSON: an array of `{attempt, at, worker, error}`.
     package var errors: [UInt8]
+    /// Of its last failed attempt.
+    package var lastError: String?
+    /// Of a dead letter: what its last error has in common with others.
+    package var fingerprint: String?
     package var tags: [String]
     /// Which occurrence of a schedule it is for.
     package var occurrence: ScheduledOccurrence?
@@ -50,25 +54,14 @@ package struct JobRecord: Sendable {
         reason = try row.optionalText("reason")
         args = try row.json("args")
         errors = try row.json("errors")
+        lastError = try row.optionalText("last_error")
+        fingerprint = try row.optionalText("fingerprint")
         tags = try row.textArray("tags")
         // One that somebody wrote by hand must not spoil a listing.
         occurrence = try row.optionalJSON("occurrence").flatMap { json in
             try? JSONDecoder().decode(ScheduledOccurrence.self, from: Data(json))
         }
     }
-}
-
-/// Which jobs a listing shows; nil filters nothing.
-package struct JobFilter: Sendable {
-    package var queue: String?
-    package var kind: String?
-    package var tag: String?
-    package var states: [JobState]?
-    /// Only jobs with lower ids: the next page.
-    package var before: Int64?
-    package var limit = 50
-
-    package init() {}
 }
 
 /// One queue as an operator sees it.

@@ -29,6 +29,8 @@ extension Schedules {
                 guard
                     try put(name, settings: settings, args: nil, by: operatorName, session)
                 else { throw NameTaken() }
+                try Self.note(
+                    "add", name, by: operatorName, reason: note, change: settings, session)
                 guard let note else { return }
                 _ = try session.query(
                     Statements.pauseSchedule, [.text(name), .text(operatorName), .text(note)])
@@ -61,6 +63,10 @@ extension Schedules {
                 let after = try Listing(
                     try session.query(Statements.schedules, [.text(name)])[0])
                 guard after.settings != before.settings else { throw Unchanged(listing: before) }
+                let change =
+                    Array("{\"before\":".utf8) + before.settings + Array(",\"after\":".utf8)
+                    + after.settings + Array("}".utf8)
+                try Self.note("edit", name, by: operatorName, change: change, session)
                 return Change(before: before, after: after)
             }
         } catch let error as Unchanged {

@@ -84,35 +84,86 @@ package struct Schedules: Sendable {
     }
 
     /// Forgets a schedule and its history; false when there is none of that name.
-    package func remove(_ name: String) async throws -> Bool {
-        try await session.query(Statements.removeSchedule, [.text(name)]).affected == 1
+    package func remove(
+        _ name: String, by operatorName: String = "unknown"
+    ) async throws -> Bool {
+        try await noted("rm", name, by: operatorName) { session in
+            let settings = try session.query(Statements.schedules, [.text(name)]).first
+                .map { try $0.json("settings") }
+            let isRemoved =
+                try session.query(Statements.removeSchedule, [.text(name)]).affected == 1
+            return (isRemoved, nil, settings)
+        }
+    }
+
+    /// Makes a change and, if there was something to change, its line in the audit.
+    ///
+    /// - Parameter change: says whether it changed something, and what the line says of it.
+    private func noted(
+        _ verb: String, _ name: String, by operatorName: String,
+        _ change:
+            @Sendable (isolated Session) throws -> (
+                isDone: Bool, reason: String?, change: [UInt8]?
+            )
+    ) async throws -> Bool {
+        try await session.transaction { session in
+            let done = try change(session)
+            guard done.isDone else { return false }
+            try Self.note(
+                verb, name, by: operatorName, reason: done.reason, change: done.change, session)
+            return true
+        }
+    }
+
+    /// Writes a line of the audit.
+    static func note(
+        _ verb: String, _ name: String, by operatorName: String, reason: String? = nil,
+        change: [UInt8]? = nil, _ session: isolated Session
+    ) throws {
+        let line = AuditLine(
+            operatorName: operatorName, action: "schedule \(verb)", subject: name, reason: reason,
+            change: change)
+        _ = try session.query(line.statement)
     }
 
     /// Stops a schedule; false when there is none of that name.
     package func pause(
         _ name: String, by operatorName: String, note: String?
     ) async throws -> Bool {
-        try await session.query(
-            Statements.pauseSchedule, [.text(name), .text(operatorName), .optional(note)]
-        ).affected == 1
+        try await noted("pause", name, by: operatorName) { session in
+            let paused = try session.query(
+                Statements.pauseSchedule, [.text(name), .text(operatorName), .optional(note)])
+            return (paused.affected == 1, note, nil)
+        }
     }
 
     /// Lets a paused schedule go on, with what comes from now on; false when it was not paused.
-    package func resume(_ name: String) async throws -> Bool {
-        try await session.query(Statements.resumeSchedule, [.text(name)]).count == 1
+    package func resume(
+        _ name: String, by operatorName: String = "unknown"
+    ) async throws -> Bool {
+        try await noted("resume", name, by: operatorName) { session in
+            (try session.query(Statements.resumeSchedule, [.text(name)]).count == 1, nil, nil)
+        }
     }
 
     /// Makes a job of a schedule now, out of turn.
     ///
     /// - Returns: the job; nil when there is no such schedule.
-    package func trigger(_ name: String) async throws -> Int64? {
+    package func trigger(
+        _ name: String, by operatorName: String = "unknown"
+    ) async throws -> Int64? {
         try await session.transaction { session in
             guard let schedule = try Self.locked(name, session) else { return nil }
             let now = try session.query("SELECT clock_timestamp()", []).timestamp(0, 0)
             var firing = Firing()
             try firing.add(schedule, due: now, origin: "trigger", runAt: nil)
             let made = try session.pipeline(firing.statements())[0]
-            return made.isEmpty ? nil : try made.int64(0, 0)
+            guard !made.isEmpty else { return nil }
+            let job = try made.int64(0, 0)
+            try Self.note(
+                "trigger", name, by: operatorName, change: try AuditLine.json(["job": job]),
+                session)
+            return job
         }
     }
 
@@ -201,15 +252,20 @@ package struct Schedules: Sendable {
     ///
     /// - Returns: how many jobs were made.
     package func run(
-        _ backfill: Backfill, onProgress: @Sendable (Int) -> Void = { _ in }
+        _ backfill: Backfill, by operatorName: String = "unknown",
+        onProgress: @Sendable (Int) -> Void = { _ in }
     ) async throws -> Int {
+        let name = backfill.schedule.name
         var made = 0
         var rest = backfill.missing[...]
         while !rest.isEmpty, !Task.isCancelled {
             let part = rest.prefix(500)
             rest = rest.dropFirst(500)
+            let change = try AuditLine.json([
+                "from": part.first?.description ?? "", "to": part.last?.description ?? "",
+            ])
             made += try await session.transaction { session in
-                guard let schedule = try Self.locked(backfill.schedule.name, session) else {
+                guard let schedule = try Self.locked(name, session) else {
                     return 0
                 }
                 var firing = Firing()
@@ -217,7 +273,12 @@ package struct Schedules: Sendable {
                     try firing.add(schedule, due: due, origin: "backfill", runAt: nil)
                 }
                 let statements = firing.statements(retaking: [.skipped])
-                return try session.pipeline(statements)[0].count
+                let count = try session.pipeline(statements)[0].count
+                // A line for each transaction: what was made stays made if the rest never comes.
+                if count > 0 {
+                    try Self.note("backfill", name, by: operatorName, change: change, session)
+                }
+                return count
             }
             onProgress(made)
         }

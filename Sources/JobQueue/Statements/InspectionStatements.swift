@@ -1,46 +1,26 @@
 extension Statements {
     /// One row for each job, live or finished, in one shape.
-    private static let liveColumns = """
+    static let liveColumns = """
         id, kind, queue, errand.live_state(claimed_by, attempt, run_at, now()) AS state,
         priority, attempt, max_attempts, run_at, created_at, claimed_at AS started_at,
         NULL::timestamptz AS finished_at, claimed_by AS worker, not_after, unique_key,
         NULL::real AS duration_ms, NULL::text AS reason, args, coalesce(errors, '[]') AS errors,
-        coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence
+        coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence,
+        \(JobTable.live.error) AS last_error, NULL::text AS fingerprint
         """
 
     static let finishedColumns = """
         id, kind, queue, outcome::text AS state, priority, attempt, max_attempts, run_at,
         created_at, started_at, finished_at, worker, NULL::timestamptz AS not_after, unique_key,
         duration_ms, reason, args, coalesce(errors, '[]') AS errors,
-        coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence
+        coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence,
+        \(JobTable.finished.error) AS last_error, fingerprint
         """
 
     static let job = """
         SELECT \(liveColumns) FROM errand.jobs WHERE id = $1
         UNION ALL
         SELECT \(finishedColumns) FROM errand.finished_jobs WHERE id = $1
-        """
-
-    /// The newest jobs that pass the filters: $1 queue, $2 kind, $3 tag, $4 states, $5 id below
-    /// which, $6 how many; null filters nothing.
-    static let jobs = """
-        (
-            SELECT \(liveColumns) FROM errand.jobs
-            WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR kind = $2)
-              AND ($3::text IS NULL OR tags @> ARRAY[$3]) AND ($5::bigint IS NULL OR id < $5)
-              AND ($4::text[] IS NULL
-                OR errand.live_state(claimed_by, attempt, run_at, now()) = ANY ($4))
-            ORDER BY id DESC LIMIT $6
-        )
-        UNION ALL
-        (
-            SELECT \(finishedColumns) FROM errand.finished_jobs
-            WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR kind = $2)
-              AND ($3::text IS NULL OR tags @> ARRAY[$3]) AND ($5::bigint IS NULL OR id < $5)
-              AND ($4::text[] IS NULL OR outcome::text = ANY ($4))
-            ORDER BY id DESC LIMIT $6
-        )
-        ORDER BY id DESC LIMIT $6
         """
 
     /// How many days the history keeps a cancelled job of which no worker has the kind at hand:
@@ -79,9 +59,15 @@ extension Statements {
         """
 
     /// Makes finished jobs live again with all their attempts, or waiting ones due now.
-    static let retryFinished = """
+    static let retryFinished = revived(from: .finished)
+
+    /// The same for dead letters alone.
+    static let redrive = revived(from: .dead)
+
+    private static func revived(from table: JobTable) -> String {
+        """
         WITH back AS (
-            DELETE FROM errand.finished_jobs WHERE id = ANY ($1) RETURNING *
+            DELETE FROM \(table.name) WHERE id = ANY ($1) RETURNING *
         ), made AS (
             INSERT INTO errand.jobs (id, created_at, priority, max_attempts, args_version, queue,
                 kind, args, unique_key, tags, options, errors)
@@ -102,6 +88,7 @@ extension Statements {
             queue || E'\\t' || kind || E'\\t' || args_version)::text
         FROM made
         """
+    }
 
     static let retryWaiting = """
         WITH hurried AS (
@@ -143,6 +130,8 @@ extension Statements {
         WHERE $2::text IS NULL OR q.name = $2
         ORDER BY q.name
         """
+
+    static let queueNames = "SELECT name FROM errand.queues ORDER BY name"
 
     static let pause = """
         UPDATE errand.queues

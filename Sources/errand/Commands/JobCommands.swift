@@ -9,22 +9,6 @@ enum JobCommands {
         [list, show] + WhyCommand.all + [retry, cancel] + JobChangeCommands.all
         + JobWaitCommand.all + JobTailCommand.all
 
-    private static let queue = Option<String?>.text(
-        "queue", placeholder: "NAME", help: "Only jobs of this queue")
-    private static let kind = Option<String?>.text(
-        "kind", placeholder: "KIND", help: "Only jobs of this kind")
-    private static let tag = Option<String?>.text(
-        "tag", placeholder: "TAG", help: "Only jobs with this tag")
-    private static let states = Option<[JobState]>.list(
-        "state", .choice(of: JobState.self, "STATE"),
-        help:
-            "Only jobs in these states, such as available, running, retrying or dead"
-    )
-    private static let limit = Option.integer(
-        "limit", default: 50, range: 1...100_000, help: "At most so many")
-    private static let before = Option<Int?>.integer(
-        "before", range: 1...Int.max, placeholder: "ID",
-        help: "Only jobs with lower ids: the next page")
     private static let id = Argument.required(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
     private static let ids = Argument.several(
@@ -35,20 +19,19 @@ enum JobCommands {
         examples: [
             .init("errand job ls --state dead", "what has been given up"),
             .init("errand job ls --queue mail --kind notification.email --limit 10", "some mails"),
+            .init(
+                "errand job ls --error '~ timed? ?out' --arg person_id=42 --newer 2h",
+                "what went wrong for one person"),
         ],
-        options: [queue, kind, tag, states, limit, before]
+        options: JobFilterOptions.all
+            + [JobFilterOptions.states, JobFilterOptions.limit, JobFilterOptions.before]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
-        if let name = invocation[queue], try await inspector.queues(named: name).isEmpty {
-            throw QueueCommands.unknown(name, try await inspector.queues().map(\.name))
-        }
-        var filter = JobFilter()
-        filter.queue = invocation[queue]
-        filter.kind = invocation[kind]
-        filter.tag = invocation[tag]
-        filter.states = invocation[states].isEmpty ? nil : invocation[states]
-        filter.limit = invocation[limit]
-        filter.before = invocation[before].map(Int64.init)
+        var filter = try await JobFilterOptions.filter(invocation, inspector)
+        let states = invocation[JobFilterOptions.states]
+        filter.states = states.isEmpty ? nil : states
+        filter.limit = invocation[JobFilterOptions.limit]
+        filter.before = invocation[JobFilterOptions.before].map(Int64.init)
         let jobs = try await inspector.jobs(filter)
         try invocation.output.list(
             jobs.map(record), columns: listed, empty: "no job passes these filters")
@@ -102,7 +85,8 @@ enum JobCommands {
         arguments: [ids]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
-        let effects = try await inspector.retry(invocation[ids].map(Int64.init))
+        let effects = try await inspector.retry(
+            invocation[ids].map(Int64.init), by: invocation.operatorName)
         return try report(effects, good: [.retried], invocation)
     }
 
@@ -169,7 +153,9 @@ enum JobCommands {
             ("unique_key", .optional(job.uniqueKey) { .text($0) }),
             ("args_version", .int(job.argsVersion)),
             ("reason", .optional(job.reason) { .text($0) }), ("args", .json(job.args)),
-            ("errors", .json(job.errors)), ("tags", .list(job.tags)),
+            ("errors", .json(job.errors)),
+            ("last_error", .optional(job.lastError) { .text($0) }),
+            ("fingerprint", .optional(job.fingerprint) { .text($0) }), ("tags", .list(job.tags)),
             ("schedule", .optional(job.occurrence) { .text($0.schedule) }),
             ("due_at", .optional(job.occurrence) { .time($0.due) }),
             (

@@ -61,7 +61,7 @@ enum QueueCommands {
         "queue", "resume", summary: "Let a paused queue go on", arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
-        guard try await inspector.resume(invocation[name]) else {
+        guard try await inspector.resume(invocation[name], by: invocation.operatorName) else {
             throw unknown(invocation[name], try await inspector.queues().map(\.name))
         }
         return try await report(invocation, inspector)

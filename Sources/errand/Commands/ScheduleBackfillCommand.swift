@@ -84,7 +84,8 @@ enum ScheduleBackfillCommand {
         try output.flush()
         try output.confirm(
             "make \(HumanFormat.count(count)) jobs of \(name) now?", yes: invocation[yes])
-        let made = try await make(backfill, schedules, output)
+        let made = try await make(
+            backfill, schedules, output, by: invocation.operatorName)
         if output.format == .json {
             try output.show(result(backfill, made: made))
         } else {
@@ -98,13 +99,14 @@ enum ScheduleBackfillCommand {
 
     /// Makes the jobs; a signal ends it after the batch that is under way.
     private static func make(
-        _ backfill: Schedules.Backfill, _ schedules: Schedules, _ output: Output
+        _ backfill: Schedules.Backfill, _ schedules: Schedules, _ output: Output,
+        by operatorName: String
     ) async throws -> Int {
         let count = backfill.missing.count
         let bar = ProgressBar("made", total: count, output: output, now: .now)
         let tally = Tally()
         let work = Task {
-            try await schedules.run(backfill) { done in
+            try await schedules.run(backfill, by: operatorName) { done in
                 tally.set(done)
                 bar.update(done: done, now: .now)
             }

@@ -96,7 +96,7 @@ enum ScheduleCommands {
         let runs = "\(HumanFormat.count(Int(schedule.runs))) run\(schedule.runs == 1 ? "" : "s")"
         try invocation.output.confirm(
             "forget the schedule \(name) and its history of \(runs)?", yes: invocation[yes])
-        guard try await schedules.remove(name) else {
+        guard try await schedules.remove(name, by: invocation.operatorName) else {
             throw try await ScheduleWords.unknown(name, schedules)
         }
         try invocation.output.show(
@@ -144,7 +144,7 @@ enum ScheduleCommands {
         let name = invocation[ScheduleWords.name]
         let before = try await schedules.one(name).schedule
         let now = try await schedules.now()
-        let isResumed = try await schedules.resume(name)
+        let isResumed = try await schedules.resume(name, by: invocation.operatorName)
         let listing = try await schedules.one(name)
         try ScheduleRecords.list([listing], zones: zones, now: now, output)
         guard isResumed else {
@@ -198,7 +198,7 @@ enum ScheduleCommands {
     ) { invocation in
         let schedules = try invocation.schedules()
         let name = invocation[ScheduleWords.name]
-        guard let job = try await schedules.trigger(name) else {
+        guard let job = try await schedules.trigger(name, by: invocation.operatorName) else {
             throw try await ScheduleWords.unknown(name, schedules)
         }
         try invocation.output.show(

@@ -1,0 +1,97 @@
+extension Statements {
+    /// "op" as a number: the first key of the advisory lock that whoever runs an operation holds.
+    private static let operationLock = 28_528
+
+    private static let lockKey = "(id & 2147483647)::int"
+
+    /// Operations with what they stand at; one that should run and that nobody holds the lock of
+    /// was interrupted.
+    private static let operationColumns = """
+        id, action, operator, reason, started_at, ended_at, filter, rate_per_s, total, done, note,
+        cursor, CASE WHEN state = 'running' AND NOT EXISTS (
+            SELECT FROM pg_locks l
+            WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid = \(operationLock)
+              AND l.objid = \(lockKey)::oid AND l.granted AND l.database = (
+                SELECT oid FROM pg_database WHERE datname = current_database())
+        ) THEN 'interrupted' ELSE state END AS state
+        """
+
+    static let operation = "SELECT \(operationColumns) FROM errand.operations WHERE id = $1"
+
+    static let operations = """
+        SELECT \(operationColumns) FROM errand.operations
+        WHERE $1::bigint IS NULL OR id < $1 ORDER BY id DESC LIMIT $2
+        """
+
+    static let lockOperation = """
+        SELECT state, action, filter, total, done, cursor FROM errand.operations
+        WHERE id = $1 FOR UPDATE
+        """
+
+    static let holdOperation = """
+        SELECT pg_try_advisory_lock(\(operationLock), \(lockKey))
+        FROM (SELECT $1::bigint AS id) o
+        """
+
+    static let addOperation = """
+        INSERT INTO errand.operations (action, operator, reason, filter, rate_per_s, total)
+        VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
+        """
+
+    static let advanceOperation = """
+        UPDATE errand.operations SET done = done + $2, cursor = $3 WHERE id = $1
+        """
+
+    static let endOperation = """
+        UPDATE errand.operations SET state = $2, note = $3, ended_at = clock_timestamp()
+        WHERE id = $1 AND state = 'running' RETURNING id
+        """
+
+    static let reopenOperation = """
+        UPDATE errand.operations SET state = 'running', note = NULL, ended_at = NULL
+        WHERE id = $1 AND state <> 'done' RETURNING id
+        """
+
+    /// Deletes dead letters, and what was remembered of their effects.
+    static let discard = """
+        WITH gone AS (
+            DELETE FROM errand.dead_jobs WHERE id = ANY ($1) RETURNING id
+        ), forgotten AS (
+            DELETE FROM errand.once_effects WHERE job_id = ANY ($1)
+        )
+        SELECT id FROM gone
+        """
+
+    /// How jobs that were made live again fare: how many failed once more, how many have not
+    /// ended, and one of the errors.
+    static let trial = """
+        SELECT count(*) FILTER (WHERE failed) AS failed,
+            count(*) FILTER (WHERE waits AND NOT failed) AS waiting,
+            max(error) FILTER (WHERE failed) AS error
+        FROM (
+            SELECT j.id IS NOT NULL AS waits,
+                d.id IS NOT NULL
+                    OR coalesce(j.attempt > (j.claimed_by IS NOT NULL)::int, false) AS failed,
+                coalesce(d.errors -> -1 ->> 'error', d.reason, j.errors -> -1 ->> 'error') AS error
+            FROM unnest($1::bigint[]) AS t (id)
+            LEFT JOIN errand.jobs j ON j.id = t.id
+            LEFT JOIN errand.dead_jobs d ON d.id = t.id
+        ) s
+        """
+
+    static let note = """
+        INSERT INTO errand.audit (operator, action, subject, reason, change)
+        VALUES ($1, $2, $3, $4, $5)
+        """
+
+    /// The newest entries of the audit: $1 operator, $2 action or its first word, $3 seconds
+    /// since, $4 id below which, $5 how many; null filters nothing.
+    static let audit = """
+        SELECT id, at, operator, action, subject, reason, change FROM errand.audit
+        WHERE ($1::text IS NULL OR operator = $1)
+          AND ($2::text IS NULL OR action = $2 OR split_part(action, ' ', 1) = $2)
+          AND ($3::float8 IS NULL OR at > now() - make_interval(secs => $3))
+          AND ($4::bigint IS NULL OR id < $4)
+        ORDER BY id DESC LIMIT $5
+        """
+}

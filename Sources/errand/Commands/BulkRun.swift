@@ -1,0 +1,173 @@
+import JobQueue
+import Postgres
+import Synchronization
+import Terminal
+import Threads
+
+/// Runs one bulk operation to its end, with a progress bar; a signal ends it between two chunks.
+struct BulkRun {
+    let operations: Operations
+    let output: Output
+
+    /// Whether a signal came.
+    private final class Stop: Sendable {
+        private let flag = Mutex(false)
+        var isAsked: Bool { flag.withLock(\.self) }
+        func ask() { flag.withLock { $0 = true } }
+    }
+
+    /// Why the first letters keep the rest from going on.
+    private enum Verdict {
+        case good
+        case tooSlow
+        /// One failed again, or somebody ended the operation.
+        case ended
+    }
+
+    /// Runs what the session holds the lock of.
+    ///
+    /// - Parameters:
+    ///   - trial: how many letters run first; the rest follows when they have done well.
+    ///   - patience: how long to wait for those.
+    func run(
+        _ id: Int64, trial: Int = 0, patience: Duration = .zero
+    ) async throws -> ExitCode {
+        let stop = Stop()
+        Termination.onRequest { stop.ask() }
+        let start = try await state(id)
+        let bar = ProgressBar(
+            start.action == .discard ? "deleted" : "redriven", total: start.total, output: output,
+            now: .now)
+        var verdict = Verdict.good
+        var trouble: CommandFailure?
+        do {
+            if trial > 0, start.total - start.done > trial {
+                let first = try await operations.step(id, atMost: trial)
+                bar.update(done: start.done + first.count, now: .now)
+                verdict = try await judge(first, of: id, within: patience, stop)
+            }
+            if verdict == .good { try await runRest(start, bar, stop) }
+        } catch {
+            trouble = describe(error) ?? CommandFailure(exit: .failed, message: "\(error)")
+        }
+        if let trouble {
+            throw CommandFailure(
+                exit: trouble.exit, message: "operation \(id) was broken off: \(trouble.message)",
+                hint: "'errand op resume \(id)' goes on with it")
+        }
+        let end = try await state(id)
+        bar.finish(done: end.done, now: .now)
+        try output.show(Self.record(end))
+        if verdict == .tooSlow { throw Self.slow(end, trial, patience) }
+        return try Self.exit(end, isInterrupted: stop.isAsked)
+    }
+
+    private func state(_ id: Int64) async throws -> BulkOperation {
+        guard let operation = try await operations.one(id) else {
+            throw CommandFailure(
+                exit: .conflict, message: "operation \(id) is gone",
+                hint: "'errand op ls' lists what there is")
+        }
+        return operation
+    }
+
+    private func runRest(_ start: BulkOperation, _ bar: ProgressBar, _ stop: Stop) async throws {
+        let rate = start.ratePerSecond
+        let size = rate.map { max(1, min(Operations.chunk, Int($0))) } ?? Operations.chunk
+        var done = try await state(start.id).done
+        while !stop.isAsked {
+            let count = try await operations.step(start.id, atMost: size).count
+            guard count > 0 else { return }
+            done += count
+            bar.update(done: done, now: .now)
+            guard let rate, done < start.total else { continue }
+            try await pause(.seconds(Double(count) / rate), start.id, stop)
+        }
+    }
+
+    /// Waits, and looks every second whether there is still something to wait for.
+    private func pause(_ length: Duration, _ id: Int64, _ stop: Stop) async throws {
+        let end = ContinuousClock.now + length
+        while !stop.isAsked {
+            let left = ContinuousClock.now.duration(to: end)
+            guard left > .zero else { return }
+            try await Task.sleep(for: min(left, .seconds(1)))
+            if left > .seconds(1), try await state(id).state != .running { return }
+        }
+    }
+
+    /// Waits for the ends of the first letters.
+    private func judge(
+        _ ids: [Int64], of id: Int64, within patience: Duration, _ stop: Stop
+    ) async throws -> Verdict {
+        let end = ContinuousClock.now + patience
+        while !stop.isAsked {
+            let trial = try await operations.trial(ids)
+            if trial.failed > 0 {
+                let error = trial.error.map { ": " + ($0.split(separator: "\n").first ?? "") } ?? ""
+                try await operations.fail(
+                    id, note: "\(trial.failed) of the first \(ids.count) failed again\(error)")
+                return .ended
+            }
+            if trial.waiting == 0 { return .good }
+            if try await state(id).state != .running { return .ended }
+            guard ContinuousClock.now < end else { return .tooSlow }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return .ended
+    }
+
+    // MARK: How it ended
+
+    private static func slow(
+        _ end: BulkOperation, _ trial: Int, _ patience: Duration
+    ) -> CommandFailure {
+        CommandFailure(
+            exit: .timedOut,
+            message: "the first \(trial) have not ended within \(HumanFormat.duration(patience)); "
+                + progress(end),
+            hint: "'errand status' shows whether a worker takes them; "
+                + "'errand op resume \(end.id)' goes on with the rest")
+    }
+
+    private static func progress(_ end: BulkOperation) -> String {
+        "\(HumanFormat.count(end.done)) of \(HumanFormat.count(end.total)) done"
+    }
+
+    private static func exit(_ end: BulkOperation, isInterrupted: Bool) throws -> ExitCode {
+        if end.state == .done { return .done }
+        let cause = end.note ?? (isInterrupted ? "interrupted" : end.state.rawValue)
+        throw CommandFailure(
+            exit: .partlyDone, message: "\(cause); \(progress(end))",
+            hint: "'errand op resume \(end.id)' goes on with the rest")
+    }
+
+    /// What is printed where there is nothing to do.
+    static func nothing(_ action: BulkOperation.Action) -> Record {
+        Record([
+            ("id", .missing), ("action", .text(action.rawValue)), ("state", .text("done")),
+            ("done", .int(0)), ("total", .int(0)),
+        ])
+    }
+
+    /// An operation with the names that scripts rely on.
+    static func record(_ operation: BulkOperation) -> Record {
+        let style: Style =
+            switch operation.state {
+            case .running, .done: .green
+            case .cancelled, .interrupted: .yellow
+            case .failed: .red
+            }
+        return Record([
+            ("id", .id(Int(operation.id))), ("action", .text(operation.action.rawValue)),
+            ("state", .marked(operation.state.rawValue, style)), ("done", .int(operation.done)),
+            ("total", .int(operation.total)), ("operator", .text(operation.operatorName)),
+            ("started_at", operation.startedAt.cell),
+            ("ended_at", .optional(operation.endedAt) { $0.cell }),
+            ("reason", .optional(operation.reason) { .text($0) }),
+            ("note", .optional(operation.note) { .text($0) }),
+            ("rate_per_s", .optional(operation.ratePerSecond) { .number($0, decimals: 2) }),
+            ("filter", .json(operation.filter)),
+        ])
+    }
+}

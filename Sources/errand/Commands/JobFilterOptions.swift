@@ -1,0 +1,89 @@
+import JobQueue
+import Terminal
+
+/// The filters that every listing of jobs and every bulk action shares; they combine.
+enum JobFilterOptions {
+    private static let queue = Option<String?>.text(
+        "queue", placeholder: "NAME", help: "Only jobs of this queue")
+    private static let kind = Option<String?>.text(
+        "kind", placeholder: "KIND", help: "Only jobs of this kind")
+    private static let tag = Option<String?>.text(
+        "tag", placeholder: "TAG", help: "Only jobs with this tag")
+    private static let key = Option<String?>.text(
+        "key", placeholder: "KEY", help: "Only jobs with this unique key")
+    private static let older = Option<Duration?>.duration(
+        "older", range: .zero...longest, placeholder: "TIME",
+        help: "Only those made longer ago, or, if they have ended, ended, such as 2h")
+    private static let newer = Option<Duration?>.duration(
+        "newer", range: .zero...longest, placeholder: "TIME",
+        help: "Only those made, or ended, since then")
+    private static let error = Option<String?>.text(
+        "error", help: "Only with this in their last error; '~ REGEX' is a regular expression")
+    private static let arguments = Option<[JobFilter.Argument]>.list(
+        "arg", argument, separator: nil,
+        help: "Only with this among their arguments, such as person_id=42")
+    private static let worker = Option<Int?>.integer(
+        "worker", range: 1...Int.max, placeholder: "ID",
+        help: "Only those that this worker has, or had last")
+    private static let schedule = Option<String?>.text(
+        "schedule", placeholder: "NAME", help: "Only those that this schedule made")
+    private static let fingerprint = Option<String?>.text(
+        "fingerprint", placeholder: "ID",
+        help: "Only dead letters of this group; 'errand dead group' lists them")
+
+    private static let longest = Duration.seconds(100 * 365 * 86_400)
+
+    private static let argument = ValueFormat<JobFilter.Argument>(
+        "NAME=VALUE", expected: "NAME=VALUE, such as person_id=42"
+    ) { text in
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty else { return nil }
+        return JobFilter.Argument(name: String(parts[0]), value: String(parts[1]))
+    }
+
+    static let states = Option<[JobState]>.list(
+        "state", .choice(of: JobState.self, "STATE"),
+        help:
+            "Only jobs in these states, such as available, running, retrying or dead"
+    )
+    static let limit = Option.integer(
+        "limit", default: 50, range: 1...100_000, help: "At most so many")
+    static let before = Option<Int?>.integer(
+        "before", range: 1...Int.max, placeholder: "ID",
+        help: "Only jobs with lower ids: the next page")
+
+    /// What says which jobs are meant; a listing adds ``states``, ``limit`` and ``before``.
+    static let all: [any DeclaredOption] = [
+        queue, kind, tag, key, older, newer, error, arguments, worker, schedule, fingerprint,
+    ]
+
+    /// What was asked for.
+    ///
+    /// - Throws: `CommandFailure` (not found) for a queue that does not exist.
+    static func filter(
+        _ invocation: Invocation, _ inspector: Inspector
+    ) async throws -> JobFilter {
+        if let name = invocation[queue] {
+            let names = try await inspector.queueNames()
+            guard names.contains(name) else { throw QueueCommands.unknown(name, names) }
+        }
+        var filter = JobFilter()
+        filter.queue = invocation[queue]
+        filter.kind = invocation[kind]
+        filter.tag = invocation[tag]
+        filter.key = invocation[key]
+        filter.olderMs = invocation[older].map(milliseconds)
+        filter.newerMs = invocation[newer].map(milliseconds)
+        filter.error = invocation[error]
+        filter.arguments = invocation[arguments].isEmpty ? nil : invocation[arguments]
+        filter.worker = invocation[worker].map(Int64.init)
+        filter.schedule = invocation[schedule]
+        filter.fingerprint = invocation[fingerprint]
+        return filter
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+}
