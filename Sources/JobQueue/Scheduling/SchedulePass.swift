@@ -116,20 +116,27 @@ package struct SchedulePass: Sendable {
             guard rows.count > 0 else { return (PassSummary(), false) }
             let list = try rows.map { try StoredSchedule($0) }
             var sum = PassSummary()
-            var firing = Firing()
+            var decided: [(schedule: StoredSchedule, decision: Decision)] = []
             var unreadable: [Int64] = []
+            var jobCount = 0
             for (schedule, decision) in try decisions(on: list, now, horizon: horizon, session) {
                 // The rest stays as it is, for the next transaction: an outage of many schedules
                 // must not become one of a million jobs.
-                guard firing.jobCount < Self.jobLimit else { break }
+                guard jobCount < Self.jobLimit else { break }
                 sum.schedules += 1
                 guard let decision else {
                     unreadable.append(schedule.id)
                     continue
                 }
+                decided.append((schedule, decision))
+                jobCount += decision.runs.count
+            }
+            var firing = Firing()
+            let free = try unlocked(decided.flatMap(\.decision.cancels), session)
+            for (schedule, decision) in decided {
                 try firing.add(
-                    decision, for: schedule,
-                    cancelling: unlocked(decision.cancels, session), isRealTime: clock.isReal)
+                    decision, for: schedule, cancelling: decision.cancels.filter(free.contains),
+                    isRealTime: clock.isReal)
                 sum.skipped += decision.skips.count
                 sum.missed += decision.misses.count
                 sum.held += decision.held == nil ? 0 : 1
@@ -161,11 +168,10 @@ package struct SchedulePass: Sendable {
         }
     }
 
-    private func unlocked(_ jobs: [Int64], _ session: isolated Session) throws -> [Int64] {
+    private func unlocked(_ jobs: [Int64], _ session: isolated Session) throws -> Set<Int64> {
         guard !jobs.isEmpty else { return [] }
-        return try session.query(Statements.lockJobs, [.int64Array(jobs)]).map {
-            try $0.int64(0)
-        }
+        return Set(
+            try session.query(Statements.lockJobs, [.int64Array(jobs)]).map { try $0.int64(0) })
     }
 
     private func plan(_ schedule: StoredSchedule) -> Plan? {
