@@ -58,9 +58,11 @@ import Testing
             let jobs = try await ground.town.jobs(RemindOfExpiry.kind)
             #expect(jobs.map(\.state) == [.completed, .completed, .completed])
             #expect(jobs.allSatisfy { String(decoding: $0.args, as: UTF8.self) == "{}" })
-            let mails = try sink.kept().map {
-                try ParsedMail(sink.folder.appending(path: $0.file))
-            }.sorted { $0.to[1] < $1.to[1] }
+            var mails: [ParsedMail] = []
+            for entry in try sink.kept() {
+                mails.append(try await ParsedMail(sink.folder.appending(path: entry.file)))
+            }
+            mails.sort { $0.to[1] < $1.to[1] }
             #expect(
                 mails.map(\.subject) == [
                     "2 of your coupons expire in 3 days", "A free coffee expires tomorrow",

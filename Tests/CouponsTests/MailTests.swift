@@ -60,7 +60,7 @@ import Testing
             #expect(kept.map(\.to) == [["ada@example.org"]])
             #expect(kept.map(\.from) == ["offers@errand.example"])
             let entry = try #require(kept.first)
-            let mail = try ParsedMail(sink.folder.appending(path: entry.file))
+            let mail = try await ParsedMail(sink.folder.appending(path: entry.file))
             #expect(mail.to == ["", "ada@example.org"])
             #expect(mail.from == ["Errand", "offers@errand.example"])
             #expect(mail.subject == "Café <& thé>: 2 for 1, 40 m from you")

@@ -10,7 +10,7 @@ import Testing
             ("smtp", "?starttls=required&"), ("smtp", "?starttls=optional&"), ("smtps", "?"),
         ])
     func trusted(scheme: String, parameters: String) async throws {
-        let certificate = try Certificate(for: "localhost")
+        let certificate = try await Certificate(for: "localhost")
         defer { certificate.remove() }
         var options = certificate.options + ["--require-auth", "errand:secret", "--auth-needs-tls"]
         if scheme == "smtps" { options.append("--tls") }
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `a server whose TLS is out of order for the moment defers`() async throws {
-        let certificate = try Certificate(for: "localhost")
+        let certificate = try await Certificate(for: "localhost")
         defer { certificate.remove() }
         let rule = ["--fail", "starttls=454 4.7.0 TLS not available now"]
         try await withMailSink(certificate.options + rule) { sink in
@@ -63,7 +63,7 @@ import Testing
         "a certificate that nobody vouches for stops the mail",
         arguments: [("smtp", "?starttls=required"), ("smtp", "?starttls=optional"), ("smtps", "")])
     func untrusted(scheme: String, parameters: String) async throws {
-        let certificate = try Certificate(for: "localhost")
+        let certificate = try await Certificate(for: "localhost")
         defer { certificate.remove() }
         let options = certificate.options + (scheme == "smtps" ? ["--tls"] : [])
         try await withMailSink(options) { sink in
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func `a certificate for another name stops the mail`() async throws {
-        let certificate = try Certificate(for: "mail.example.org")
+        let certificate = try await Certificate(for: "mail.example.org")
         defer { certificate.remove() }
         try await withMailSink(certificate.options) { sink in
             let verdict = try await sink.mailer("?ca=\(certificate.authority)").send(message())
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `an authority file that is not there is our misconfiguration`() async throws {
-        let certificate = try Certificate(for: "localhost")
+        let certificate = try await Certificate(for: "localhost")
         defer { certificate.remove() }
         try await withMailSink(certificate.options) { sink in
             let verdict = try await sink.mailer("?ca=/nowhere/ca.pem").send(message())
@@ -106,7 +106,7 @@ import Testing
     @Test func `a password is not offered to a server that could only take it in the clear`()
         async throws
     {
-        let certificate = try Certificate(for: "localhost")
+        let certificate = try await Certificate(for: "localhost")
         defer { certificate.remove() }
         let options = certificate.options + ["--require-auth", "errand:secret", "--auth-needs-tls"]
         try await withMailSink(options) { sink in

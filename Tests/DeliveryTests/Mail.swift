@@ -17,10 +17,10 @@ extension MailSink {
 struct Certificate {
     let folder: URL
 
-    init(for names: String...) throws {
+    init(for names: String...) async throws {
         folder = try temporaryFolder()
         let script = MailSink.simulators.appending(path: "make_cert.sh").path
-        _ = try output(of: [script, folder.path] + names)
+        _ = try await output(of: [script, folder.path] + names)
     }
 
     var authority: String { folder.appending(path: "ca.pem").path }

@@ -12,7 +12,7 @@ import Testing
             #expect(verdict == .delivered(reply: "250 2.0.0 kept"))
             let entry = try #require(try sink.kept().first)
             #expect(try sink.content(of: entry) == Data(mail.rendered()))
-            parsed = try ParsedMail(sink.folder.appending(path: entry.file))
+            parsed = try await ParsedMail(sink.folder.appending(path: entry.file))
         }
         return try #require(parsed)
     }

@@ -9,15 +9,15 @@ import Testing
     private static let first = utc("1900-01-01T00:00Z")
     private static let end = utc("2200-01-01T00:00Z")
 
-    @Test func `every zone of this machine is what Python says it is`() throws {
+    @Test func `every zone of this machine is what Python says it is`() async throws {
         let database = ZoneDatabase()
         let folder = try #require(database.folder)
         let names = database.names
         #expect(names.count > 400)
-        try compare(names, of: database, in: folder, random: 500)
+        try await compare(names, of: database, in: folder, random: 500)
     }
 
-    @Test func `every form of footer is what Python says it is`() throws {
+    @Test func `every form of footer is what Python says it is`() async throws {
         var random = Xorshift(state: .random(in: 1 ... .max))
         let seed = random.state
         let folder = try BuiltFolder()
@@ -29,7 +29,7 @@ import Testing
         try folder.write(BuiltZone.following("XXX3EDT4,0/0,J365/23"), to: "Area/AllYear")
         let database = folder.database
         #expect(database.names.count == 301, "seed \(seed)")
-        try compare(database.names, of: database, in: folder.path, random: 300)
+        try await compare(database.names, of: database, in: folder.path, random: 300)
     }
 
     /// A footer whose changes lie far enough from the new year, and from each other, for Python.
@@ -57,7 +57,7 @@ import Testing
 
     private func compare(
         _ names: [String], of database: ZoneDatabase, in folder: String, random: Int
-    ) throws {
+    ) async throws {
         let seed = Int.random(in: 0...999_999)
         var zones: [String: Zone] = [:]
         var questions = ""
@@ -71,7 +71,7 @@ import Testing
             }
             questions += "\n"
         }
-        let answer = try ask(questions, folder: folder, seed: seed, random: random)
+        let answer = try await ask(questions, folder: folder, seed: seed, random: random)
         var answered = 0
         var name = ""
         var wrong = 0
@@ -101,21 +101,12 @@ import Testing
 
     private func ask(
         _ questions: String, folder: String, seed: Int, random: Int
-    ) throws -> [UInt8] {
-        let scratch = try BuiltFolder(["questions": Array(questions.utf8), "offsets": []])
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [
-            "python3", MailSink.simulators.appending(path: "zone_oracle.py").path, folder,
-            "\(seed)", "\(random)",
-        ]
-        process.environment = ProcessInfo.processInfo.environment
-            .merging(["PYTHONTZPATH": folder]) { $1 }
-        process.standardInput = FileHandle(forReadingAtPath: scratch.path + "/questions")
-        process.standardOutput = FileHandle(forWritingAtPath: scratch.path + "/offsets")
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return Array(try Data(contentsOf: URL(filePath: scratch.path + "/offsets")))
+    ) async throws -> [UInt8] {
+        let oracle = MailSink.simulators.appending(path: "zone_oracle.py").path
+        let program = try Program(
+            "/usr/bin/env", ["python3", oracle, folder, "\(seed)", "\(random)"],
+            environment: ["PYTHONTZPATH": folder], input: questions)
+        #expect(try await program.end(within: .seconds(300)) == .exited(0))
+        return Array(program.output.utf8)
     }
 }

@@ -8,7 +8,7 @@ import TestServices
 final class OwnRedis: Sendable {
     private let folder: URL
     private let options: [String]
-    private let process = Mutex<Process?>(nil)
+    private let program = Mutex<Program?>(nil)
     var path: String { folder.appending(path: "redis.sock").path }
 
     /// Starts it with further options, as on the command line of `redis-server`.
@@ -21,24 +21,15 @@ final class OwnRedis: Sendable {
     }
 
     deinit {
-        signal(SIGKILL)
         try? FileManager.default.removeItem(at: folder)
     }
 
     /// Starts it, empty, after ``kill()``.
     func start() async throws {
-        try process.withLock { place in
-            let made = Process()
-            made.executableURL = URL(filePath: "/usr/bin/env")
-            made.arguments =
-                ["redis-server", "--port", "0", "--unixsocket", path, "--dir", folder.path]
-                + ["--save", "", "--appendonly", "no"] + options
-            made.standardInput = FileHandle.nullDevice
-            made.standardOutput = FileHandle.nullDevice
-            made.standardError = FileHandle.nullDevice
-            try made.run()
-            place = made
-        }
+        let words =
+            ["redis-server", "--port", "0", "--unixsocket", path, "--dir", folder.path]
+            + ["--save", "", "--appendonly", "no"] + options
+        try program.withLock { $0 = try Program("/usr/bin/env", words) }
         try await eventually("the test's own Redis answers") {
             let probe = try connection()
             switch await failure({ _ = try await probe.send(Command("PING")) }) {
@@ -53,17 +44,14 @@ final class OwnRedis: Sendable {
     func kill() async throws {
         signal(SIGKILL)
         try await eventually("the test's own Redis is gone") {
-            process.withLock { $0?.isRunning != true }
+            program.withLock { $0?.isRunning != true }
         }
         try? FileManager.default.removeItem(atPath: path)
     }
 
     /// Sends it a signal.
     func signal(_ number: Int32) {
-        process.withLock { process in
-            guard let process, process.isRunning else { return }
-            _ = Glibc.kill(process.processIdentifier, number)
-        }
+        program.withLock { $0?.signal(number) }
     }
 
     /// Its URL, with what stands before and behind the path.

@@ -1,4 +1,5 @@
 package import Foundation
+import Glibc
 
 /// A running `smtp_sink.py`, with what it kept.
 package struct MailSink {
@@ -22,7 +23,7 @@ package struct MailSink {
 
     package let port: Int
     package let folder: URL
-    fileprivate let process: Process
+    fileprivate let program: Program
 
     /// The sink's URL for a mailer, by the name that its certificate is for.
     package func url(
@@ -44,37 +45,32 @@ package struct MailSink {
         try Data(contentsOf: folder.appending(path: entry.file))
     }
 
-    /// Ends the sink as an operator would; its exit status.
-    @discardableResult package func stop() -> Int32 {
-        process.terminate()
-        process.waitUntilExit()
-        return process.terminationStatus
+    /// Ends the sink as an operator would.
+    @discardableResult package func stop() async throws -> Program.End {
+        program.signal(SIGTERM)
+        return try await program.end(within: .seconds(60))
     }
 
     package static let simulators = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Simulators")
 
-    fileprivate static func start(_ options: [String]) throws -> MailSink {
+    fileprivate static func start(_ options: [String]) async throws -> MailSink {
         let folder = try temporaryFolder()
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments =
+        let program = try Program(
+            "/usr/bin/env",
             ["python3", simulators.appending(path: "smtp_sink.py").path, "--folder", folder.path]
-            + ["--with-parent"] + options
-        process.standardOutput = output
-        try process.run()
-        var line = Data()
-        while line.last != UInt8(ascii: "\n") {
-            let more = output.fileHandleForReading.availableData
-            guard !more.isEmpty else { throw Trouble(text: "the sink ended at once: \(options)") }
-            line += more
+                + ["--with-parent"] + options)
+        try await eventually("a mail sink listens, with \(options)", within: .seconds(60)) {
+            guard program.isRunning else {
+                throw Trouble(text: "the sink ended at once: \(options)\n\(program.errors)")
+            }
+            return program.output.hasSuffix("\n")
         }
-        let words = String(decoding: line, as: UTF8.self).split { $0 == ":" || $0.isWhitespace }
+        let words = program.output.split { $0 == ":" || $0.isWhitespace }
         guard words.first == "LISTENING", let port = words.last.flatMap({ Int($0) }) else {
             throw Trouble(text: "the sink said \(words)")
         }
-        return MailSink(port: port, folder: folder, process: process)
+        return MailSink(port: port, folder: folder, program: program)
     }
 }
 
@@ -82,12 +78,10 @@ package struct MailSink {
 package func withMailSink(
     _ options: [String] = [], _ body: (MailSink) async throws -> Void
 ) async throws {
-    let sink = try MailSink.start(options)
-    defer {
-        sink.stop()
-        try? FileManager.default.removeItem(at: sink.folder)
-    }
+    let sink = try await MailSink.start(options)
+    defer { try? FileManager.default.removeItem(at: sink.folder) }
     try await body(sink)
+    try await sink.stop()
 }
 
 package func temporaryFolder() throws -> URL {
@@ -98,21 +92,11 @@ package func temporaryFolder() throws -> URL {
 }
 
 /// What a command wrote to its standard output.
-package func output(of command: [String]) throws -> Data {
-    // A file, not a pipe: another child may hold a pipe's other end open, and it never ends then.
-    let folder = try temporaryFolder()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appending(path: "output")
-    try Data().write(to: file)
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = command
-    process.standardOutput = try FileHandle(forWritingTo: file)
-    try process.run()
-    process.waitUntilExit()
-    let data = try Data(contentsOf: file)
-    guard process.terminationStatus == 0 else {
-        throw MailSink.Trouble(text: "\(command.prefix(2)) ended with \(process.terminationStatus)")
+package func output(of command: [String]) async throws -> String {
+    let program = try Program("/usr/bin/env", command)
+    let end = try await program.end(within: .seconds(60))
+    guard end == .exited(0) else {
+        throw MailSink.Trouble(text: "\(command.prefix(2)) ended with \(end)\n\(program.errors)")
     }
-    return data
+    return program.output
 }

@@ -15,9 +15,9 @@ package struct ParsedMail: Decodable {
     package let html: String?
     package let defects: [String]
 
-    package init(_ mail: URL) throws {
-        self = try JSONDecoder().decode(
-            ParsedMail.self, from: output(of: ["python3", "-c", Self.script, mail.path]))
+    package init(_ mail: URL) async throws {
+        let printed = try await output(of: ["python3", "-c", Self.script, mail.path])
+        self = try JSONDecoder().decode(ParsedMail.self, from: Data(printed.utf8))
     }
 
     private static let script = """
