@@ -5,6 +5,7 @@ package struct Invocation: Sendable {
     package let output: Output
     let optionValues: [String: any Sendable]
     let argumentValues: [String: any Sendable]
+    private let given: [String: [GivenText]]
 
     /// The value of an option that the command declares.
     package subscript<Value>(_ option: Option<Value>) -> Value {
@@ -67,6 +68,7 @@ package struct Invocation: Sendable {
             }
         }
         self.optionValues = options
+        self.given = scanned.options
         self.argumentValues = try Self.arguments(
             of: command, positionals: scanned.positionals, program: program)
         self.command = command
@@ -78,6 +80,27 @@ package struct Invocation: Sendable {
             screen: screen, format: kept(GlobalOptions.output, or: .table),
             color: kept(GlobalOptions.color, or: .auto),
             isQuiet: kept(GlobalOptions.quiet, or: false), environment: environment)
+    }
+
+    /// Those of the options that were given, as words of a command line.
+    package func words(of options: [any DeclaredOption]) -> [String] {
+        options.map(\.spec).flatMap { spec in
+            (given[spec.name] ?? []).flatMap { text in
+                spec.placeholder == nil ? ["--\(spec.name)"] : ["--\(spec.name)", text.text]
+            }
+        }
+    }
+
+    /// Reads words as another command's options and arguments, as the command line would.
+    ///
+    /// - Throws: `CommandFailure` (usage) for what that command would refuse.
+    package func parsing(
+        _ words: [String], as command: Command
+    ) throws(CommandFailure) -> Invocation {
+        let scanner = ArgumentScanner(specs: command.allOptions.map(\.spec), caller: command.name)
+        return try Invocation(
+            of: command, scanned: scanner.scan(words[...]), environment: environment,
+            screen: output.screen, program: "errand")
     }
 
     private static func arguments(

@@ -1,13 +1,14 @@
 /// One record as lines of name and value.
-struct RecordCard {
+package struct RecordCard {
     private let record: Record
 
-    init(_ record: Record) {
+    /// A card of all fields.
+    package init(_ record: Record) {
         self.record = record
     }
 
     /// The lines; nested records stand below their name as a table of their own.
-    func lines(paint: Paint) -> [String] {
+    package func lines(paint: Paint) -> [String] {
         let names = record.fields.map { $0.name.split(separator: "_").joined(separator: " ") }
         let width = names.map { DisplayWidth.of($0) }.max() ?? 0
         return zip(names, record.fields).flatMap { name, field in

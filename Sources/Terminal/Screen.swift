@@ -35,8 +35,9 @@ package final class Screen: Sendable {
 
     private let output: Int32
     private let error: Int32
-    private let input: Int32
+    let input: Int32
     private let columnsFromEnvironment: Int?
+    private let rowsFromEnvironment: Int?
     private let state = Mutex(State())
 
     package let outputIsTerminal: Bool
@@ -51,9 +52,11 @@ package final class Screen: Sendable {
         outputIsTerminal = isatty(output) == 1
         errorIsTerminal = isatty(error) == 1
         inputIsTerminal = isatty(input) == 1
-        columnsFromEnvironment = environment["COLUMNS"].flatMap(Int.init).flatMap { columns in
-            (20...10_000).contains(columns) ? columns : nil
+        func length(_ name: String) -> Int? {
+            environment[name].flatMap(Int.init).flatMap { (10...10_000).contains($0) ? $0 : nil }
         }
+        columnsFromEnvironment = length("COLUMNS").flatMap { $0 < 20 ? nil : $0 }
+        rowsFromEnvironment = length("LINES")
     }
 
     /// The process's own standard streams.
@@ -68,14 +71,24 @@ package final class Screen: Sendable {
     }
 
     /// The terminal's columns: `COLUMNS` if set, else what the terminal says, else 80.
-    package var width: Int {
-        if let columnsFromEnvironment { return columnsFromEnvironment }
+    package var width: Int { columnsFromEnvironment ?? windowSize?.columns ?? 80 }
+
+    /// The terminal's size: what it says; else `COLUMNS` and `LINES`; else 80 × 24.
+    package var size: TerminalSize {
+        windowSize
+            ?? TerminalSize(
+                columns: columnsFromEnvironment ?? 80, rows: rowsFromEnvironment ?? 24)
+    }
+
+    private var windowSize: TerminalSize? {
         for descriptor in [output, error] {
             var size = winsize()
             let code = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size)
-            if code == 0, size.ws_col > 0 { return Int(size.ws_col) }
+            if code == 0, size.ws_col > 0, size.ws_row > 0 {
+                return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+            }
         }
-        return 80
+        return nil
     }
 
     /// Adds bytes to standard output; they leave when enough are waiting, or at once on a terminal.

@@ -3,6 +3,7 @@ package enum Style: Int, Sendable {
     case bold = 1
     case dim = 2
     case underlined = 4
+    case reversed = 7
     case red = 31
     case green = 32
     case yellow = 33

@@ -19,7 +19,7 @@ let program = Program(
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + OperationCommands.all + AuditCommands.all
         + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + StatusCommand.all
-        + DoctorCommand.all,
+        + TopCommand.all + DoctorCommand.all,
     describe: describe)
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,

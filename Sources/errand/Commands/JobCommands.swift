@@ -14,7 +14,7 @@ enum JobCommands {
     private static let ids = Argument.several(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The jobs' ids")
 
-    private static let list = Command(
+    static let list = Command(
         "job", "ls", summary: "List jobs, the newest first",
         examples: [
             .init("errand job ls --state dead", "what has been given up"),
@@ -64,12 +64,16 @@ enum JobCommands {
         guard let job = try await inspector.job(Int64(invocation[id])) else {
             throw unknown(Int64(invocation[id]))
         }
-        var shown = record(job)
-        // On a card the story tells the errors.
-        if invocation.output.format == .table { shown.fields.removeAll { $0.name == "errors" } }
-        shown.append("story", .records(job.story.map(told)))
-        try invocation.output.show(shown)
+        try invocation.output.show(card(job, keepingErrors: invocation.output.format == .json))
         return .done
+    }
+
+    /// A job and its story; on a card the story tells the errors.
+    static func card(_ job: JobRecord, keepingErrors: Bool = false) -> Record {
+        var shown = record(job)
+        if !keepingErrors { shown.fields.removeAll { $0.name == "errors" } }
+        shown.append("story", .records(job.story.map(told)))
+        return shown
     }
 
     static func unknown(_ id: Int64) -> CommandFailure {

@@ -1,0 +1,85 @@
+import JobQueue
+import Postgres
+import Terminal
+
+/// `errand top`.
+enum TopCommand {
+    static let all = [command]
+
+    private static let once = Option.flag("once", help: "Print one picture and end")
+    private static let interval = Option.duration(
+        "interval", default: .seconds(2), range: .milliseconds(500) ... .seconds(3600),
+        help: "Look again after this time; later where a look takes the servers long")
+
+    private static let filters = JobFilterOptions.all + [JobFilterOptions.states]
+
+    /// What is typed after `/` is read as the options of this command are.
+    private static let listing = JobCommands.list
+
+    private static let command = Command(
+        "top", summary: "Watch queues, jobs and one job, and act on them, in the whole terminal",
+        discussion: """
+            Small letters look, capital letters change something and ask before; ? lists them. \
+            The options of 'errand job ls' begin with the jobs that pass them; / takes them too.
+
+            Looks are read-only, end after five seconds, and come so rarely that they take less \
+            than a hundredth of the database's time. NO_COLOR turns colour off.
+            """,
+        examples: [
+            .init("errand top", "the queues; Enter opens one"),
+            .init("errand top --state dead --newer 1h", "what died in the last hour"),
+            .init("errand top --once", "one picture, for a note or a pipe"),
+        ],
+        options: [once, interval] + filters
+    ) { invocation in
+        guard invocation.output.format == .table else {
+            throw CommandFailure(
+                exit: .usage, message: "top draws pictures, and has no other output",
+                hint: "'errand status --output json' has the numbers")
+        }
+        let words = invocation.words(of: filters)
+        let reader = TopReader(session: try looking(invocation)) { words in
+            try invocation.parsing(words, as: listing)
+        }
+        if !words.isEmpty { try await reader.check(words) }
+        if invocation[once] {
+            try await printOnce(reader, words, invocation)
+        } else {
+            let screen = try FullScreen(invocation.output.screen)
+            let loop = TopLoop(
+                invocation: invocation, reader: reader, screen: screen,
+                interval: invocation[interval])
+            try await loop.run(TopState(filter: words))
+        }
+        await reader.session.close()
+        return .done
+    }
+
+    /// A session that changes nothing, and in which nothing takes long.
+    private static func looking(_ invocation: Invocation) throws -> Session {
+        Session(
+            SessionSettings(
+                try invocation.databaseURL(), name: "errand-top",
+                setup: [
+                    "SET TimeZone = 'UTC'", "SET statement_timeout = '5s'",
+                    "SET lock_timeout = '1s'", "SET default_transaction_read_only = on",
+                ]))
+    }
+
+    private static func printOnce(
+        _ reader: TopReader, _ words: [String], _ invocation: Invocation
+    ) async throws {
+        let size = invocation.output.screen.size
+        var state = TopState(filter: words)
+        let data = try await reader.read(state.view, limit: size.rows)
+        state.take(data)
+        // No line is chosen: nobody is there to choose.
+        state.isStill = true
+        let frame = TopFrame(
+            state: state, data: data, trouble: nil, history: TopHistory(data).values, size: size,
+            paint: invocation.output.paint, now: data.at)
+        var lines = frame.lines().dropLast()
+        while lines.last == "" { lines = lines.dropLast() }
+        for line in lines { try invocation.output.line(line) }
+    }
+}
