@@ -46,13 +46,15 @@ package struct Table: Sendable {
     ///
     /// The columns say which fields, in which order; they are all of the first record's unless
     /// given, and then the last text among them is the one that may be cut.
-    package init(_ records: [Record], columns: [Column]? = nil) {
+    package init(
+        _ records: [Record], columns: [Column]? = nil, times: TimeFormat = .utc
+    ) {
         let columns = columns ?? Self.columns(of: records)
         self.columns = columns
         rows = records.map { record in
             columns.map { column in
                 let cell = record[column.name]
-                let text = DisplayWidth.harmless(cell.text)
+                let text = DisplayWidth.harmless(cell.text(times))
                 return Value(
                     text: column.maxWidth.map { DisplayWidth.truncated(text, to: $0) } ?? text,
                     style: cell.style)
@@ -64,7 +66,7 @@ package struct Table: Sendable {
         }
     }
 
-    private static func columns(of records: [Record]) -> [Column] {
+    static func columns(of records: [Record]) -> [Column] {
         guard let first = records.first else { return [] }
         let lastText = first.fields.lastIndex { field in
             switch field.cell {
@@ -81,16 +83,17 @@ package struct Table: Sendable {
     ///
     /// Only flexible columns are cut, so that a number or an id is never shown in part; lines
     /// are longer than the width (nil for no limit) when that is not enough.
-    package func lines(width: Int?, paint: Paint) -> [String] {
+    package func lines(width: Int?, paint: Paint, hasHeader: Bool = true) -> [String] {
         guard !columns.isEmpty else { return [] }
-        let widths = widths(within: width)
+        let widths = widths(within: width, hasHeader: hasHeader)
+        guard hasHeader else { return rows.map { line($0, widths, paint: paint) } }
         let header = columns.map { Value(text: $0.title, style: nil) }
         let headerLine = line(header, widths, paint: Paint(isColored: false))
         return [paint(headerLine, .bold)] + rows.map { line($0, widths, paint: paint) }
     }
 
-    private func widths(within limit: Int?) -> [Int] {
-        var widths = columns.map { DisplayWidth.of($0.title) }
+    private func widths(within limit: Int?, hasHeader: Bool) -> [Int] {
+        var widths = columns.map { hasHeader ? DisplayWidth.of($0.title) : 0 }
         for row in rows {
             for (index, value) in row.enumerated() {
                 widths[index] = max(widths[index], DisplayWidth.of(value.text))

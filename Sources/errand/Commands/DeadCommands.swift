@@ -10,7 +10,7 @@ enum DeadCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The dead letter's id")
 
     private static let list = Command(
-        "dead", "ls", summary: "List dead letters, the newest first",
+        "dead", "ls", effect: .looks, summary: "List dead letters, the newest first",
         examples: [
             .init("errand dead ls --queue mail --error timeout", "which mails timed out")
         ],
@@ -46,7 +46,9 @@ enum DeadCommands {
     }
 
     private static let show = Command(
-        "dead", "show", summary: "Show one dead letter: its arguments, attempts and errors",
+        "dead", "show", effect: .looks,
+        summary: "Show one dead letter: its arguments, attempts and errors",
+        examples: [.init("errand dead show 4711", "with the errors of all its attempts")],
         arguments: [id]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
@@ -66,7 +68,7 @@ enum DeadCommands {
     }
 
     private static let group = Command(
-        "dead", "group", summary: "Gather dead letters by what went wrong",
+        "dead", "group", effect: .looks, summary: "Gather dead letters by what went wrong",
         discussion: """
             Errors are alike when their first lines differ in numbers, hexadecimal ids, UUIDs and \
             quoted texts only. The fingerprint names such a group: all commands about dead letters \
@@ -109,7 +111,8 @@ enum DeadCommands {
         "limit", range: 1...Int.max, help: "At most so many; all unless given")
 
     private static let export = Command(
-        "dead", "export", summary: "Write dead letters as JSON, one a line, the newest first",
+        "dead", "export", effect: .looks,
+        summary: "Write dead letters as JSON, one a line, the newest first",
         discussion: "Always JSON, with the names of 'errand job show --output json'.",
         examples: [
             .init("errand dead export --kind notification.email > dead.jsonl", "before a discard")
