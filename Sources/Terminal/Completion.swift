@@ -243,7 +243,7 @@ struct FishCompletion {
             "            set -a place $word",
             "        end",
             "    end",
-            "    test (string join ' ' $place) = \"$argv\"",
+            "    test \"$place\" = \"$argv\"",
             "end",
             "complete -c \(name) -f",
         ]
@@ -277,8 +277,9 @@ struct FishCompletion {
         if let short = spec.short { parts.append("-s \(short)") }
         parts.append("-d \(shellQuoted(spec.help))")
         if spec.placeholder != nil {
-            parts.append("-r")
-            if let answer = answer(words.values(of: spec)) { parts.append(answer) }
+            let values = words.values(of: spec)
+            parts.append(values == .file ? "-r" : "-x")
+            if let answer = answer(values) { parts.append(answer) }
         }
         return parts.joined(separator: " ")
     }

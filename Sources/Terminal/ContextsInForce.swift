@@ -87,25 +87,8 @@ package struct ContextsInForce: Sendable {
         guard let book, book[name] != nil, let path, let text = try Self.read(path) else {
             throw Self.unknown(name, book)
         }
+        // Some keep the file elsewhere, and only a link to it here.
         let file = URL(filePath: path).resolvingSymlinksInPath().path
-        let fresh = file + ".\(getpid())"
-        let bytes = Array(ContextBook.text(text, withCurrent: name).utf8)
-        var info = stat()
-        _ = unsafe stat(file, &info)
-        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.unwritable(file, errno) }
-        let count = unsafe Glibc.write(descriptor, bytes, bytes.count)
-        let code = errno
-        _ = fchmod(descriptor, info.st_mode & 0o777)
-        close(descriptor)
-        // In one step: whoever reads it meanwhile sees the old or the new one, whole.
-        guard count == bytes.count, unsafe rename(fresh, file) == 0 else {
-            _ = unsafe unlink(fresh)
-            throw Self.unwritable(file, count == bytes.count ? errno : code)
-        }
-    }
-
-    private static func unwritable(_ path: String, _ code: Int32) -> CommandFailure {
-        CommandFailure(exit: .failed, message: "cannot write \(path): \(systemError(code))")
+        try TextFile.replace(file, with: ContextBook.text(text, withCurrent: name))
     }
 }

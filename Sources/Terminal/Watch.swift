@@ -75,6 +75,6 @@ struct Watch {
             let hidden = lines.count - screen.height + 1
             lines = lines.dropLast(hidden) + ["… \(hidden) more lines"]
         }
-        return "\u{1B}[H" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J"
+        return "\u{1B}[H" + lines.joined(separator: "\u{1B}[K\n") + "\u{1B}[K\u{1B}[J"
     }
 }

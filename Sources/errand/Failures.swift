@@ -59,7 +59,8 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
             return CommandFailure(
                 exit: .refused, message: "the database can only be read: \(server.message)",
                 hint:
-                    "--read-only or ERRAND_READ_ONLY may be the reason; else name the primary in --database-url (DATABASE_URL), or several hosts with "
+                    "it may be --read-only or ERRAND_READ_ONLY; else name the primary in "
+                    + "--database-url (DATABASE_URL), or several hosts with "
                     + "target_session_attrs=read-write")
         case "42501":
             return CommandFailure(

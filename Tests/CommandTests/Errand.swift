@@ -185,3 +185,19 @@ func change(_ sql: String) async throws {
     try await session.script(sql)
     await session.close()
 }
+
+/// Runs `errand` on a terminal of its own, with somebody in front of it.
+func onTerminal(
+    _ arguments: String..., steps: [TerminalStep], rows: Int = 24, columns: Int = 80,
+    environment: [String: String] = [:], at place: SourceLocation = #_sourceLocation
+) async throws -> TerminalRun {
+    let binary = URL(filePath: Program.errand).path
+    let call = try TerminalRun.call(
+        [binary] + arguments, rows: rows, columns: columns, steps: steps)
+    let program = try start(
+        [], input: call.input, environment: environment, through: call.words)
+    let run = try await finish(program, call.words, at: place)
+    let result = try JSONDecoder().decode(TerminalRun.self, from: Data(run.output.utf8))
+    #expect(result.late == nil, "\(arguments)\n\(result.text)", sourceLocation: place)
+    return result
+}

@@ -47,14 +47,12 @@ enum ShellCommands {
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true)
-            for page in pages {
-                try Data(page.text.utf8).write(to: URL(filePath: folder + "/" + page.file))
-            }
         } catch {
             throw CommandFailure(
-                exit: .failed, message: "cannot write into \(folder): \(error)",
+                exit: .failed, message: "cannot make the folder \(folder)",
                 hint: "name a folder that you may write to")
         }
+        for page in pages { try TextFile.replace(folder + "/" + page.file, with: page.text) }
         try invocation.output.list(
             pages.map { Record([("file", .text(folder + "/" + $0.file))]) })
         return .done
