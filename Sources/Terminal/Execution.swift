@@ -23,7 +23,8 @@ struct Execution {
         }
         switch (ending.cause, ending.result) {
         case (.signal, _): return .done
-        case (.timeout, .success(let code)?): return code
+        case (.timeout, .success(let code)?) where pause == nil: return code
+        case (.timeout, .success?): throw late(CancellationError(), limit)
         case (.timeout, .failure(let error)?): throw late(error, limit)
         case (.timeout, nil): throw late(nil, limit)
         case (nil, let result): return try result?.get() ?? .failed

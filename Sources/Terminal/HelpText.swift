@@ -49,7 +49,7 @@ struct HelpText {
         if !command.examples.isEmpty {
             lines += ["", heading("Examples")]
             for example in command.examples {
-                lines += ["  # " + example.meaning, "  " + example.line]
+                lines += ["  # " + example.meaning] + broken(example.line)
             }
         }
         let deeper = program.commands.filter { $0.path.starts(with: command.path) }.dropFirst()
@@ -99,6 +99,28 @@ struct HelpText {
             lines += texts.map { indent + $0 }
         }
         return lines
+    }
+
+    /// A call that is too long for a line, as a shell takes it: broken before options.
+    private func broken(_ call: String) -> [String] {
+        let limit = max(60, width)
+        guard DisplayWidth.of(call) + 2 > limit else { return ["  " + call] }
+        var lines = [""]
+        var rest = call[...]
+        while !rest.isEmpty {
+            let end = rest.dropFirst().firstRange(of: " --")?.lowerBound ?? rest.endIndex
+            let part = String(rest[..<end])
+            rest = rest[end...]
+            let last = lines.count - 1
+            let needed = DisplayWidth.of(lines[last]) + DisplayWidth.of(part) + 2
+            if needed + (rest.isEmpty ? 0 : 2) > limit, !lines[last].isEmpty {
+                lines[last] += " \\"
+                lines.append("   " + part)
+            } else {
+                lines[last] += part
+            }
+        }
+        return lines.map { "  " + $0 }
     }
 
     static func paragraphs(of text: String) -> [String] {

@@ -5,7 +5,7 @@ import Testing
 extension CommandLine {
     @Suite("Contexts") struct ContextTests {
         /// A folder of settings with one contexts.toml in it.
-        private final class Settings {
+        private struct Settings {
             let folder: URL
             let file: URL
 
@@ -21,7 +21,7 @@ extension CommandLine {
                     [.posixPermissions: mode], ofItemAtPath: file.path)
             }
 
-            deinit { try? FileManager.default.removeItem(at: folder) }
+            func remove() { try? FileManager.default.removeItem(at: folder) }
 
             var environment: [String: String] { ["XDG_CONFIG_HOME": folder.path] }
             func with(_ more: [String: String]) -> [String: String] {
@@ -53,6 +53,7 @@ extension CommandLine {
 
         @Test func `a context names the servers, and wins when an option names it`() async throws {
             let settings = try Self.settings()
+            defer { settings.remove() }
             let environment = settings.with(["DATABASE_URL": Self.nowhere])
             try await errand("queue", "ls", "--context", "here", environment: environment).expect(0)
             try await errand("--context=here", "queue", "ls", environment: environment).expect(0)
@@ -68,7 +69,9 @@ extension CommandLine {
         }
 
         @Test func `the operator of a context stands in the record`() async throws {
-            let environment = try Self.settings().with(["ERRAND_OPERATOR": ""])
+            let settings = try Self.settings()
+            defer { settings.remove() }
+            let environment = settings.with(["ERRAND_OPERATOR": ""])
             try await made("enqueue", "demo.noop")
             try await errand(
                 "queue", "pause", "default", "--context", "here", environment: environment
@@ -79,6 +82,7 @@ extension CommandLine {
 
         @Test func `a wrong context is named with the others`() async throws {
             let settings = try Self.settings()
+            defer { settings.remove() }
             try await errand(
                 "queue", "ls", "--context", "hre", environment: settings.environment
             ).expect(2, "there is no context 'hre'", "did you mean 'here'?", "prod, closed, secret")
@@ -92,6 +96,7 @@ extension CommandLine {
 
         @Test func `ls and show never print passwords`() async throws {
             let settings = try Self.settings()
+            defer { settings.remove() }
             for form in ["table", "wide", "json", "csv"] {
                 for arguments in [["context", "ls"], ["context", "show", "secret"]] {
                     let run = try await errand(
@@ -109,6 +114,7 @@ extension CommandLine {
 
         @Test func `use writes the current context and nothing else`() async throws {
             let settings = try Self.settings()
+            defer { settings.remove() }
             let before = try String(contentsOf: settings.file, encoding: .utf8)
             try await errand("context", "use", "here", environment: settings.environment).expect(0)
             var after = try String(contentsOf: settings.file, encoding: .utf8)
@@ -127,7 +133,9 @@ extension CommandLine {
         }
 
         @Test func `production refuses off a terminal, unless told yes`() async throws {
-            let environment = try Self.settings().environment
+            let settings = try Self.settings()
+            defer { settings.remove() }
+            let environment = settings.environment
             try await made("enqueue", "demo.noop")
             let pause = ["queue", "pause", "default", "--context", "prod"]
             try await errand(pause, environment: environment).expect(
@@ -144,7 +152,9 @@ extension CommandLine {
         }
 
         @Test func `production asks for its name on a terminal`() async throws {
-            let environment = try Self.settings().environment
+            let settings = try Self.settings()
+            defer { settings.remove() }
+            let environment = settings.environment
             try await made("enqueue", "demo.noop")
             let wrong = try await onTerminal(
                 "queue", "pause", "default", "--context", "prod",
@@ -162,7 +172,9 @@ extension CommandLine {
         }
 
         @Test func `a read-only context refuses changes`() async throws {
-            let environment = try Self.settings().environment
+            let settings = try Self.settings()
+            defer { settings.remove() }
+            let environment = settings.environment
             try await errand(
                 "queue", "pause", "x", "--context", "closed", "--yes", environment: environment
             ).expect(5, "read-only")
@@ -172,6 +184,7 @@ extension CommandLine {
 
         @Test func `what the file must not say is refused with its line`() async throws {
             let settings = try Settings("[a]\n\nproduktion = true\n")
+            defer { settings.remove() }
             try await errand("queue", "ls", environment: settings.environment).expect(
                 2, "contexts.toml:3: produktion is not known", "did you mean production?")
             try await errand("queue", "ls", "--help", environment: settings.environment).expect(0)
@@ -180,12 +193,15 @@ extension CommandLine {
         @Test func `a password that others can read is warned of`() async throws {
             let text = "[a]\ndatabase_url = \"postgresql://u:geheim@127.0.0.1/x\"\n"
             let open = try Settings(text, mode: 0o644)
+            defer { open.remove() }
             let run = try await errand("queue", "ls", environment: open.environment)
             run.expect(0, "warning:", "chmod 600")
             #expect(!run.errors.contains("geheim"))
             let closed = try Settings(text)
+            defer { closed.remove() }
             #expect(try await errand("queue", "ls", environment: closed.environment).errors == "")
             let harmless = try Settings("[a]\noperator = \"x\"\n", mode: 0o644)
+            defer { harmless.remove() }
             #expect(try await errand("queue", "ls", environment: harmless.environment).errors == "")
         }
     }

@@ -94,10 +94,11 @@ extension CommandLine {
             try await made("enqueue", "demo.noop")
             #expect(try await !errand("queue", "ls").output.contains("\u{1B}"))
             #expect(try await errand("queue", "ls", "--color=always").output.contains("\u{1B}["))
-            let shown = try await onTerminal("queue", "ls", steps: [])
+            let shown = try await onTerminal(
+                "queue", "ls", steps: [], environment: ["NO_COLOR": "", "TERM": "xterm"])
             #expect(shown.output.contains("\u{1B}[1m"))
             let plain = try await onTerminal(
-                "queue", "ls", steps: [], environment: ["NO_COLOR": "1"])
+                "queue", "ls", steps: [], environment: ["NO_COLOR": "1", "TERM": "xterm"])
             #expect(!plain.output.contains("\u{1B}"))
         }
 

@@ -54,7 +54,7 @@ extension CommandLine {
             #expect(try await Self.offered("errand", "completion", "") == ["bash", "zsh", "fish"])
             #expect(try await Self.offered("errand", "migrate", "") == ["status"])
             #expect(
-                try await Self.offered("errand", "enqueue", "--priority", "c") == ["critical"])
+                try await Self.offered("errand", "schedule", "add", "--overlap", "c") == ["cancel"])
         }
 
         @Test
@@ -95,7 +95,8 @@ extension CommandLine {
         }
 
         @Test func `a manual cannot be written where a file stands`() async throws {
-            try await errand("manual", "/dev/null/x").expect(1, "cannot make the folder /dev/null/x")
+            try await errand("manual", "/dev/null/x").expect(
+                1, "cannot make the folder /dev/null/x")
             try await errand("manual").expect(2, "needs FOLDER")
             try await errand("completion", "tcsh").expect(2, "expected bash, zsh or fish")
         }

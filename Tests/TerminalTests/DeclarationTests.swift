@@ -85,4 +85,17 @@ import Testing
         }
         #expect(try await Printed("job ls --watch 0.1").exit == .usage)
     }
+
+    @Test func `a long example is broken as a shell takes it`() async throws {
+        let printed = try await Printed("help job show")
+        let start = try #require(printed.output.firstRange(of: "Examples:\n"))
+        #expect(
+            printed.output[start.upperBound...]
+                == """
+                  # With all that there is
+                  errand job show 5 --output json --database-url postgresql://app@db.example \\
+                      --redis-url redis://cache.example:6379
+
+                """)
+    }
 }

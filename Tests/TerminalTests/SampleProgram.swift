@@ -48,8 +48,14 @@ enum Sample {
         return .done
     }
 
-    static let show = Command("job", "show", effect: .looks, summary: "Show a job", arguments: [id])
-    { invocation in
+    static let show = Command(
+        "job", "show", effect: .looks, summary: "Show a job",
+        examples: [
+            .init(
+                "errand job show 5 --output json --database-url postgresql://app@db.example "
+                    + "--redis-url redis://cache.example:6379", "With all that there is")
+        ], arguments: [id]
+    ) { invocation in
         try invocation.output.show(["id": .id(invocation[id])])
         return .done
     }
