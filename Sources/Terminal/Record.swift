@@ -83,6 +83,13 @@ package enum Cell: Equatable, Sendable {
         return records
     }
 
+    var isText: Bool {
+        switch self {
+        case .missing, .text, .marked, .list, .json: true
+        default: false
+        }
+    }
+
     var isNumeric: Bool {
         switch self {
         case .int, .id, .number, .duration, .bytes, .records: true

@@ -41,6 +41,8 @@ package struct Table: Sendable {
     private let columns: [Column]
     private let alignments: [Column.Alignment]
     private let rows: [[Value]]
+    /// Which columns hold texts, and nothing that would mean something else in part.
+    private let isText: [Bool]
 
     /// A table of the records' fields.
     ///
@@ -59,6 +61,9 @@ package struct Table: Sendable {
                     text: column.maxWidth.map { DisplayWidth.truncated(text, to: $0) } ?? text,
                     style: cell.style)
             }
+        }
+        isText = columns.map { column in
+            !records.isEmpty && records.allSatisfy { $0[column.name].isText }
         }
         alignments = columns.map { column in
             let isNumeric = records.contains { $0[column.name].isNumeric }
@@ -81,8 +86,8 @@ package struct Table: Sendable {
 
     /// The lines of the table, its header first.
     ///
-    /// Only flexible columns are cut, so that a number or an id is never shown in part; lines
-    /// are longer than the width (nil for no limit) when that is not enough.
+    /// Flexible columns are cut first, then other texts; a number, a time or an id is never shown
+    /// in part: lines are longer than the width (nil for no limit) when that is not enough.
     package func lines(width: Int?, paint: Paint, hasHeader: Bool = true) -> [String] {
         guard !columns.isEmpty else { return [] }
         let widths = widths(within: width, hasHeader: hasHeader)
@@ -100,8 +105,15 @@ package struct Table: Sendable {
             }
         }
         guard let limit else { return widths }
+        shrink(&widths, columns.indices.filter { columns[$0].isFlexible }, within: limit)
+        // Better a name in part than lines that wrap; the first column is what gets pasted.
+        shrink(&widths, columns.indices.dropFirst().filter { isText[$0] }, within: limit)
+        return widths
+    }
+
+    /// Narrows some columns until the table fits, or they are as narrow as they may be.
+    private func shrink(_ widths: inout [Int], _ flexible: [Int], within limit: Int) {
         var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - limit
-        let flexible = columns.indices.filter { columns[$0].isFlexible }
         // The widest gives way first, down to the next widest; then both give way together.
         while excess > 0, let widest = flexible.max(by: { widths[$0] < widths[$1] }) {
             let next = flexible.map { widths[$0] }.filter { $0 < widths[widest] }.max() ?? 0
@@ -114,7 +126,6 @@ package struct Table: Sendable {
                 excess -= step
             }
         }
-        return widths
     }
 
     private func line(_ values: [Value], _ widths: [Int], paint: Paint) -> String {

@@ -113,13 +113,16 @@ enum DeadCommands {
     private static let export = Command(
         "dead", "export", effect: .looks,
         summary: "Write dead letters as JSON, one a line, the newest first",
-        discussion: "Always JSON, with the names of 'errand job show --output json'.",
+        discussion:
+            "With the names of 'errand job show --output json'; --output csv is obeyed too.",
         examples: [
             .init("errand dead export --kind notification.email > dead.jsonl", "before a discard")
         ],
         options: JobFilterOptions.all + [most, JobFilterOptions.before]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        let (output, inspector) = (
+            invocation.output, Inspector(session: try invocation.session())
+        )
         var filter = try await DeadCommands.filter(invocation, inspector)
         filter.before = invocation[JobFilterOptions.before].map(Int64.init)
         var written = 0
@@ -127,13 +130,18 @@ enum DeadCommands {
             filter.limit = min(page, (invocation[most] ?? Int.max) - written)
             guard filter.limit > 0 else { break }
             let letters = try await inspector.jobs(filter)
-            for letter in letters { try invocation.output.json(JobCommands.record(letter).json) }
+            let records = letters.map(JobCommands.record)
+            if output.isForPeople {
+                for record in records { try output.json(record.json) }
+            } else {
+                try output.list(records)
+            }
             written += letters.count
             guard letters.count == filter.limit, let last = letters.last else { break }
             filter.before = last.id
         }
-        try invocation.output.flush()
-        invocation.output.note("dead letters written: \(HumanFormat.count(written))")
+        try output.flush()
+        output.note("dead letters written: \(HumanFormat.count(written))")
         return .done
     }
 }
