@@ -11,7 +11,14 @@ import Terminal
 extension Invocation {
     /// A session for one command.
     func session() throws -> Session {
-        kept(Session(try settings(setup: ["SET statement_timeout = '60s'"])))
+        let limit = self[GlobalOptions.commandTimeout]
+        // A server that cannot be told to cancel ends the statement by itself soon after.
+        // PostgreSQL counts milliseconds in 32 bits.
+        let longest = min(limit.map { $0 + .seconds(1) } ?? .seconds(60), .seconds(20 * 86_400))
+        let milliseconds = Int(longest / .milliseconds(1))
+        var settings = try settings(setup: ["SET statement_timeout = \(milliseconds)"])
+        settings.timeLimit = max(settings.timeLimit, longest + .seconds(30))
+        return kept(Session(settings))
     }
 
     /// A session for statements that may take as long as they need.

@@ -74,13 +74,18 @@ extension CommandLine {
 
         @Test func `a command that takes too long ends, on the server too`() async throws {
             let session = try TestDatabase.here().session()
-            try await session.script("BEGIN; LOCK TABLE errand.queues")
+            try await session.script("BEGIN; LOCK TABLE errand.queues, errand.jobs")
             let late = try await errand("queue", "ls", "--command-timeout", "400ms")
             late.expect(8, "ended after 400ms", "--command-timeout", "errand doctor")
             let json = try await errand(
                 "queue", "pause", "x", "--command-timeout", "400ms", "-ojson")
             json.expect(8)
             #expect(try json.failure["code"] == "timed_out")
+            for more in [[], ["--count", "5000"]] {
+                try await errand(
+                    ["enqueue", "demo.noop", "--command-timeout", "400ms"] + more
+                ).expect(8, "ended after 400ms")
+            }
             try await eventually("the end of its statements") {
                 try await number(
                     """
@@ -90,7 +95,9 @@ extension CommandLine {
             }
             try await session.script("ROLLBACK")
             await session.close()
+            #expect(try await number("SELECT count(*) FROM errand.jobs") == 0)
             try await errand("queue", "ls", "--command-timeout", "1m").expect(0)
+            try await errand("queue", "ls", "--command-timeout", "250d").expect(0)
         }
 
         @Test func `a time limit ends what waits and what is watched`() async throws {

@@ -75,7 +75,7 @@ import Testing
             Column($0, isFlexible: $0 == "args")
         }
         let table = Table([record], columns: columns)
-        let lines = table.lines(width: 64, paint: Self.plain)
+        let lines = table.lines(width: 66, paint: Self.plain)
         #expect(lines[1] == "a.name.to.paste  notificat…  2026-03-01 08:30:00Z  available  {}")
         let narrow = table.lines(width: 30, paint: Self.plain)
         #expect(narrow[1] == "a.name.to.paste  notific…  2026-03-01 08:30:00Z  availab…  {}")
