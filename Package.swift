@@ -54,7 +54,7 @@ let package = Package(
         room("Redis", uses: ["CRedis", "Threads"]),
         room("HTTP", uses: ["CCurl", "Threads"]),
         room("Recurrence", uses: ["Gregorian"]),
-        room("Terminal", uses: ["Threads"]),
+        room("Terminal", uses: ["Gregorian", "Threads"]),
 
         // Floor 2: the engine, delivery, the schema.
         .target(

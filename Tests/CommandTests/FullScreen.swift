@@ -61,7 +61,7 @@ enum Step {
 }
 
 /// Runs `errand` on a terminal of its own; the pictures that the steps gave, in order.
-func onTerminal(
+func onFullScreen(
     _ columns: Int, _ rows: Int, _ arguments: [String], environment: [String: String] = [:],
     _ steps: Step...
 ) async throws -> [Picture] {
@@ -72,7 +72,9 @@ func onTerminal(
         arguments, input: input + "\n",
         environment: ["TERM": "xterm-256color", "NO_COLOR": ""].merging(environment) { $1 },
         // Debian's own: the package with the terminal is for that one.
-        through: ["/usr/bin/python3", script, "\(columns)", "\(rows)", Program.errand] + arguments)
+        through: [
+            "/usr/bin/python3", script, "\(columns)", "\(rows)", URL(filePath: Program.errand).path,
+        ] + arguments)
     let end = try await program.end(within: .seconds(300))
     let pictures = try program.output.split(separator: "\n").map {
         try JSONDecoder().decode(Picture.self, from: Data($0.utf8))

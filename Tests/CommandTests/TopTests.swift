@@ -24,7 +24,7 @@ extension CommandLine {
         @Test(arguments: [(80, 24), (200, 50)])
         func `queues, then jobs, then one job, and back`(columns: Int, rows: Int) async throws {
             let (waiting, later) = try await ground()
-            let seen = try await onTerminal(
+            let seen = try await onFullScreen(
                 columns, rows, ["top"], .wait("^> default"), .press("j"), .wait("^> mail"),
                 .press("\r"), .wait("^> +\(later.id) +demo.sleep"), .press("\r"),
                 .wait("not due for"), .press("\u{1B}"), .wait("^> +\(later.id)"), .press("h"),
@@ -56,7 +56,7 @@ extension CommandLine {
             async throws
         {
             _ = try await ground()
-            let seen = try await onTerminal(
+            let seen = try await onFullScreen(
                 80, 24, ["top", "--interval", "500ms"], .wait("^> default +1 "),
                 .sql("SELECT errand.enqueue('demo.noop') FROM generate_series(1, 41)"),
                 .wait("^> default +42 "), .resize(columns: 120, rows: 10),
@@ -74,7 +74,7 @@ extension CommandLine {
 
         @Test func `filters are those of job ls, and bad ones are explained`() async throws {
             _ = try await ground()
-            let seen = try await onTerminal(
+            let seen = try await onFullScreen(
                 100, 24, ["top"], .wait("^> default"), .press("/"), .wait("^/--queue default"),
                 .press("\u{15}--knd x\r"), .wait("did you mean '--kind'"),
                 .press("/\u{15}--state dead --error '~ no [1-3]'\r"), .wait("^> .*dead"),
@@ -85,7 +85,7 @@ extension CommandLine {
             #expect(seen[3].lines.filter { $0.contains("noop  dead ") }.count == 3)
             #expect(seen[5].lines.filter { $0.contains("noop  dead ") }.count == 1)
             expectGivenBack(seen.last)
-            let direct = try await onTerminal(
+            let direct = try await onFullScreen(
                 100, 24, ["top", "--state", "dead", "--kind", "demo.noop"],
                 .wait("queues > jobs --kind demo.noop --state dead"), .press("q"),
                 .wait("^> default"), .press("d"), .wait("--queue default --state dead"),
@@ -95,7 +95,7 @@ extension CommandLine {
 
         @Test func `capital letters change something, after a question`() async throws {
             let (waiting, later) = try await ground()
-            let seen = try await onTerminal(
+            let seen = try await onFullScreen(
                 80, 24, ["top"], .wait("^> default"), .press("P"), .wait("is default to be paused"),
                 .press("moving\r"), .wait("pause queue default\\? \\[y/N\\]"), .press("n"),
                 .gone("y/N"), .press("Pthe  disk\ry"), .wait("queue default is paused"),
@@ -128,7 +128,7 @@ extension CommandLine {
             _ = try await lock.query("BEGIN")
             _ = try await lock.query("LOCK TABLE errand.jobs")
             let program = Task {
-                try await onTerminal(
+                try await onFullScreen(
                     80, 24, ["top", "--interval", "500ms"], .wait("lock timeout"), .press("?"),
                     .wait("Small letters look"), .press("x"), .gone("Small letters"),
                     .sql(
@@ -137,7 +137,7 @@ extension CommandLine {
                     .wait("^> default"),
                     .sql(
                         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
-                            + "application_name = 'errand-top' AND datname = current_database()"
+                            + "application_name = 'errand-look' AND datname = current_database()"
                     ),
                     .sql("SELECT errand.enqueue('demo.noop') FROM generate_series(1, 41)"),
                     .wait("^> default +42 "), .press("q"), .end(nil))
@@ -148,7 +148,7 @@ extension CommandLine {
 
         @Test func `no colour is asked for by NO_COLOR, and one picture by --once`() async throws {
             _ = try await ground()
-            let plain = try await onTerminal(
+            let plain = try await onFullScreen(
                 80, 24, ["top"], environment: ["NO_COLOR": "1"], .wait("^> default"),
                 .press("q"), .end(nil))
             #expect(plain[0].colored == false)

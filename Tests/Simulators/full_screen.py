@@ -1,4 +1,4 @@
-"""Runs a program in a terminal of its own, presses keys and says what the screen shows.
+"""Runs a full-screen program on a terminal of its own and says what the screen shows.
 
     full_screen.py COLUMNS ROWS PROGRAM [ARGUMENT...] <steps >screens
 
@@ -13,16 +13,13 @@ of JSON:
     {"end": SIGNAL or null}       sends the signal, waits for the end and prints how it ended
 
 A screen is {"lines": […], "reversed": [rows with reversed characters], "colored": true or false,
-"alternate": true or false, "cooked": true or false}. The terminal is pyte's, which shares no code
-with ours. A wait that takes over a minute prints {"missing": "REGEX", …} and ends with 1.
+"alternate": true or false, "cooked": true or false}. The screen is pyte's, which shares no code
+with ours. A wait that takes over a minute prints {"missing": "REGEX", …} and ends with 1. For
+programs that print lines, terminal.py is enough.
 """
-import fcntl
 import json
 import os
-import pty
 import re
-import select
-import struct
 import subprocess
 import sys
 import termios
@@ -30,88 +27,66 @@ import time
 
 import pyte
 
+import terminal
+
 PATIENCE = 60
 
 
-class Terminal:
-    def __init__(self, columns, rows, words):
+class FullScreen(terminal.Terminal):
+    def __init__(self, rows, columns, words):
         self.screen = pyte.Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.alternate = False
-        self.code = None
-        self.child, self.master = pty.fork()
-        if self.child == 0:
-            self.set_size(0, columns, rows)
-            os.environ["TERM"] = os.environ.get("TERM") or "xterm"
-            os.execvp(words[0], words)
+        super().__init__(rows, columns, words)
 
-    @staticmethod
-    def set_size(descriptor, columns, rows):
-        fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def resize(self, columns, rows):
+    def resize(self, rows, columns):
         self.screen.resize(rows, columns)
-        self.set_size(self.master, columns, rows)
-
-    def press(self, text):
-        os.write(self.master, text.encode())
+        super().resize(rows, columns)
 
     def read(self, seconds):
-        """Takes what the program has written; false when it has ended."""
-        ready, _, _ = select.select([self.master], [], [], seconds)
-        if not ready:
-            return True
-        try:
-            data = os.read(self.master, 65536)
-        except OSError:
-            return False
-        for on, off in [(b"\x1b[?1049h", b"\x1b[?1049l")]:
-            first, last = data.rfind(on), data.rfind(off)
-            if first != last:
-                self.alternate = first > last
+        before = len(self.seen)
+        is_open = super().read(seconds)
+        data = self.seen[before:]
+        on, off = data.rfind(b"\x1b[?1049h"), data.rfind(b"\x1b[?1049l")
+        if on != off:
+            self.alternate = on > off
         self.stream.feed(data)
-        return bool(data)
+        return is_open
 
     def shown(self):
-        cells = self.screen.buffer
-        rows = range(self.screen.lines)
+        rows = [self.screen.buffer[row] for row in range(self.screen.lines)]
         return {
             "lines": [line.rstrip() for line in self.screen.display],
-            "reversed": [row for row in rows
-                         if any(cell.reverse for cell in cells[row].values())],
-            "colored": any(cell.fg != "default" for row in rows
-                           for cell in cells[row].values()),
+            "reversed": [place for place, row in enumerate(rows)
+                         if any(cell.reverse for cell in row.values())],
+            "colored": any(cell.fg != "default" for row in rows for cell in row.values()),
             "alternate": self.alternate,
-            "cooked": self.is_cooked(),
+            "cooked": bool(termios.tcgetattr(self.side)[3] & termios.ICANON),
         }
 
-    def is_cooked(self):
-        try:
-            return bool(termios.tcgetattr(self.master)[3] & termios.ICANON)
-        except termios.error:
-            return None
-
-    def wait(self, pattern, wanted):
+    def wait_for(self, pattern, wanted):
         end = time.monotonic() + PATIENCE
         while any(re.search(pattern, line) for line in self.screen.display) != wanted:
             if time.monotonic() > end or not self.read(0.2):
-                report({"missing": pattern, **self.shown()})
-                sys.exit(1)
+                self.give_up(pattern)
         report(self.shown())
 
     def end(self, signal):
         if signal is not None:
             os.kill(self.child, signal)
         end = time.monotonic() + PATIENCE
-        while self.read(0.2) and time.monotonic() < end:
-            pass
         while time.monotonic() < end:
-            pid, status = os.waitpid(self.child, os.WNOHANG)
-            if pid:
+            if not self.read(0.2):
+                time.sleep(0.02)
+            child, status = os.waitpid(self.child, os.WNOHANG)
+            if child:
+                self.read(0)
                 report({"code": os.waitstatus_to_exitcode(status), **self.shown()})
                 return
-            time.sleep(0.02)
-        report({"missing": "the end", **self.shown()})
+        self.give_up("the end")
+
+    def give_up(self, pattern):
+        report({"missing": pattern, **self.shown()})
         sys.exit(1)
 
 
@@ -120,22 +95,23 @@ def report(value):
 
 
 def main():
-    terminal = Terminal(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
+    program = FullScreen(int(sys.argv[2]), int(sys.argv[1]), sys.argv[3:])
     for line in sys.stdin:
         step = json.loads(line)
         if "wait" in step:
-            terminal.wait(step["wait"], True)
+            program.wait_for(step["wait"], True)
         elif "gone" in step:
-            terminal.wait(step["gone"], False)
+            program.wait_for(step["gone"], False)
         elif "press" in step:
-            terminal.press(step["press"])
+            os.write(program.side, step["press"].encode())
         elif "resize" in step:
-            terminal.resize(*step["resize"])
+            columns, rows = step["resize"]
+            program.resize(rows, columns)
         elif "run" in step:
-            report({"code": subprocess.run(
-                step["run"], check=False, stdout=subprocess.DEVNULL).returncode})
+            code = subprocess.run(step["run"], check=False, stdout=subprocess.DEVNULL).returncode
+            report({"code": code})
         else:
-            terminal.end(step["end"])
+            program.end(step["end"])
 
 
 if __name__ == "__main__":

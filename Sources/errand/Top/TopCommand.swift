@@ -17,7 +17,8 @@ enum TopCommand {
     private static let listing = JobCommands.list
 
     private static let command = Command(
-        "top", summary: "Watch queues, jobs and one job, and act on them, in the whole terminal",
+        "top", effect: .waits,
+        summary: "Watch queues, jobs and one job, and act on them, in the whole terminal",
         discussion: """
             Small letters look, capital letters change something and ask before; ? lists them. \
             The options of 'errand job ls' begin with the jobs that pass them; / takes them too.
@@ -32,13 +33,15 @@ enum TopCommand {
         ],
         options: [once, interval] + filters
     ) { invocation in
-        guard invocation.output.format == .table else {
+        guard invocation.output.isForPeople else {
             throw CommandFailure(
                 exit: .usage, message: "top draws pictures, and has no other output",
                 hint: "'errand status --output json' has the numbers")
         }
         let words = invocation.words(of: filters)
-        let reader = TopReader(session: try looking(invocation)) { words in
+        let reader = TopReader(
+            session: try invocation.lookingSession(), times: invocation.output.times
+        ) { words in
             try invocation.parsing(words, as: listing)
         }
         if !words.isEmpty { try await reader.check(words) }
@@ -49,21 +52,16 @@ enum TopCommand {
             let loop = TopLoop(
                 invocation: invocation, reader: reader, screen: screen,
                 interval: invocation[interval])
-            try await loop.run(TopState(filter: words))
+            var state = TopState(filter: words)
+            if let context = invocation.contexts.current, context.isProduction,
+                !invocation[GlobalOptions.yes]
+            {
+                state.mustType = context.name
+            }
+            try await loop.run(state)
         }
         await reader.session.close()
         return .done
-    }
-
-    /// A session that changes nothing, and in which nothing takes long.
-    private static func looking(_ invocation: Invocation) throws -> Session {
-        Session(
-            SessionSettings(
-                try invocation.databaseURL(), name: "errand-top",
-                setup: [
-                    "SET TimeZone = 'UTC'", "SET statement_timeout = '5s'",
-                    "SET lock_timeout = '1s'", "SET default_transaction_read_only = on",
-                ]))
     }
 
     private static func printOnce(
@@ -77,7 +75,7 @@ enum TopCommand {
         state.isStill = true
         let frame = TopFrame(
             state: state, data: data, trouble: nil, history: TopHistory(data).values, size: size,
-            paint: invocation.output.paint, now: data.at)
+            paint: invocation.output.paint, times: invocation.output.times, now: data.at)
         var lines = frame.lines().dropLast()
         while lines.last == "" { lines = lines.dropLast() }
         for line in lines { try invocation.output.line(line) }

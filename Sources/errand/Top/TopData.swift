@@ -32,6 +32,7 @@ struct TopData: Sendable {
 /// Reads what the views show, in a session of its own that can change nothing.
 struct TopReader: Sendable {
     let session: Session
+    let times: TimeFormat
     /// A call of `job ls`, from which a filter is read.
     let listing: @Sendable ([String]) throws -> Invocation
 
@@ -67,7 +68,7 @@ struct TopReader: Sendable {
         case .job(let id):
             data.job = try await inspector.job(id)
             if let situation = try await inspector.situation(of: id) {
-                let words = WhyWords(situation)
+                let words = WhyWords(situation, times)
                 data.why = situation.causes.map { words.explain($0) }
             }
         }

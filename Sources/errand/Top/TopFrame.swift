@@ -13,6 +13,7 @@ struct TopFrame {
     let history: [String: [Double]]
     let size: TerminalSize
     let paint: Paint
+    let times: TimeFormat
     let now: Instant
 
     /// Lines that are not of the view: two above it, the table's header, one below it.
@@ -38,7 +39,7 @@ struct TopFrame {
             case .job(let id): "job \(id)"
             }
         }.joined(separator: " > ")
-        var right = HumanFormat.time(now.date)
+        var right = times.text(now.date)
         if state.isFrozen { right = "frozen  " + right }
         let left = DisplayWidth.truncated(
             DisplayWidth.harmless("errand top: \(place)"),
@@ -120,7 +121,7 @@ struct TopFrame {
             return table(
                 data.jobs.map(jobRecord), jobColumns, none: "no job passes these filters")
         case .job(let id):
-            let card = Self.card(data, id, width: size.columns, paint: paint)
+            let card = Self.card(data, id, width: size.columns, paint: paint, times: times)
             return Array(card.dropFirst(state.choice))
         }
     }
@@ -245,7 +246,9 @@ struct TopFrame {
     // MARK: One job
 
     /// The lines of one job: why it does not run, then all that is known of it.
-    static func card(_ data: TopData, _ id: Int64, width: Int, paint: Paint) -> [String] {
+    static func card(
+        _ data: TopData, _ id: Int64, width: Int, paint: Paint, times: TimeFormat
+    ) -> [String] {
         guard let job = data.job else {
             return ["there is no job \(id); it may have been forgotten, or made live again"]
         }
@@ -259,7 +262,7 @@ struct TopFrame {
         lines.append("")
         var record = JobCommands.card(job)
         record.fields.removeAll { $0.cell == .missing }
-        let plain = RecordCard(record).lines(paint: Paint(isColored: false))
+        let plain = RecordCard(record, times: times).lines(paint: Paint(isColored: false))
         return lines + plain.flatMap { wrapped($0, width) }
     }
 

@@ -140,13 +140,15 @@ struct TopLoop: Sendable {
         state.room = max(1, size.rows - TopFrame.frameLines)
         if case .job(let id) = state.view, let data = picture.data, data.view == state.view {
             let card = TopFrame.card(
-                data, id, width: size.columns, paint: Paint(isColored: false))
+                data, id, width: size.columns, paint: Paint(isColored: false),
+                times: invocation.output.times)
             state.jobLines = card.count
         }
         state.settle()
         let frame = TopFrame(
             state: state, data: picture.data, trouble: picture.trouble,
             history: picture.history.values, size: size, paint: invocation.output.paint,
+            times: invocation.output.times,
             now: state.isFrozen ? picture.data?.at ?? Instant.now() : Instant.now())
         do {
             try screen.draw(frame.lines())
@@ -202,6 +204,10 @@ struct TopActions: Sendable {
 
     /// Does it, in a session of its own; what became of it, in words.
     func `do`(_ action: TopAction) async throws -> String {
+        guard !invocation[GlobalOptions.readOnly] else {
+            throw CommandFailure(
+                exit: .refused, message: "this is read-only, so nothing was changed")
+        }
         let inspector = Inspector(session: try invocation.session())
         let name = invocation.operatorName
         switch action {
