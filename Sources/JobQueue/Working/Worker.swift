@@ -122,6 +122,7 @@ private struct Shift: Sendable {
         heart = Heart(
             session: heartSession, options: options, kinds: kinds, identity: identity,
             queues: queues, running: running, completer: completer, runner: runner,
+            activity: ActivityWriter(worker: identity.id, queues: queues, log: self.log),
             wakeDispatchers: { [calm = self.dispatcher, floodDispatcher] in
                 calm.room.raise()
                 floodDispatcher?.room.raise()
@@ -318,6 +319,7 @@ private struct Shift: Sendable {
     }
 
     private func leave() async {
+        await heart.activity.write(on: heartSession)
         do {
             _ = try await heartSession.query(Statements.leave, [.int64(identity.id)])
         } catch {
