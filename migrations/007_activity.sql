@@ -2,6 +2,7 @@
 -- cost however long the history is.
 
 -- Each worker writes rows of its own alone, the same one again with every heartbeat of its minute.
+-- After an hour what all workers did within ten minutes is put together in a row of worker 0.
 -- A histogram is two arrays side by side: the numbers of the buckets that are not empty, and what
 -- is in each. Bucket 0 ends at 100 µs, each further one is wider by a quarter of a doubling.
 CREATE TABLE errand.activity (

@@ -22,6 +22,7 @@ struct Retention: Sendable {
                 try await session.query(statement, []).affected == 10_000
             {}
         }
+        _ = try await session.query(Statements.gatherActivity, [])
         try await forgetOccurrences()
     }
 
