@@ -8,21 +8,24 @@ package struct KindRecord: Sendable {
     package var queue: String?
     package var maxAttempts: Int?
     /// Whether some program has declared it.
-    package var isDeclared: Bool
+    package var isDeclared = false
     /// Live workers that know it.
-    package var workers: Int
-    package var waiting: Int
-    package var running: Int
-    package var isEstimate: Bool
+    package var workers = 0
+    package var waiting = 0
+    package var running = 0
+    package var isEstimate = false
     /// Within the time asked for: jobs that were done, attempts that failed, jobs that died or
     /// were cancelled.
-    package var completed: Int
-    package var failed: Int
-    package var dead: Int
-    package var cancelled: Int
+    package var completed = 0
+    package var failed = 0
+    package var dead = 0
+    package var cancelled = 0
     /// From when they were due to their start, and from there to their end.
-    package var waits: DurationHistogram
-    package var runs: DurationHistogram
+    package var waits = DurationHistogram()
+    package var runs = DurationHistogram()
+
+    /// One of which nothing is known but its name.
+    package init(name: String) { self.name = name }
 
     init(_ row: Row) throws {
         name = try row.text("kind")
@@ -81,6 +84,11 @@ extension Inspector {
                 isExact ? .null : .int64(Self.kindCountLimit),
             ]
         ).map(KindRecord.init)
+    }
+
+    /// The names of all kinds that were declared or wait.
+    package func kindNames() async throws -> [String] {
+        try await session.query(Statements.kindNames).map { try $0.text(0) }
     }
 
     /// The schedules that make jobs of a kind.

@@ -90,6 +90,11 @@ extension Statements {
         ORDER BY n.kind
         """
 
+    static let kindNames = """
+        WITH RECURSIVE \(allLanes)
+        SELECT kind FROM errand.kinds UNION SELECT kind FROM lane
+        """
+
     /// The schedules that make jobs of kind $1.
     static let schedulesOfKind = """
         SELECT name, recurrence, zone, paused_at IS NOT NULL AS is_paused,
