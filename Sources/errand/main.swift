@@ -19,7 +19,8 @@ let program = Program(
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + OperationCommands.all + AuditCommands.all
-        + QueueCommands.all + KindCommands.all + ScheduleCommands.all + WorkerCommands.all + StatusCommand.all
+        + QueueCommands.all + KindCommands.all + ScheduleCommands.all + WorkerCommands.all
+        + StatusCommand.all
         + DoctorCommand.all,
     describe: describe)
 let exitCode = await program.run(

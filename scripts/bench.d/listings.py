@@ -62,15 +62,19 @@ FILL = (
     WHERE id IN (SELECT id FROM errand.jobs WHERE run_at < now() AND attempt = 0
         ORDER BY id LIMIT 200)
     """,
+    # As workers leave it, and, beyond an hour, as the leader puts it together.
     """
     INSERT INTO errand.activity (minute, worker, started, completed, retried, dead, queue, kind,
         wait_buckets, wait_counts, run_buckets, run_counts)
     SELECT minute, worker, 100, 98, 2, 0, q, 'app.kind_' || k,
         '{{20,21,22,23,24,25,26,30,34,40}}', '{{1,5,20,30,20,10,8,3,2,1}}',
         '{{24,25,26,27,28,29,30,32}}', '{{5,15,30,20,15,10,4,1}}'
-    FROM generate_series(date_trunc('minute', now()) - interval '24 hours', now(),
-            interval '1 min') AS minute,
-        generate_series(1, 4) AS worker, unnest({queues}) AS q, generate_series(0, 3) AS k
+    FROM (SELECT minute, worker FROM generate_series(date_trunc('minute', now())
+            - interval '80 min', now(), interval '1 min') AS minute, generate_series(1, 4) AS worker
+        UNION ALL
+        SELECT minute, 0 FROM generate_series(date_trunc('minute', now()) - interval '24 hours',
+            now() - interval '80 min', interval '10 min') AS minute) AS row,
+        unnest({queues}) AS q, generate_series(0, 3) AS k
     """,
     """
     INSERT INTO errand.schedules (name, recurrence, kind, next_at, next_due, replan)

@@ -1,5 +1,6 @@
 extension Statements {
-    /// Each kind that a program has declared, that waits, or that was worked within $2 seconds;
+    /// Each kind that a program has declared, that waits, or that was worked within $2 seconds.
+    ///
     /// $1 names one, or null for all. Counted up to $3 jobs a lane (null: all), beyond that
     /// estimated.
     static let kindNumbers = """

@@ -5,17 +5,21 @@ extension Statements {
     /// $1 names a queue, or null for all of them.
     private static let lane = """
         lane AS (
-            (SELECT queue, kind, args_version FROM errand.jobs
-             WHERE $1::text IS NULL OR queue = $1
-             ORDER BY queue, kind, args_version LIMIT 1)
+            SELECT first.* FROM (
+                SELECT queue, kind, args_version FROM errand.jobs
+                WHERE queue >= coalesce($1::text, '')
+                ORDER BY queue, kind, args_version LIMIT 1
+            ) first
+            WHERE $1::text IS NULL OR first.queue = $1
             UNION ALL
             SELECT next.* FROM lane CROSS JOIN LATERAL (
                 SELECT j.queue, j.kind, j.args_version FROM errand.jobs j
                 WHERE (j.queue, j.kind, j.args_version) >
                     (lane.queue, lane.kind, lane.args_version)
-                  AND ($1::text IS NULL OR j.queue = $1)
                 ORDER BY j.queue, j.kind, j.args_version LIMIT 1
             ) next
+            -- The first one of another queue is the end.
+            WHERE $1::text IS NULL OR next.queue = $1
         )
         """
 
@@ -175,7 +179,9 @@ extension Statements {
         """
 
     /// What each queue's workers did: $1 seconds of histograms, and what left it in the running
-    /// minute and the one before. $2 names a queue, or null for all.
+    /// minute and the one before.
+    ///
+    /// $2 names a queue, or null for all.
     static let queueActivity = """
         WITH recent AS MATERIALIZED (
             SELECT * FROM errand.activity

@@ -6,10 +6,12 @@ package struct DurationHistogram: Sendable, Equatable {
     /// Bucket 0 holds everything up to here, in milliseconds.
     static let start = 0.1
     private static let perDoubling = 4
-    /// 100 µs doubled 36 times: 79 days. The last bucket holds all that is longer, too.
+    /// 100 µs doubled 36 times: 79 days; the last bucket holds all that is longer, too.
     static let bucketCount = perDoubling * 36 + 1
     /// 2 to the power of a quarter, a half and three quarters.
-    private static let steps = [1.189_207_115_002_721, 1.414_213_562_373_095, 1.681_792_830_507_429]
+    private static let steps = [
+        1.189_207_115_002_721, 1.414_213_562_373_095, 1.681_792_830_507_429,
+    ]
 
     private(set) var counts = [Int](repeating: 0, count: bucketCount)
     /// How many durations it holds.
@@ -18,7 +20,9 @@ package struct DurationHistogram: Sendable, Equatable {
     /// An empty one.
     package init() {}
 
-    /// Which bucket holds a duration in milliseconds; a negative one (clocks differ) counts as none.
+    /// Which bucket holds a duration in milliseconds.
+    ///
+    /// A negative one (clocks differ) counts as none.
     static func bucket(ofMilliseconds value: Double) -> Int {
         let ratio = value / start
         guard ratio > 1 else { return 0 }

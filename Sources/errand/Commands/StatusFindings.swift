@@ -118,7 +118,7 @@ struct StatusFindings {
             findings.append(
                 StatusFinding(
                     check: "missed", grade: .warning,
-                    found: "\(HumanFormat.count(health.overdue)) schedules are overdue, "
+                    found: "overdue schedules: \(HumanFormat.count(health.overdue)), "
                         + "\(name) the longest"
                         + (health.isLed ? "" : "; nothing runs schedules"),
                     remedy: health.isLed ? "errand schedule show \(name)" : "errand work"))
@@ -127,8 +127,8 @@ struct StatusFindings {
             findings.append(
                 StatusFinding(
                     check: "missed", grade: .warning,
-                    found: "\(HumanFormat.count(health.pausedByFailures)) schedules paused "
-                        + "themselves because their jobs failed",
+                    found: "schedules that paused themselves because their jobs failed: "
+                        + HumanFormat.count(health.pausedByFailures),
                     remedy: "errand schedule ls"))
         }
         return findings
@@ -193,7 +193,7 @@ struct StatusFindings {
             findings.append(
                 StatusFinding(
                     check: "schema", grade: .warning,
-                    found: "\(pending) migrations are pending", remedy: "errand migrate"))
+                    found: "pending migrations: \(pending)", remedy: "errand migrate"))
         } else if let failure = status.failure {
             findings.append(
                 StatusFinding(
