@@ -134,13 +134,19 @@ import Testing
                 == 0)
     }
 
-    @Test func `what cannot be written disturbs no work`() async throws {
+    @Test(arguments: [
+        "ALTER TABLE errand.activity RENAME TO elsewhere",
+        "BEGIN; LOCK TABLE errand.activity",
+    ])
+    func `what cannot be written disturbs no work`(fault: String) async throws {
         let ground = try await RulesGround()
-        try await ground.session.script("ALTER TABLE errand.activity RENAME TO elsewhere")
+        let other = ground.database.session("rules-fault")
+        try await other.script(fault)
         var kinds = JobKinds()
         kinds.handle(Plain.self) { _, _ in }
         _ = try await ground.client().enqueue((0..<5).map { Plain(n: $0) })
         #expect(try await TestWorker.drain(kinds).completed == 5)
         #expect(try await ground.number("SELECT count(*) FROM errand.workers") == 0)
+        await other.close()
     }
 }

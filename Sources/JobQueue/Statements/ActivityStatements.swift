@@ -1,4 +1,12 @@
 extension Statements {
+    /// For the rest of the transaction: numbers wait for no lock and no disk, because the next
+    /// heartbeat waits for them.
+    static let hurry = """
+        SELECT set_config('lock_timeout', '500ms', true),
+            set_config('statement_timeout', '2s', true),
+            set_config('synchronous_commit', 'off', true)
+        """
+
     /// Writes rows of worker $1; one that is there already gets the new numbers.
     static let writeActivity = """
         INSERT INTO errand.activity AS a (minute, worker, queue, kind, started, completed, retried,

@@ -147,7 +147,10 @@ struct ActivityWriter: Sendable {
         let entries = queues.flatMap { $0.activity.takeChanged() }
         guard !entries.isEmpty else { return }
         do {
-            _ = try await session.query(Statements.writeActivity, parameters(entries))
+            _ = try await session.pipeline([
+                Statement(Statements.hurry),
+                Statement(Statements.writeActivity, parameters(entries)),
+            ])
             complaint.resolved(log, "what was done each minute is written again")
         } catch {
             for queue in queues { queue.activity.putBack(entries) }
