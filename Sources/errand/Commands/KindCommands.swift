@@ -21,7 +21,7 @@ enum KindCommands {
         """
 
     private static let list = Command(
-        "kind", "ls", summary: "List the kinds of job: how many, how often they fail, how long",
+        "kind", "ls", effect: .looks, summary: "List the kinds of job: how many, how often they fail, how long",
         discussion: numbers,
         examples: [
             .init("errand kind ls", "the last hour"),
@@ -31,7 +31,7 @@ enum KindCommands {
     ) { invocation in
         let kinds = try await Inspector(session: try invocation.session())
             .kindNumbers(since: invocation[since], isExact: invocation[exact])
-        let isListed = invocation.output.format != .json
+        let isListed = invocation.output.format == .table
         try invocation.output.list(
             kinds.map { record($0, isListed: isListed) }, columns: listed,
             empty: "no kind was declared: start a worker or run 'errand migrate'")
@@ -48,7 +48,7 @@ enum KindCommands {
     ]
 
     private static let show = Command(
-        "kind", "show", summary: "Show one kind: numbers, last errors, schedules",
+        "kind", "show", effect: .looks, summary: "Show one kind: numbers, last errors, schedules",
         discussion: numbers,
         examples: [.init("errand kind show mail.receipt --since 10m", "how it goes just now")],
         options: [since, exact], arguments: [name]

@@ -24,7 +24,7 @@ enum QueueCommands {
         """
 
     private static let list = Command(
-        "queue", "ls", summary: "List the queues with what waits in them",
+        "queue", "ls", effect: .looks, summary: "List the queues with what waits in them",
         discussion: numbers,
         examples: [
             .init("errand queue ls", "what waits where, and how fast it goes"),
@@ -39,13 +39,14 @@ enum QueueCommands {
     }
 
     private static func list(_ queues: [QueueRecord], _ invocation: Invocation) throws {
+        let isTable = invocation.output.format == .table
         try invocation.output.list(
-            queues.map { QueueWords(invocation.output.format, $0).record },
+            queues.map { QueueWords($0, invocation.output.times, isTable: isTable).record },
             columns: QueueWords.listed)
     }
 
     private static let show = Command(
-        "queue", "show", summary: "Show one queue", discussion: numbers,
+        "queue", "show", effect: .looks, summary: "Show one queue", discussion: numbers,
         examples: [.init("errand queue show mail", "all that is known of it")],
         options: [exact], arguments: [name]
     ) { invocation in
@@ -55,12 +56,13 @@ enum QueueCommands {
         guard let queue = found.first else {
             throw unknown(invocation[name], try await inspector.queueNames())
         }
-        try invocation.output.show(record(queue))
+        try invocation.output.show(record(queue, invocation.output.times))
         return .done
     }
 
     private static let pause = Command(
-        "queue", "pause", summary: "Stop a queue: its jobs wait until it is resumed",
+        "queue", "pause", effect: .changes,
+        summary: "Stop a queue: its jobs wait until it is resumed",
         discussion: "Jobs that run go on; workers take no more of it within a second.",
         examples: [
             .init("errand queue pause mail --for 30m --reason 'mail server moves'", "for a while")
@@ -78,7 +80,7 @@ enum QueueCommands {
     }
 
     private static let resume = Command(
-        "queue", "resume", summary: "Let a paused queue go on",
+        "queue", "resume", effect: .changes, summary: "Let a paused queue go on",
         examples: [.init("errand queue resume mail", "its jobs run again")], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
@@ -103,7 +105,9 @@ enum QueueCommands {
             hint: guess + "there are: \(known.joined(separator: ", "))")
     }
 
-    static func record(_ queue: QueueRecord) -> Record { QueueWords(nil, queue).record }
+    static func record(_ queue: QueueRecord, _ times: TimeFormat) -> Record {
+        QueueWords(queue, times).record
+    }
 }
 
 /// `errand worker ls`.
@@ -111,7 +115,8 @@ enum WorkerCommands {
     static let all = [list]
 
     private static let list = Command(
-        "worker", "ls", summary: "List the worker processes"
+        "worker", "ls", effect: .looks, summary: "List the worker processes",
+        examples: [.init("errand worker ls", "which are alive")]
     ) { invocation in
         let workers = try await Inspector(session: try invocation.session()).workers()
         let now = Instant.now().date

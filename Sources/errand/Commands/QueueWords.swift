@@ -5,13 +5,15 @@ import Terminal
 /// One queue as a record: in full, and with what only a table of 80 columns shows.
 struct QueueWords {
     private let queue: QueueRecord
-    private let isListed: Bool
+    private let times: TimeFormat
+    private let isTable: Bool
     private let now = Instant.now()
 
-    /// For a listing in that form; nil for all that is known of one queue.
-    init(_ format: OutputFormat?, _ queue: QueueRecord) {
+    /// In full, or also with the fields that a table shows.
+    init(_ queue: QueueRecord, _ times: TimeFormat, isTable: Bool = false) {
         self.queue = queue
-        isListed = format != nil && format != .json
+        self.times = times
+        self.isTable = isTable
     }
 
     /// With short titles, so that it fits 80 columns.
@@ -62,7 +64,7 @@ struct QueueWords {
             ("pause_reason", .optional(queue.pauseReason) { .text($0) }),
             ("paused_until", .optional(queue.pausedUntil) { $0.cell }),
         ])
-        guard isListed else { return record }
+        guard isTable else { return record }
         record.append("since", .optional(queue.oldestWait(at: now)) { .text(Self.short($0)) })
         record.append(
             "p95", .optional(queue.waits.percentile(0.95)) { .text(HumanFormat.duration($0)) })
@@ -86,8 +88,8 @@ struct QueueWords {
 
     private var pause: String? {
         queue.pausedAt.map { at in
-            "by \(queue.pausedBy ?? "unknown") at \(HumanFormat.time(at.date))"
-                + (queue.pausedUntil.map { " until \(HumanFormat.time($0.date))" } ?? "")
+            "by \(queue.pausedBy ?? "unknown") at \(times.text(at.date))"
+                + (queue.pausedUntil.map { " until \(times.text($0.date))" } ?? "")
                 + (queue.pauseReason.map { ": \($0)" } ?? "")
         }
     }

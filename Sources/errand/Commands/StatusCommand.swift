@@ -33,7 +33,7 @@ enum StatusCommand {
     }
 
     private static let command = Command(
-        "status", summary: "Show queues, workers and servers on one screen",
+        "status", effect: .looks, summary: "Show queues, workers and servers on one screen",
         discussion: """
             What is amiss ends in the command that looks further or mends it. Counts marked with \
             ~ are estimates; P95 WAIT is of the last ten minutes, IN/S and OUT/S of the last one.
@@ -96,7 +96,7 @@ enum StatusCommand {
         _ findings: [StatusFinding], _ invocation: Invocation
     ) throws -> ExitCode {
         let output = invocation.output
-        if output.format == .table {
+        if output.isForPeople {
             for finding in findings {
                 let style: Style = finding.grade == .critical ? .red : .yellow
                 try output.line(

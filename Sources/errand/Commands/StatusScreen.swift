@@ -10,10 +10,10 @@ struct StatusScreen {
     private var status: EngineStatus { findings.status }
 
     func show() throws {
-        if output.format == .json { return try output.show(record) }
+        if !output.isForPeople { return try output.show(record) }
         if let queues = status.queues {
             try output.list(
-                queues.map { QueueWords(output.format, $0).record }, columns: QueueWords.status)
+                queues.map { QueueWords($0, output.times, isTable: true).record }, columns: QueueWords.status)
             try output.line()
         }
         let troubles = findings.all
@@ -62,7 +62,7 @@ struct StatusScreen {
     private func pause(_ queue: QueueRecord) -> String {
         let since = queue.pausedAt.map { HumanFormat.age(of: $0.date, now: findings.now.date) }
         return "\(queue.name) by \(queue.pausedBy ?? "unknown")" + (since.map { " \($0)" } ?? "")
-            + (queue.pausedUntil.map { ", until \(HumanFormat.time($0.date))" } ?? "")
+            + (queue.pausedUntil.map { ", until \(output.times.text($0.date))" } ?? "")
             + (queue.pauseReason.map { ": \($0)" } ?? "")
     }
 
@@ -140,7 +140,7 @@ struct StatusScreen {
         ])
         record.append("redis", .json(redisRecord.json.serialized))
         record.append("leaders", .records((status.leaders ?? []).map(Self.record)))
-        record.append("queues", .records((queues ?? []).map(QueueCommands.record)))
+        record.append("queues", .records((queues ?? []).map { QueueCommands.record($0, output.times) }))
         record.append("trouble", .records(findings.worstFirst.map(\.record)))
         return record
     }
