@@ -21,7 +21,8 @@ enum KindCommands {
         """
 
     private static let list = Command(
-        "kind", "ls", effect: .looks, summary: "List the kinds of job: how many, how often they fail, how long",
+        "kind", "ls", effect: .looks,
+        summary: "List the kinds of job: how many, how often they fail, how long",
         discussion: numbers,
         examples: [
             .init("errand kind ls", "the last hour"),

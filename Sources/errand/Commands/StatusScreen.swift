@@ -13,7 +13,8 @@ struct StatusScreen {
         if !output.isForPeople { return try output.show(record) }
         if let queues = status.queues {
             try output.list(
-                queues.map { QueueWords($0, output.times, isTable: true).record }, columns: QueueWords.status)
+                queues.map { QueueWords($0, output.times, isTable: true).record },
+                columns: QueueWords.status)
             try output.line()
         }
         let troubles = findings.all
@@ -140,7 +141,8 @@ struct StatusScreen {
         ])
         record.append("redis", .json(redisRecord.json.serialized))
         record.append("leaders", .records((status.leaders ?? []).map(Self.record)))
-        record.append("queues", .records((queues ?? []).map { QueueCommands.record($0, output.times) }))
+        record.append(
+            "queues", .records((queues ?? []).map { QueueCommands.record($0, output.times) }))
         record.append("trouble", .records(findings.worstFirst.map(\.record)))
         return record
     }
