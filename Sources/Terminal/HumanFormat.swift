@@ -27,6 +27,19 @@ package enum HumanFormat {
         return sign + count(units / unit) + "." + padded(units % unit, to: decimals)
     }
 
+    /// A number that is only known roughly: `~850`, `~12k`, `~4.2M`.
+    package static func estimate(_ value: Int) -> String {
+        var size = Double(value)
+        let units = ["", "k", "M", "G", "T"]
+        var index = 0
+        while size.magnitude >= 999.5, index < units.count - 1 {
+            size /= 1000
+            index += 1
+        }
+        let decimals = index > 0 && size.magnitude < 9.95 ? 1 : 0
+        return "~" + number(size, decimals: decimals) + units[index]
+    }
+
     /// A rate: `12,345/s`, with a decimal below ten.
     package static func rate(_ perSecond: Double) -> String {
         number(perSecond, decimals: perSecond < 9.95 ? 1 : 0) + "/s"

@@ -11,6 +11,8 @@ package enum Cell: Equatable, Sendable {
     /// An identifier: a number without thousands separators, so that it can be pasted.
     case id(Int)
     case number(Double, decimals: Int)
+    /// A number that was not counted: short and marked in a table, in full in JSON.
+    case estimate(Int)
     case flag(Bool)
     case time(Date)
     /// A time that stands beside a local one, and is shown in UTC whatever the user wants.
@@ -44,6 +46,7 @@ package enum Cell: Equatable, Sendable {
         case .int(let value): HumanFormat.count(value)
         case .id(let value): String(value)
         case .number(let value, let decimals): HumanFormat.number(value, decimals: decimals)
+        case .estimate(let value): HumanFormat.estimate(value)
         case .flag(let value): value ? "yes" : "no"
         case .time(let value): times.text(value)
         case .universalTime(let value): HumanFormat.time(value)
@@ -61,7 +64,7 @@ package enum Cell: Equatable, Sendable {
         switch self {
         case .missing: .null
         case .text(let value), .marked(let value, _): .text(value)
-        case .int(let value), .id(let value), .bytes(let value): .int(value)
+        case .int(let value), .id(let value), .bytes(let value), .estimate(let value): .int(value)
         case .number(let value, _): .double(value)
         case .flag(let value): .bool(value)
         case .time(let value), .universalTime(let value), .age(let value, _):
@@ -92,7 +95,7 @@ package enum Cell: Equatable, Sendable {
 
     var isNumeric: Bool {
         switch self {
-        case .int, .id, .number, .duration, .bytes, .records: true
+        case .int, .id, .number, .estimate, .duration, .bytes, .records: true
         default: false
         }
     }

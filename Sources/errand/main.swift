@@ -12,6 +12,7 @@ let program = Program(
         "dead": "Look at dead letters, let them run again or delete them",
         "op": "Look at bulk operations, cancel and resume them",
         "audit": "See what operators changed",
+        "kind": "Look at the kinds of job: how often they fail, how long they take",
         "queue": "Look at queues, pause, resume, drain and purge them",
         "schedule": "Make jobs by the clock: add, change, pause and run schedules",
         "worker": "Look at the worker processes",
@@ -19,8 +20,9 @@ let program = Program(
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + OperationCommands.all + AuditCommands.all
-        + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + StatusCommand.all
-        + TopCommand.all + DoctorCommand.all + ContextCommands.all + ShellCommands.all,
+        + QueueCommands.all + KindCommands.all + ScheduleCommands.all + WorkerCommands.all
+        + StatusCommand.all + TopCommand.all + DoctorCommand.all + ContextCommands.all
+        + ShellCommands.all,
     localTimes: LocalZone.times, describe: describe)
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,

@@ -55,8 +55,7 @@ extension CommandLine {
             try await errand("worker", "ls").expect(0, "no worker is running: start one")
             let idle = try await errand("status")
             idle.expect(0)
-            #expect(idle.lines[0] == "0 workers alive, 0 silent")
-            #expect(idle.output.contains("start one with 'errand work'"))
+            #expect(idle.output.contains("0 alive, 0 silent: start one with 'errand work'"))
             let worker = try start(["work", "--queues", "default:3,mail:2:5"])
             try await eventually("the worker to sign on") {
                 try await number("SELECT count(*) FROM errand.workers") == 1
@@ -73,6 +72,7 @@ extension CommandLine {
             #expect(status["workers"] == 1)
             #expect(status["silent_workers"] == 0)
             #expect(status["queues"].elements.map { $0["workers"] } == [1, 1])
+            #expect(status["queues"].elements.map { $0["slots"] } == [3, 2])
             worker.signal(SIGTERM)
             try await finish(worker).expect(0)
         }
@@ -90,17 +90,62 @@ extension CommandLine {
             #expect(run.lines[1].contains("silent"))
         }
 
-        @Test func `status has the queues and the dead`() async throws {
-            try await made("enqueue", "demo.fail", #"{"times": 1}"#, "--max-attempts", "1")
-            #expect(try await made("work", "--drain")["dead"] == 1)
-            let status = try await made("status")
-            #expect(status["dead"] == 1)
-            #expect(status["queues"].elements.first?["dead"] == 1)
+        @Test func `rates, waits and slots`() async throws {
+            try await made("enqueue", "demo.noop", "--count", "30")
+            try await made("work", "--drain")
+            try await made("enqueue", "demo.noop", "--count", "30")
+            let queue = try await made("queue", "show", "default")
+            #expect(queue["rate_in"] == 1 && queue["rate_in_estimated"] == false)
+            #expect(queue["rate_out"].number ?? 0 > 0)
+            #expect(queue["p95_wait"].number ?? 0 > 0)
+            #expect(queue["slots"] == 0 && queue["busy"] == 0 && queue["free"] == 0)
+            #expect(queue["dead_estimated"] == false)
+            let table = try await errand("queue", "ls")
+            #expect(table.lines[0].hasSuffix("DRAIN"))
+        }
+
+        @Test func `many waiting are estimated, unless exactly counted`() async throws {
+            try await change(
+                """
+                INSERT INTO errand.jobs (queue, kind, run_at)
+                SELECT 'default', 'demo.noop', now() + CASE WHEN n % 4 = 0 THEN interval '1 hour'
+                    ELSE interval '0' END
+                FROM generate_series(1, 60000) AS n;
+                UPDATE errand.jobs SET run_at = '2026-01-01' WHERE id = 31
+                """)
+            let queue = try await made("queue", "ls")
+            #expect(queue["estimated"] == true)
+            #expect(queue["oldest"] == "2026-01-01T00:00:00.000000Z")
+            let (due, later) = (queue["available"].number ?? 0, queue["scheduled"].number ?? 0)
+            #expect(due > 22_500 && due < 90_000)
+            #expect(later > 7_500 && later < 30_000)
+            #expect(try await errand("queue", "ls").lines[1].contains(" ~"))
+            for verb in [["ls"], ["show", "default"]] {
+                let run = try await errand(["queue"] + verb + ["--exact", "-ojson"])
+                let exact = try run.record
+                #expect(exact["estimated"] == false)
+                #expect(exact["available"] == 45_000 && exact["scheduled"] == 15_000)
+            }
+        }
+
+        @Test func `the oldest is one that nobody holds`() async throws {
+            try await change(
+                """
+                INSERT INTO errand.jobs (queue, kind, priority, run_at, claimed_by, attempt) VALUES
+                    ('default', 'demo.noop', 2, '2026-01-01', 7, 1),
+                    ('default', 'demo.noop', 2, '2026-01-02', NULL, 1),
+                    ('default', 'other.kind', 0, '2026-01-03', NULL, 0),
+                    ('default', 'other.kind', 3, now() + interval '1 day', NULL, 0)
+                """)
+            let queue = try await made("queue", "ls")
+            #expect(queue["oldest"] == "2026-01-02T00:00:00.000000Z")
+            #expect(queue["running"] == 1 && queue["retrying"] == 1)
         }
 
         /// On a terminal of 80 columns no line is longer, whatever stands in the flexible ones.
         @Test(arguments: [
-            ["job", "ls"], ["queue", "ls"], ["status"], ["worker", "ls"], ["doctor"],
+            ["job", "ls"], ["queue", "ls"], ["status"], ["kind", "ls"], ["worker", "ls"],
+            ["doctor"],
             ["migrate", "status"],
         ])
         func `tables fit the terminal`(arguments: [String]) async throws {

@@ -4,6 +4,15 @@ import Testing
 
 @Suite("Human formats") struct HumanFormatTests {
     @Test(
+        arguments: [
+            (0, "~0"), (7, "~7"), (999, "~999"), (1_000, "~1.0k"), (12_345, "~12k"),
+            (999_600, "~1.0M"), (4_210_000, "~4.2M"), (20_000_000_000, "~20G"),
+        ])
+    func estimate(value: Int, expected: String) {
+        #expect(HumanFormat.estimate(value) == expected)
+    }
+
+    @Test(
         "counts have thousands separators",
         arguments: [
             (0, "0"), (7, "7"), (999, "999"), (1000, "1,000"), (-1234, "-1,234"),

@@ -11,6 +11,7 @@ struct Heart: Sendable {
     let running: RunningJobs
     let completer: Completer
     let runner: Runner
+    let activity: ActivityWriter
     /// Ends whatever the dispatchers wait for.
     let wakeDispatchers: @Sendable () -> Void
     let wake: Signal
@@ -46,6 +47,7 @@ struct Heart: Sendable {
                     pace.note(queues.map { ($0.options.name, $0.counts.finished) }, at: .now)
                     try await beat(isStopping: stop.isStopped, pace)
                     lastBeat = .now
+                    await activity.write(on: session)
                 }
                 try await readControls()
                 complaint.resolved(log, "the heartbeat is written again")
@@ -126,9 +128,10 @@ struct Heart: Sendable {
                     + "its cancellation; the attempt has failed and its slot stays taken")
             let verdict = runner.failed(
                 JobError.timedOut(after: stuck.limit).description, after: nil, stuck.job, kind)
-            completer.add([
-                runner.ending(stuck.job, verdict, since: stuck.startedAt, kind)
-            ])
+            let ending = runner.ending(stuck.job, verdict, since: stuck.startedAt, kind)
+            completer.add([ending])
+            queues.first { $0.options.name == stuck.job.lane.queue }?.activity
+                .ended([ending], at: .now())
         }
     }
 

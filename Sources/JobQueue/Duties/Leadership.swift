@@ -54,7 +54,7 @@ struct Leadership: Sendable {
     let log: Log
 
     /// "errand" as a number: which advisory lock it is.
-    private static let lock: Int64 = 0x65_72_72_61_6e_64
+    static let lock: Int64 = 0x65_72_72_61_6e_64
 
     /// Leads whenever it can, until the task is cancelled.
     func run() async {

@@ -15,11 +15,14 @@ struct Retention: Sendable {
             "SELECT errand.drop_expired_partitions(\(today))", [seconds]
         ).int32(0, 0)
         if dropped > 0 { log.info("\(dropped) days of finished jobs were forgotten") }
-        for statement in [Statements.forgetUniqueKeys, Statements.forgetOnceEffects] {
+        for statement in [
+            Statements.forgetUniqueKeys, Statements.forgetOnceEffects, Statements.forgetActivity,
+        ] {
             while !Task.isCancelled,
                 try await session.query(statement, []).affected == 10_000
             {}
         }
+        _ = try await session.query(Statements.gatherActivity, [])
         try await forgetOccurrences()
     }
 

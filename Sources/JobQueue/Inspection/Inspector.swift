@@ -22,9 +22,6 @@ package struct Inspector: Sendable {
         case unknown
     }
 
-    /// Queues are counted up to this many jobs each.
-    package static let countLimit: Int64 = 100_000
-
     let session: Session
 
     package init(session: Session) { self.session = session }
@@ -91,13 +88,6 @@ package struct Inspector: Sendable {
             effects[id] = try await job(id) == nil ? .unknown : .running
         }
         return effects
-    }
-
-    /// All queues, or the one of that name.
-    package func queues(named name: String? = nil) async throws -> [QueueRecord] {
-        try await session.query(
-            Statements.queues, [.int64(Self.countLimit), .optional(name)]
-        ).map(QueueRecord.init)
     }
 
     /// The names of all queues, ascending; counts nothing.

@@ -64,42 +64,6 @@ package struct JobRecord: Sendable {
     }
 }
 
-/// One queue as an operator sees it.
-package struct QueueRecord: Sendable {
-    package var name: String
-    package var available: Int
-    package var scheduled: Int
-    package var retrying: Int
-    package var running: Int
-    package var dead: Int
-    package var workers: Int
-    /// When the job that has waited longest was due.
-    package var oldest: Instant?
-    /// Counting stopped at its limit: there are more.
-    package var isEstimate: Bool
-    package var pausedAt: Instant?
-    package var pausedBy: String?
-    package var pauseReason: String?
-    /// When it goes on by itself.
-    package var pausedUntil: Instant?
-
-    init(_ row: Row) throws {
-        name = try row.text("name")
-        available = Int(try row.int64("available"))
-        scheduled = Int(try row.int64("scheduled"))
-        retrying = Int(try row.int64("retrying"))
-        running = Int(try row.int64("running"))
-        dead = Int(try row.int64("dead"))
-        workers = Int(try row.int64("workers"))
-        oldest = try row.optionalTimestamp("oldest")
-        isEstimate = try row.bool("is_estimate")
-        pausedAt = try row.optionalTimestamp("paused_at")
-        pausedBy = try row.optionalText("paused_by")
-        pauseReason = try row.optionalText("pause_reason")
-        pausedUntil = try row.optionalTimestamp("paused_until")
-    }
-}
-
 /// One worker process as an operator sees it.
 package struct WorkerRecord: Sendable {
     package var id: Int64

@@ -18,19 +18,24 @@ package struct ScheduleHealth: Sendable {
     package var plannedWith: String?
     /// Schedules whose kind of job no program has declared, with that kind.
     package var undeclared: [(schedule: String, kind: String)]
+
+    static let statement = Statement(Statements.scheduleHealth, [.int64(Scheduler.lock)])
+
+    init(_ row: Row) throws {
+        count = Int(try row.int64("total"))
+        paused = Int(try row.int64("paused"))
+        pausedByFailures = Int(try row.int64("failed"))
+        overdue = Int(try row.int64("overdue"))
+        longestOverdue = try row.optionalText("longest")
+        isLed = try row.bool("is_led")
+        plannedWith = try row.optionalText("planned_with")
+        undeclared = Array(zip(try row.textArray("asking"), try row.textArray("undeclared")))
+    }
 }
 
 extension Schedules {
     /// Looks at all schedules.
     package func health() async throws -> ScheduleHealth {
-        let row = try await session.query(
-            Statements.scheduleHealth, [.int64(Scheduler.lock)])[0]
-        return ScheduleHealth(
-            count: Int(try row.int64("total")), paused: Int(try row.int64("paused")),
-            pausedByFailures: Int(try row.int64("failed")),
-            overdue: Int(try row.int64("overdue")),
-            longestOverdue: try row.optionalText("longest"), isLed: try row.bool("is_led"),
-            plannedWith: try row.optionalText("planned_with"),
-            undeclared: Array(zip(try row.textArray("asking"), try row.textArray("undeclared"))))
+        try ScheduleHealth(await session.query(ScheduleHealth.statement)[0])
     }
 }

@@ -27,12 +27,12 @@ package struct Scheduler: Sendable {
 
     /// - Parameter patience: a leader that asks nothing for so long has lost its place.
     package init(
-        database: String, clock: ScheduleClock = .server, zones: ZoneDatabase, patience: Duration,
-        log: Log
+        database: String, name: String = "errand-schedule", clock: ScheduleClock = .server,
+        zones: ZoneDatabase, patience: Duration, log: Log
     ) {
         session = Session(
             SessionSettings(
-                database, name: "errand-schedule",
+                database, name: name,
                 setup: Statements.poolSetup + ["SET statement_timeout = '60s'"]))
         self.clock = clock
         self.zones = zones

@@ -101,36 +101,6 @@ extension Statements {
         FROM hurried
         """
 
-    /// Depth and age of each queue.
-    ///
-    /// Counting stops at $1 jobs a queue.
-    static let queues = """
-        SELECT q.name, p.paused_at, p.paused_by, p.pause_reason, p.paused_until,
-            coalesce(d.available, 0) AS available, coalesce(d.scheduled, 0) AS scheduled,
-            coalesce(d.retrying, 0) AS retrying, coalesce(d.running, 0) AS running,
-            d.oldest, coalesce(d.counted, 0) >= $1 AS is_estimate,
-            (SELECT count(*) FROM errand.dead_jobs f WHERE f.queue = q.name) AS dead,
-            (SELECT count(*) FROM errand.workers w WHERE w.queues ? q.name) AS workers
-        FROM errand.queues q
-        LEFT JOIN LATERAL (
-            SELECT q.paused_at, q.paused_by, q.pause_reason, q.paused_until WHERE \(isPaused)
-        ) p ON true
-        LEFT JOIN LATERAL (
-            SELECT count(*) AS counted,
-                count(*) FILTER (WHERE state = 'available') AS available,
-                count(*) FILTER (WHERE state = 'scheduled') AS scheduled,
-                count(*) FILTER (WHERE state = 'retrying') AS retrying,
-                count(*) FILTER (WHERE state = 'running') AS running,
-                min(run_at) FILTER (WHERE state = 'available') AS oldest
-            FROM (
-                SELECT errand.live_state(claimed_by, attempt, run_at, now()) AS state, run_at
-                FROM errand.jobs j WHERE j.queue = q.name LIMIT $1
-            ) c
-        ) d ON true
-        WHERE $2::text IS NULL OR q.name = $2
-        ORDER BY q.name
-        """
-
     static let queueNames = "SELECT name FROM errand.queues ORDER BY name"
 
     static let pause = """

@@ -28,6 +28,7 @@ final class LocalQueue: Sendable {
 
     let options: WorkerOptions.Queue
     let lanes: [Lane]
+    let activity: ActivityBook
     private let batchLimits: [String: Int]
     private let largestBatch: Int
     private let state = Mutex(State())
@@ -37,6 +38,7 @@ final class LocalQueue: Sendable {
 
     init(options: WorkerOptions.Queue, kinds: JobKinds) {
         self.options = options
+        activity = ActivityBook(queue: options.name)
         lanes = kinds.capabilities.compactMap { Lane(queue: options.name, capability: $0) }
         batchLimits = kinds.registrations.values.filter { $0.batchLimit > 1 }
             .reduce(into: [:]) { $0[$1.kind] = $1.batchLimit }

@@ -36,7 +36,7 @@ struct Runner: Sendable {
     ) async -> Bool {
         var turn = 0
         while let unit = await queue.next() {
-            let endings = await run(unit, handle)
+            let endings = await run(unit, handle, queue.activity)
             completer.add(endings)
             for ending in endings where ending.isFailure { queue.countFailure() }
             if queue.finished(unit.count, took: endings.first?.duration) { onFinished() }
@@ -48,7 +48,9 @@ struct Runner: Sendable {
         return false
     }
 
-    private func run(_ unit: [ClaimedJob], _ handle: RunnerHandle) async -> [Ending] {
+    private func run(
+        _ unit: [ClaimedJob], _ handle: RunnerHandle, _ activity: ActivityBook
+    ) async -> [Ending] {
         var endings: [Ending] = []
         guard let kind = kinds.registrations[unit[0].lane.kind],
             kind.versions.contains(unit[0].lane.version)
@@ -71,7 +73,12 @@ struct Runner: Sendable {
                 jobs.append(job)
             }
         }
-        guard !jobs.isEmpty else { return endings }
+        let neverRan = endings.count
+        guard !jobs.isEmpty else {
+            activity.ended(endings, at: now, neverRan: neverRan)
+            return endings
+        }
+        activity.started(jobs, at: now)
 
         var claims: [Registration.Claim] = []
         for job in jobs {
@@ -104,6 +111,7 @@ struct Runner: Sendable {
             ended.mayBeWritten = engine.takeWritten(job.id)
             endings.append(ended)
         }
+        activity.ended(endings, at: now.adding(.now - clock), neverRan: neverRan)
         return endings
     }
 

@@ -122,12 +122,13 @@ private struct Shift: Sendable {
         heart = Heart(
             session: heartSession, options: options, kinds: kinds, identity: identity,
             queues: queues, running: running, completer: completer, runner: runner,
+            activity: ActivityWriter(worker: identity.id, queues: queues, log: self.log),
             wakeDispatchers: { [calm = self.dispatcher, floodDispatcher] in
                 calm.room.raise()
                 floodDispatcher?.room.raise()
                 Self.poke(identity, over: pokes)
             }, wake: heartWake, log: self.log)
-        leadership = Self.leadership(make, kinds, options, offer: offer, log: self.log)
+        leadership = Self.leadership(make, identity, kinds, options, offer: offer, log: self.log)
         let zones = ZoneDatabase()
         for schedule in kinds.schedules.values.sorted(by: { $0.name < $1.name }) {
             do throws(ZoneError) { _ = try zones.zone(named: schedule.zone) } catch {
@@ -137,13 +138,13 @@ private struct Shift: Sendable {
         scheduler =
             options.runsSchedules && !options.drain
             ? Scheduler(
-                database: servers.database, zones: zones, patience: options.leaseTime,
-                log: self.log) : nil
+                database: servers.database, name: "errand-schedule \(identity.id)", zones: zones,
+                patience: options.leaseTime, log: self.log) : nil
     }
 
     private static func leadership(
-        _ make: WorkerConnections, _ kinds: JobKinds, _ options: WorkerOptions,
-        offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
+        _ make: WorkerConnections, _ worker: WorkerIdentity, _ kinds: JobKinds,
+        _ options: WorkerOptions, offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
     ) -> Leadership {
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
         let days = min((retention.max() ?? 0) / 86_400, Runner.longestRetention)
@@ -151,7 +152,8 @@ private struct Shift: Sendable {
         return Leadership(
             place: place,
             feeding: make.session(
-                "errand-feed", on: place.thread, setup: Statements.sessionSetup),
+                // Named after the worker, as the scheduler's is: so one sees who leads.
+                "errand-feed \(worker.id)", on: place.thread, setup: Statements.sessionSetup),
             maintenance: make.session("errand-maintain", setup: Statements.maintenanceSetup),
             window: make.window("errand-stage", on: place.thread),
             listening: make.window("errand-hear"), requests: Feeder.Requests(), options: options,
@@ -318,6 +320,7 @@ private struct Shift: Sendable {
     }
 
     private func leave() async {
+        await heart.activity.write(on: heartSession)
         do {
             _ = try await heartSession.query(Statements.leave, [.int64(identity.id)])
         } catch {

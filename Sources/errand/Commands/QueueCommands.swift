@@ -13,31 +13,48 @@ enum QueueCommands {
         "for", range: .seconds(1) ... .seconds(3_650 * 86_400),
         help: "Let it go on by itself after this time")
 
+    private static let exact = Option<Bool>.flag(
+        "exact", help: "Count all jobs, however many: may take long")
+
+    private static let numbers = """
+        Counts up to 10,000 jobs of a queue; more are estimated, and marked with ~. The oldest is \
+        always exact. IN/S is what came within a minute, OUT/S what ended in the running minute \
+        and the one before, P95 how long jobs waited in the last ten minutes, BUSY the slots of \
+        live workers, DRAIN how long the queue still takes at these rates.
+        """
+
     private static let list = Command(
         "queue", "ls", effect: .looks, summary: "List the queues with what waits in them",
-        examples: [.init("errand queue ls --watch 2", "again every two seconds")]
+        discussion: numbers,
+        examples: [
+            .init("errand queue ls", "what waits where, and how fast it goes"),
+            .init("errand queue ls --exact -ojson", "all counted, for a program"),
+        ],
+        options: [exact]
     ) { invocation in
-        let queues = try await Inspector(session: try invocation.session()).queues()
-        try invocation.output.list(
-            queues.map { record($0, invocation.output.times) }, columns: listed)
+        let queues = try await Inspector(session: try invocation.session())
+            .queues(isExact: invocation[exact])
+        try list(queues, invocation)
         return .done
     }
 
-    /// With short titles, so that it fits 80 columns.
-    static let listed = [
-        Column("queue"), Column("available", title: "AVAIL"), Column("running"),
-        Column("retrying", title: "RETRY"), Column("scheduled", title: "SCHED"), Column("dead"),
-        Column("workers"), Column("oldest"), Column("paused", isFlexible: true),
-    ]
+    private static func list(_ queues: [QueueRecord], _ invocation: Invocation) throws {
+        let isTable = invocation.output.format == .table
+        try invocation.output.list(
+            queues.map { QueueWords($0, invocation.output.times, isTable: isTable).record },
+            columns: QueueWords.listed)
+    }
 
     private static let show = Command(
-        "queue", "show", effect: .looks, summary: "Show one queue",
-        examples: [.init("errand queue show mail", "who paused it, and until when")],
-        arguments: [name]
+        "queue", "show", effect: .looks, summary: "Show one queue", discussion: numbers,
+        examples: [.init("errand queue show mail", "all that is known of it")],
+        options: [exact], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
-        guard let queue = try await inspector.queues(named: invocation[name]).first else {
-            throw unknown(invocation[name], try await inspector.queues().map(\.name))
+        let found = try await inspector.queues(
+            named: invocation[name], isExact: invocation[exact])
+        guard let queue = found.first else {
+            throw unknown(invocation[name], try await inspector.queueNames())
         }
         try invocation.output.show(record(queue, invocation.output.times))
         return .done
@@ -57,18 +74,18 @@ enum QueueCommands {
             invocation[name], by: invocation.operatorName, reason: invocation[reason],
             for: invocation[length])
         guard found else {
-            throw unknown(invocation[name], try await inspector.queues().map(\.name))
+            throw unknown(invocation[name], try await inspector.queueNames())
         }
         return try await report(invocation, inspector)
     }
 
     private static let resume = Command(
         "queue", "resume", effect: .changes, summary: "Let a paused queue go on",
-        examples: [.init("errand queue resume mail", "after a pause")], arguments: [name]
+        examples: [.init("errand queue resume mail", "its jobs run again")], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         guard try await inspector.resume(invocation[name], by: invocation.operatorName) else {
-            throw unknown(invocation[name], try await inspector.queues().map(\.name))
+            throw unknown(invocation[name], try await inspector.queueNames())
         }
         return try await report(invocation, inspector)
     }
@@ -77,8 +94,7 @@ enum QueueCommands {
         _ invocation: Invocation, _ inspector: Inspector
     ) async throws -> ExitCode {
         let queues = try await inspector.queues(named: invocation[name])
-        try invocation.output.list(
-            queues.map { record($0, invocation.output.times) }, columns: listed)
+        try list(queues, invocation)
         return .done
     }
 
@@ -90,24 +106,7 @@ enum QueueCommands {
     }
 
     static func record(_ queue: QueueRecord, _ times: TimeFormat) -> Record {
-        let paused = queue.pausedAt.map { at in
-            "by \(queue.pausedBy ?? "unknown") at \(times.text(at.date))"
-                + (queue.pausedUntil.map { " until \(times.text($0.date))" } ?? "")
-                + (queue.pauseReason.map { ": \($0)" } ?? "")
-        }
-        return Record([
-            ("queue", .text(queue.name)), ("available", .int(queue.available)),
-            ("running", .int(queue.running)), ("retrying", .int(queue.retrying)),
-            ("scheduled", .int(queue.scheduled)), ("dead", .int(queue.dead)),
-            ("workers", .int(queue.workers)),
-            ("oldest", .optional(queue.oldest) { .age($0.date, now: Instant.now().date) }),
-            ("estimated", .flag(queue.isEstimate)),
-            ("paused", .optional(paused) { .marked($0, .yellow) }),
-            ("paused_at", .optional(queue.pausedAt) { $0.cell }),
-            ("paused_by", .optional(queue.pausedBy) { .text($0) }),
-            ("pause_reason", .optional(queue.pauseReason) { .text($0) }),
-            ("paused_until", .optional(queue.pausedUntil) { $0.cell }),
-        ])
+        QueueWords(queue, times).record
     }
 }
 

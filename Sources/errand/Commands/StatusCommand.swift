@@ -1,40 +1,114 @@
 import JobQueue
 import Postgres
+import Redis
 import Terminal
 
 /// `errand status`.
 enum StatusCommand {
     static let all = [command]
 
+    private static let check = Option<Bool>.flag(
+        "check", help: "Print only what is amiss, and exit 10 on a warning, 11 if critical")
+    private static let oldestWarning = limit(
+        "oldest-warning", .seconds(60), "--check: warn when a job has waited so long")
+    private static let oldestCritical = limit(
+        "oldest-critical", .seconds(600), "--check: critical when a job has waited so long")
+    private static let deadWarning = count(
+        "dead-warning", 1, "--check: warn on so many dead letters within an hour")
+    private static let deadCritical = count(
+        "dead-critical", 100, "--check: critical on so many dead letters within an hour")
+    private static let transactionWarning = limit(
+        "transaction-warning", .seconds(300), "--check: warn on a transaction open for so long")
+    private static let transactionCritical = limit(
+        "transaction-critical", .seconds(3_600),
+        "--check: critical on a transaction open for so long")
+
+    private static func limit(_ name: String, _ value: Duration, _ help: String) -> Option<Duration>
+    {
+        .duration(name, default: value, help: help)
+    }
+
+    private static func count(_ name: String, _ value: Int, _ help: String) -> Option<Int> {
+        .integer(name, default: value, range: 1...1_000_000_000, placeholder: "N", help: help)
+    }
+
     private static let command = Command(
-        "status", effect: .looks, summary: "Show queues and workers on one screen",
-        examples: [.init("errand status --watch 5", "kept up to date")]
+        "status", effect: .looks, summary: "Show queues, workers and servers on one screen",
+        discussion: """
+            What is amiss ends in the command that looks further or mends it. Counts marked with \
+            ~ are estimates; P95 WAIT is of the last ten minutes, IN/S and OUT/S of the last one.
+
+            With --check it prints a line for each thing that is amiss, the worst first, and \
+            exits 0, 10 (warning) or 11 (critical): a probe for cron or a monitoring system. \
+            Critical are a queue with due jobs and no live worker, Redis or PostgreSQL that \
+            cannot be reached, and what passes a --…-critical; warnings are silent workers, \
+            overdue schedules, pending migrations, Redis that evicts, and what passes a \
+            --…-warning.
+
+            JSON is one object: queues (as 'queue ls' has them), leaders, workers, \
+            silent_workers, overdue_schedules, dead, dead_last_hour, redis, oldest_transaction \
+            (seconds), pending_migrations and trouble (as --check prints it).
+            """,
+        examples: [
+            .init("errand status", "how it goes"),
+            .init("errand status --check || page-someone", "from cron"),
+            .init("errand status --check --oldest-critical 2m --dead-warning 20", "other limits"),
+        ],
+        options: [
+            check, oldestWarning, oldestCritical, deadWarning, deadCritical, transactionWarning,
+            transactionCritical,
+        ]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
-        let queues = try await inspector.queues()
-        let workers = try await inspector.workers()
-        let alive = workers.filter(\.isAlive)
-        let times = invocation.output.times
-        let records = queues.map { QueueCommands.record($0, times) }
-        if !invocation.output.isForPeople {
-            var record = Record([
-                ("workers", .int(alive.count)),
-                ("silent_workers", .int(workers.count - alive.count)),
-                ("dead", .int(queues.reduce(0) { $0 + $1.dead })),
-            ])
-            record.append("queues", .records(records))
-            try invocation.output.show(record)
-            return .done
+        let limits = StatusLimits(
+            oldestWarning: invocation[oldestWarning], oldestCritical: invocation[oldestCritical],
+            deadWarning: invocation[deadWarning], deadCritical: invocation[deadCritical],
+            transactionWarning: invocation[transactionWarning],
+            transactionCritical: invocation[transactionCritical])
+        let session = try invocation.session()
+        let address = try invocation.redisAddress()
+        async let redis = Self.redis(address)
+        let status: EngineStatus
+        do {
+            status = try await Inspector(session: session).status()
+        } catch {
+            guard invocation[check], let failure = describe(error) else { throw error }
+            return try report([unreachable(failure)], invocation)
         }
-        try invocation.output.line(
-            "\(alive.count) workers alive, \(workers.count - alive.count) silent")
-        try invocation.output.line()
-        try invocation.output.list(
-            records, columns: QueueCommands.listed)
-        if alive.isEmpty {
-            try invocation.output.line()
-            try invocation.output.line("no worker is running: start one with 'errand work'")
-        }
+        let findings = StatusFindings(
+            status: status, redis: await redis, limits: limits, now: .now())
+        if invocation[check] { return try report(findings.worstFirst, invocation) }
+        try StatusScreen(findings: findings, output: invocation.output).show()
         return .done
+    }
+
+    private static func redis(_ address: RedisAddress) async -> RedisStatus {
+        do { return .reachable(try await RedisLook.look(at: address)) } catch {
+            return .unreachable("\(error)")
+        }
+    }
+
+    private static func unreachable(_ failure: CommandFailure) -> StatusFinding {
+        StatusFinding(
+            check: "postgresql", grade: .critical, found: failure.message, remedy: "errand doctor")
+    }
+
+    private static func report(
+        _ findings: [StatusFinding], _ invocation: Invocation
+    ) throws -> ExitCode {
+        let output = invocation.output
+        if output.isForPeople {
+            for finding in findings {
+                let style: Style = finding.grade == .critical ? .red : .yellow
+                try output.line(
+                    output.paint(finding.grade.rawValue, style)
+                        + DisplayWidth.harmless(
+                            " \(finding.check): \(finding.found): \(finding.remedy)"))
+            }
+            if findings.isEmpty { try output.line("ok") }
+        } else {
+            try output.list(findings.map(\.record))
+        }
+        if findings.contains(where: { $0.grade == .critical }) { return .critical }
+        return findings.isEmpty ? .done : .warning
     }
 }

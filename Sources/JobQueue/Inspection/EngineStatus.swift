@@ -1,0 +1,155 @@
+package import Postgres
+
+/// The whole engine at one moment; nil where something could not be read.
+package struct EngineStatus: Sendable {
+    /// How many workers there are.
+    package struct Workers: Sendable {
+        package var alive: Int
+        package var stopping: Int
+        /// Those that have not shown for their lease; the longest silent first.
+        package var silent: Int
+        package var silentIDs: [Int64]
+    }
+
+    /// A process that leads in something.
+    package struct Leader: Sendable {
+        /// In feeding, or else in running schedules.
+        package var isFeeding: Bool
+        /// Nil for one that is no worker, such as `errand schedule tick`.
+        package var worker: Int64?
+        package var host: String?
+        package var process: Int?
+        /// Since when its connection has been there.
+        package var since: Instant?
+    }
+
+    /// An open transaction of some client.
+    package struct Transaction: Sendable {
+        package var pid: Int
+        package var application: String
+        package var age: Duration
+    }
+
+    package var queues: [QueueRecord]?
+    package var workers: Workers?
+    package var leaders: [Leader]?
+    package var schedules: ScheduleHealth?
+    /// Dead letters of the last hour, counted up to ``deadLimit``.
+    package var deadLastHour: Int?
+    package var oldestTransaction: Transaction?
+    /// The numbers of the migrations that were applied here.
+    package var appliedMigrations: Set<Int>?
+    /// Why something is missing.
+    package var failure: PostgresError?
+
+    package static let deadLimit = 10_000
+
+    init() {}
+
+    /// One part of it, read apart from the others where they cannot be read together.
+    private struct Part {
+        var statements: [Statement]
+        var read: (inout EngineStatus, [Rows]) throws -> Void
+    }
+
+    private static var parts: [Part] {
+        [
+            Part(statements: [Statement(Statements.appliedMigrations)]) { status, rows in
+                status.appliedMigrations = Set(try rows[0].map { Int(try $0.int32(0)) })
+            },
+            Part(statements: [Statement(Statements.oldestTransaction)]) { status, rows in
+                status.oldestTransaction = try rows[0].first.map(Transaction.init)
+            },
+            Part(statements: QueueReading.statements()) { status, rows in
+                status.queues = try QueueReading.queues(rows)
+            },
+            Part(statements: [Statement(Statements.workerCounts)]) { status, rows in
+                status.workers = try Workers(rows[0][0])
+            },
+            Part(
+                statements: [
+                    Statement(
+                        Statements.leaders, [.int64(Leadership.lock), .int64(Scheduler.lock)])
+                ]
+            ) { status, rows in
+                status.leaders = try rows[0].map(Leader.init)
+            },
+            Part(statements: [Statement(Statements.deadLastHour)]) { status, rows in
+                status.deadLastHour = Int(try rows[0].int64(0, 0))
+            },
+            Part(statements: [ScheduleHealth.statement]) { status, rows in
+                status.schedules = try ScheduleHealth(rows[0][0])
+            },
+        ]
+    }
+
+    /// Reads all of it in one round trip, or, where the schema is behind, what there is.
+    static func read(_ session: Session) async throws -> EngineStatus {
+        let parts = parts
+        var status = EngineStatus()
+        do {
+            var answers = try await session.pipeline(parts.flatMap(\.statements))[...]
+            for part in parts {
+                try part.read(&status, Array(answers.prefix(part.statements.count)))
+                answers = answers.dropFirst(part.statements.count)
+            }
+            return status
+        } catch PostgresError.server(_) {
+            return try await readEach(parts, session)
+        }
+    }
+
+    private static func readEach(_ parts: [Part], _ session: Session) async throws -> EngineStatus {
+        var status = EngineStatus()
+        for part in parts {
+            do {
+                try part.read(&status, try await session.pipeline(part.statements))
+            } catch let error as PostgresError {
+                guard error.isOfServer else { throw error }
+                status.failure = status.failure ?? error
+            }
+        }
+        return status
+    }
+}
+
+extension PostgresError {
+    fileprivate var isOfServer: Bool {
+        if case .server = self { true } else { false }
+    }
+}
+
+extension EngineStatus.Workers {
+    init(_ row: Row) throws {
+        alive = Int(try row.int64("alive"))
+        stopping = Int(try row.int64("stopping"))
+        silent = Int(try row.int64("silent"))
+        silentIDs = try row.int64Array("silent_ids")
+    }
+}
+
+extension EngineStatus.Leader {
+    init(_ row: Row) throws {
+        isFeeding = try row.bool("is_feeding")
+        worker = try row.optionalInt64("worker")
+        host = try row.optionalText("host")
+        process = try row.optionalInt32("process").map(Int.init)
+        since = try row.optionalTimestamp("since")
+    }
+}
+
+extension EngineStatus.Transaction {
+    init(_ row: Row) throws {
+        pid = Int(try row.int32("pid"))
+        application = try row.text("application")
+        age = .seconds(try row.double("seconds"))
+    }
+}
+
+extension Inspector {
+    /// What `errand status` shows.
+    ///
+    /// - Throws: `PostgresError` when the database cannot be reached; what only cannot be read
+    ///   is missing.
+    package func status() async throws -> EngineStatus { try await EngineStatus.read(session) }
+}

@@ -1,0 +1,55 @@
+/// What `errand status` asks beside the queues.
+extension Statements {
+    /// Workers by how they are, and those that have been silent longest.
+    static let workerCounts = """
+        SELECT count(*) FILTER (WHERE is_alive) AS alive,
+            count(*) FILTER (WHERE NOT is_alive) AS silent,
+            count(*) FILTER (WHERE is_alive AND stopping) AS stopping,
+            coalesce((array_agg(id ORDER BY last_seen_at) FILTER (WHERE NOT is_alive))[1:5], '{}')
+                AS silent_ids
+        FROM (
+            SELECT id, last_seen_at, stopping,
+                last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
+                    AS is_alive
+            FROM errand.workers
+        ) w
+        """
+
+    /// Who holds the advisory locks $1 (feeding) and $2 (scheduling).
+    ///
+    /// A worker's sessions that may lead end in its number.
+    static let leaders = """
+        SELECT l.key = $1 AS is_feeding, l.pid, l.since, w.id AS worker, w.host, w.pid AS process
+        FROM (
+            SELECT (l.classid::bigint << 32) | l.objid::bigint AS key, l.pid,
+                a.backend_start AS since, substring(a.application_name FROM ' ([0-9]{1,18})$')
+                    ::bigint AS worker
+            FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+            WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+              AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        ) l
+        LEFT JOIN errand.workers w ON w.id = l.worker
+        WHERE l.key IN ($1, $2)
+        ORDER BY l.key = $1 DESC
+        """
+
+    /// Dead letters of the last hour, counted up to 10,000.
+    static let deadLastHour = """
+        SELECT count(*) AS dead FROM (
+            SELECT FROM errand.dead_jobs
+            WHERE finished_at > now() - interval '1 hour' LIMIT 10000
+        ) d
+        """
+
+    /// The oldest transaction of a client; what is not for our eyes has no time.
+    static let oldestTransaction = """
+        SELECT pid, coalesce(application_name, '') AS application,
+            extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
+        FROM pg_stat_activity
+        WHERE xact_start IS NOT NULL AND backend_type = 'client backend'
+          AND pid <> pg_backend_pid()
+        ORDER BY xact_start LIMIT 1
+        """
+
+    static let appliedMigrations = "SELECT number FROM public.errand_migrations"
+}

@@ -1,0 +1,90 @@
+/// How many durations fell into each of a row of buckets, from 100 µs to weeks.
+///
+/// A bucket is wider than the one before by a quarter of a doubling, so that whatever is read from
+/// it is at most 19 % off; two histograms are merged by adding.
+package struct DurationHistogram: Sendable, Equatable {
+    /// Bucket 0 holds everything up to here, in milliseconds.
+    static let start = 0.1
+    private static let perDoubling = 4
+    /// 100 µs doubled 36 times: 79 days; the last bucket holds all that is longer, too.
+    static let bucketCount = perDoubling * 36 + 1
+    /// 2 to the power of a quarter, a half and three quarters.
+    private static let steps = [
+        1.189_207_115_002_721, 1.414_213_562_373_095, 1.681_792_830_507_429,
+    ]
+
+    private(set) var counts = [Int](repeating: 0, count: bucketCount)
+    /// How many durations it holds.
+    package private(set) var total = 0
+
+    /// An empty one.
+    package init() {}
+
+    /// Which bucket holds a duration in milliseconds.
+    ///
+    /// A negative one (clocks differ) counts as none.
+    static func bucket(ofMilliseconds value: Double) -> Int {
+        let ratio = value / start
+        guard ratio > 1 else { return 0 }
+        guard ratio.isFinite else { return bucketCount - 1 }
+        // A bucket contains its upper end, as the first one does.
+        let mantissa = ratio.significand
+        let quarter =
+            mantissa > steps[1]
+            ? (mantissa > steps[2] ? 3 : 2) : (mantissa > steps[0] ? 1 : 0)
+        let doubling = Int(ratio.exponent) * perDoubling
+        let bucket = doubling + quarter + (mantissa == 1 ? 0 : 1)
+        return min(bucket, bucketCount - 1)
+    }
+
+    /// Where a bucket ends, in milliseconds.
+    static func end(of bucket: Int) -> Double {
+        let doublings = Double(sign: .plus, exponent: bucket / perDoubling, significand: 1)
+        let quarter = bucket % perDoubling
+        return start * doublings * (quarter == 0 ? 1 : steps[quarter - 1])
+    }
+
+    /// Counts one duration.
+    mutating func add(milliseconds: Double) {
+        counts[Self.bucket(ofMilliseconds: milliseconds)] += 1
+        total += 1
+    }
+
+    /// Counts what a stored histogram has in one bucket; one that no bucket is called is skipped.
+    mutating func add(_ count: Int, toBucket bucket: Int) {
+        guard counts.indices.contains(bucket), count > 0 else { return }
+        counts[bucket] += count
+        total += count
+    }
+
+    /// Adds another histogram.
+    mutating func merge(_ other: DurationHistogram) {
+        for (bucket, count) in other.counts.enumerated() { add(count, toBucket: bucket) }
+    }
+
+    /// The duration that this share (0 to 1) of them does not exceed; nil of none.
+    ///
+    /// It lies in the bucket of the exact one (the nearest rank), in between by how far into the
+    /// bucket's content the rank is.
+    package func percentile(_ share: Double) -> Duration? {
+        guard total > 0 else { return nil }
+        let rank = min(max(Int((share * Double(total)).rounded(.up)), 1), total)
+        var before = 0
+        for (bucket, count) in counts.enumerated() where count > 0 {
+            guard before + count < rank else {
+                let low = bucket == 0 ? 0 : Self.end(of: bucket - 1)
+                let high = Self.end(of: bucket)
+                let into = Double(rank - before) / Double(count)
+                return .microseconds(Int64(((low + (high - low) * into) * 1_000).rounded()))
+            }
+            before += count
+        }
+        return nil
+    }
+
+    /// The buckets that are not empty, for the table.
+    var stored: (buckets: [Int], counts: [Int]) {
+        let buckets = counts.indices.filter { counts[$0] > 0 }
+        return (buckets, buckets.map { counts[$0] })
+    }
+}
