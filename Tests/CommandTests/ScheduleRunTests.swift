@@ -123,7 +123,7 @@ extension CommandLine {
         @Test func `work runs the schedules, unless it is told not to`() async throws {
             let schedulers = """
                 SELECT count(*) FROM pg_stat_activity
-                WHERE datname = current_database() AND application_name = 'errand-schedule'
+                WHERE datname = current_database() AND application_name LIKE 'errand-schedule%'
                 """
             let job = try await made("enqueue", "demo.noop")
             let idle = try start(["work", "--no-schedules"])

@@ -47,7 +47,7 @@ extension CrashTests {
                 try await ground.number(
                     """
                     SELECT count(*) FROM pg_stat_activity
-                    WHERE application_name = 'errand-schedule' AND datname = current_database()
+                    WHERE application_name LIKE 'errand-schedule%' AND datname = current_database()
                     """) == 2
             }
             for scheduler in schedulers { try await ground.expectCleanStop(scheduler) }

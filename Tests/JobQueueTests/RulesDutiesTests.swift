@@ -89,7 +89,7 @@ import Testing
             let refused = try await ground.number(
                 """
                 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-                    AND application_name = 'errand-feed' AND query LIKE '%pg_terminate_backend%'
+                    AND application_name LIKE 'errand-feed %' AND query LIKE '%pg_terminate_backend%'
                 """)
             return try await leader() != nil && refused == 1
         }

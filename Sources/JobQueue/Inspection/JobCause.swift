@@ -31,6 +31,8 @@ package enum JobCause: Sendable, Equatable {
     case versionUnknown([Int])
     /// All workers that could run it are stopping.
     case stopping
+    /// All workers that could run it were asked to take no jobs; these could take them again.
+    case quiet([Int64])
     case redisUnreachable(String)
     case redisEmptied
     /// Behind others; in so long it is its turn, if they go on as in the last minute.
@@ -62,6 +64,7 @@ package enum JobCause: Sendable, Equatable {
         case .kindUnknown: "kind_unknown"
         case .versionUnknown: "version_unknown"
         case .stopping: "workers_stopping"
+        case .quiet: "workers_quiet"
         case .redisUnreachable: "redis_unreachable"
         case .redisEmptied: "redis_emptied"
         case .behind: "behind"
@@ -116,7 +119,11 @@ extension JobSituation {
             return .queueUnworked(Set(workers.flatMap(\.queues.keys)).sorted())
         }
         let able = ofQueue.filter { $0.kinds.contains(lane.capability) }
-        guard able.isEmpty else { return able.allSatisfy(\.stopping) ? .stopping : nil }
+        guard able.isEmpty else {
+            guard able.allSatisfy({ $0.stopping || $0.quiet }) else { return nil }
+            let quiet = able.filter { !$0.stopping }.map(\.id)
+            return quiet.isEmpty ? .stopping : .quiet(quiet.sorted())
+        }
         let known = ofQueue.flatMap(\.kinds).compactMap { Lane(queue: "", capability: $0) }
         let versions = Set(known.filter { $0.kind == lane.kind }.map(\.version)).sorted()
         return versions.isEmpty

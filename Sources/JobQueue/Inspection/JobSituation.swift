@@ -36,7 +36,10 @@ package struct JobSituation: Sendable {
             var rate: Double?
         }
 
+        var id: Int64 = 0
         var stopping = false
+        /// Asked to take no new jobs.
+        var quiet = false
         var queues: [String: Queue] = [:]
         var kinds: [String] = []
     }

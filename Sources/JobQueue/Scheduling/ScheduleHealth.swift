@@ -24,7 +24,7 @@ extension Schedules {
     /// Looks at all schedules.
     package func health() async throws -> ScheduleHealth {
         let row = try await session.query(
-            Statements.scheduleHealth, [.int64(Scheduler.lock)])[0]
+            Statements.scheduleHealth, [.int64(Lead.scheduler.lock)])[0]
         return ScheduleHealth(
             count: Int(try row.int64("total")), paused: Int(try row.int64("paused")),
             pausedByFailures: Int(try row.int64("failed")),

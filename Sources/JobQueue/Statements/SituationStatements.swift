@@ -19,7 +19,7 @@ extension Statements {
             FROM errand.finished_jobs WHERE id = $1
             LIMIT 1
         ), alive AS MATERIALIZED (
-            SELECT id, stopping, queues, kinds FROM errand.workers
+            SELECT id, stopping, quiet, queues, kinds FROM errand.workers
             WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
         ), lane AS (
             SELECT first.* FROM job CROSS JOIN LATERAL (

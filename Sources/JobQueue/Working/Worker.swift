@@ -41,6 +41,8 @@ public struct Worker: Sendable {
 
     /// Works until stopped, or, when draining, until nothing is due.
     ///
+    /// An operator's `errand worker stop` stops it through `stop` too.
+    ///
     /// - Throws: `PostgresError` or `RedisError` when the servers cannot be reached at the start;
     ///   later it waits for them to come back.
     public func run(until stop: Stop) async throws -> WorkerSummary {
@@ -92,6 +94,8 @@ private struct Shift: Sendable {
         identity = WorkerIdentity(
             try await Heart.register(heartSession, options: options, kinds: kinds, queues: queues))
         self.log = log.with("worker", identity.id)
+        let dutySeat = LeadSeat(.duties, host: options.host, worker: identity)
+        let scheduleSeat = LeadSeat(.scheduler, host: options.host, worker: identity)
         // Named after the worker: when it is dead, its transactions can be told from others'.
         handlerPool = make.pool(Rescuer.poolName(of: identity.id), limit: 16)
         // Apart, or handlers that all hold one session and ask for a second would wait for ever.
@@ -126,8 +130,10 @@ private struct Shift: Sendable {
                 calm.room.raise()
                 floodDispatcher?.room.raise()
                 Self.poke(identity, over: pokes)
-            }, wake: heartWake, log: self.log)
-        leadership = Self.leadership(make, kinds, options, offer: offer, log: self.log)
+            }, wake: heartWake, seats: [dutySeat, scheduleSeat], log: self.log)
+        leadership = Self.leadership(
+            make, kinds, options, seat: dutySeat, name: Lead.duties.sessionName(of: identity.id),
+            offer: offer, log: self.log)
         let zones = ZoneDatabase()
         for schedule in kinds.schedules.values.sorted(by: { $0.name < $1.name }) {
             do throws(ZoneError) { _ = try zones.zone(named: schedule.zone) } catch {
@@ -137,21 +143,21 @@ private struct Shift: Sendable {
         scheduler =
             options.runsSchedules && !options.drain
             ? Scheduler(
-                database: servers.database, zones: zones, patience: options.leaseTime,
-                log: self.log) : nil
+                database: servers.database, name: Lead.scheduler.sessionName(of: identity.id),
+                zones: zones, patience: options.leaseTime, seat: scheduleSeat, log: self.log)
+            : nil
     }
 
     private static func leadership(
         _ make: WorkerConnections, _ kinds: JobKinds, _ options: WorkerOptions,
-        offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
+        seat: LeadSeat, name: String, offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
     ) -> Leadership {
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
         let days = min((retention.max() ?? 0) / 86_400, Runner.longestRetention)
         let place = FeedingPlace()
         return Leadership(
-            place: place,
-            feeding: make.session(
-                "errand-feed", on: place.thread, setup: Statements.sessionSetup),
+            seat: seat, place: place,
+            feeding: make.session(name, on: place.thread, setup: Statements.sessionSetup),
             maintenance: make.session("errand-maintain", setup: Statements.maintenanceSetup),
             window: make.window("errand-stage", on: place.thread),
             listening: make.window("errand-hear"), requests: Feeder.Requests(), options: options,
@@ -173,7 +179,7 @@ private struct Shift: Sendable {
         let onStop = stop.onStop { wakeAll() }
         defer { stop.forget(onStop) }
         // A paused queue must not be popped from before the first heartbeat.
-        try await heart.readControls()
+        try await heart.readControls(stopping: stop)
         // The feeder should hear of a new worker at once.
         client.offers?.ask(for: "*")
         log.info(

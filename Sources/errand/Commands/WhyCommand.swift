@@ -95,7 +95,7 @@ struct WhyWords {
                 "it is not due for \(HumanFormat.duration(wait)), until \(time(job.runAt))",
                 "errand job run-now \(job.id)")
         case .paused(let pause): paused(pause)
-        case .noWorker, .queueUnworked, .kindUnknown, .versionUnknown, .stopping:
+        case .noWorker, .queueUnworked, .kindUnknown, .versionUnknown, .stopping, .quiet:
             unworked(cause)
         case .redisUnreachable(let text):
             Explained(
@@ -208,6 +208,10 @@ struct WhyWords {
                 "\(start)  # with a program that has this version")
         case .stopping:
             return Explained("all live workers that could run it are stopping", start)
+        case .quiet(let ids):
+            return Explained(
+                "all live workers that could run it were asked to take no new jobs",
+                "errand worker quiet \(ids.map(String.init).joined(separator: " ")) --undo")
         default:
             return Explained("no worker is alive", start)
         }
