@@ -15,13 +15,15 @@ let program = Program(
         "queue": "Look at queues, pause, resume, drain and purge them",
         "schedule": "Make jobs by the clock: add, change, pause and run schedules",
         "worker": "Look at the worker processes, let them be quiet or stop",
+        "db": "See how the database is, and what bloats it",
         "redis": "Compare Redis with PostgreSQL, and fill it anew",
         "leader": "See who leads, and let another one take over",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + OperationCommands.all + AuditCommands.all
         + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + LeaderCommands.all
-        + RedisCommands.all + StatusCommand.all
+        + RedisCommands.all + DatabaseCommands.all
+        + StatusCommand.all
         + DoctorCommand.all,
     describe: describe)
 let exitCode = await program.run(
