@@ -10,7 +10,9 @@ ALTER TABLE errand.workers
     -- It has heard that it is to be quiet: it takes no new jobs.
     ADD COLUMN quiet boolean NOT NULL DEFAULT false,
     -- What it ran at its last beat, the oldest first, up to a hundred: no index names the claim.
-    ADD COLUMN running bigint[] NOT NULL DEFAULT '{}';
+    ADD COLUMN running bigint[] NOT NULL DEFAULT '{}',
+    -- Up to when it has heard of the limits of queues, and claims by them.
+    ADD COLUMN limits_heard timestamptz NOT NULL DEFAULT '-infinity';
 
 -- Who leads in what: a lock in PostgreSQL decides, and its holder signs here.
 CREATE TABLE errand.leads (

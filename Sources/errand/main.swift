@@ -12,7 +12,7 @@ let program = Program(
         "dead": "Look at dead letters, let them run again or delete them",
         "op": "Look at bulk operations, cancel and resume them",
         "audit": "See what operators changed",
-        "queue": "Look at queues, pause, resume, drain and purge them",
+        "queue": "Look at queues, pause, resume, limit, drain and purge them",
         "schedule": "Make jobs by the clock: add, change, pause and run schedules",
         "worker": "Look at the worker processes, let them be quiet or stop",
         "db": "See how the database is, and what bloats it",

@@ -39,7 +39,7 @@ extension CommandLine {
             #expect(oldest["holds_back_cleaning"] == true)
             let wait = try #require(status["lock_waits"].elements.first)
             #expect(wait["application"] == "waiter")
-            #expect(wait["object"] == "errand.demo_ledger")
+            #expect(wait["object"].text?.hasSuffix("demo_ledger") == true)
             #expect(wait["blocked_by"].elements.first?.text == oldest["pid"].id)
             let table = try await errand("db", "status")
             table.expect(0)
@@ -85,7 +85,7 @@ extension CommandLine {
             #expect(lane["mend"] == "REINDEX INDEX CONCURRENTLY errand.jobs_lane;")
             try await change("REINDEX INDEX CONCURRENTLY errand.jobs_lane")
             let mended = try await made("db", "bloat")["indexes"].elements
-            #expect(mended.first { $0["index"] == "jobs_lane" }?["mend"] == nil)
+            #expect(mended.first { $0["index"] == "jobs_lane" }?["mend"] == .null)
             await pinning.close()
         }
 

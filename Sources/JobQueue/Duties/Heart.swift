@@ -17,6 +17,7 @@ struct Heart: Sendable {
     /// The leads in which this worker may be asked to let go.
     let seats: [LeadSeat]
     let standing = Standing()
+    let limits: LimitBoard
     let log: Log
 
     /// A job that ignores its cancellation for this long is given up.
@@ -87,7 +88,7 @@ struct Heart: Sendable {
         let isQuiet = standing.order?.task == .quiet
         return Standing.Told(
             isStopping: stop.isStopped, isQuiet: isQuiet,
-            isIdle: isQuiet && queues.allSatisfy(\.isIdle))
+            isIdle: isQuiet && queues.allSatisfy(\.isIdle), limitsHeard: limits.heard)
     }
 
     private func beat(_ stop: Stop, _ pace: Pace) async throws {
@@ -98,6 +99,7 @@ struct Heart: Sendable {
             [
                 .int64(identity.id), .json(Self.report(queues, pace)), .bool(told.isStopping),
                 .bool(told.isQuiet), .int64Array(running.oldest(Self.toldJobs)),
+                .timestamp(told.limitsHeard),
             ])
         guard rows.affected == 0 else { return }
         // Silent for longer than the lease: what ran here belongs to others now.
@@ -127,6 +129,7 @@ struct Heart: Sendable {
             [
                 Statement(Statements.pausedQueues, []),
                 Statement(Statements.orders, [.int64(identity.id)]),
+                Statement(Statements.knownLimits),
             ]
                 + (ids.isEmpty
                     ? []
@@ -148,9 +151,10 @@ struct Heart: Sendable {
             }
             wakeDispatchers()
         }
-        guard answers.count > 2 else { return }
-        for row in 0..<answers[2].count {
-            running.interrupt(try answers[2].int64(row, 0), .cancelled)
+        if try limits.hear(answers[2]) { wakeDispatchers() }
+        guard answers.count > 3 else { return }
+        for row in 0..<answers[3].count {
+            running.interrupt(try answers[3].int64(row, 0), .cancelled)
         }
     }
 

@@ -9,6 +9,8 @@ final class Standing: Sendable {
         var isQuiet = false
         /// Whether nothing runs any more, of a quiet worker.
         var isIdle = false
+        /// Up to when it has heard of the limits of queues.
+        var limitsHeard = Instant.negativeInfinity
     }
 
     private struct State {

@@ -37,6 +37,8 @@ package enum JobCause: Sendable, Equatable {
     case redisEmptied
     /// Behind others; in so long it is its turn, if they go on as in the last minute.
     case behind(count: Int, isCapped: Bool, wait: Duration?)
+    /// Its queue may run no more now, over all workers.
+    case limited(JobSituation.ReachedLimit)
     /// All slots of its queue's workers run other jobs.
     case slotsBusy(Int)
     /// It is due, and has not been staged in Redis.
@@ -68,6 +70,7 @@ package enum JobCause: Sendable, Equatable {
         case .redisUnreachable: "redis_unreachable"
         case .redisEmptied: "redis_emptied"
         case .behind: "behind"
+        case .limited: "queue_limit"
         case .slotsBusy: "slots_busy"
         case .unstaged: "unstaged"
         case .ready: "ready"
@@ -131,6 +134,7 @@ extension JobSituation {
     }
 
     private var inLine: JobCause {
+        if let limit { return .limited(limit) }
         let queues = workers.compactMap { $0.queues[lane.queue] }
         if ahead > 0 {
             let rate = queues.reduce(0) { $0 + ($1.rate ?? 0) }

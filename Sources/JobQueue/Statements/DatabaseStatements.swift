@@ -19,6 +19,24 @@ extension Statements {
                AND c.relname ~ '^finished_jobs_[0-9]{8}$') AS days_ahead
         """
 
+    /// Whether somebody locks a table for himself, or waits for that: its size cannot be asked
+    /// without waiting too.
+    private static func isLocked(_ table: String) -> String {
+        """
+        EXISTS (SELECT FROM pg_locks k WHERE k.relation = \(table).oid
+            AND k.mode = 'AccessExclusiveLock' AND k.database = (
+                SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+        """
+    }
+
+    /// The size of a table; of a locked one, what it was when last vacuumed.
+    private static func size(_ function: String, of table: String) -> String {
+        """
+        CASE WHEN \(isLocked(table)) THEN \(table).relpages::bigint * 8192
+            ELSE \(function)(\(table).oid) END
+        """
+    }
+
     /// Sessions of other roles, of which this one may see nothing.
     static let hiddenSessions = """
         (SELECT count(*) FROM pg_stat_activity WHERE query = '<insufficient privilege>')
@@ -32,7 +50,7 @@ extension Statements {
             SELECT CASE WHEN c.relname ~ '^finished_jobs_([0-9]{8}|other)$' THEN 'finished_jobs'
                     ELSE c.relname::text END AS name,
                 coalesce(nullif(s.n_live_tup, 0), greatest(c.reltuples, 0)::bigint) AS rows,
-                pg_total_relation_size(c.oid) AS size,
+                \(size("pg_total_relation_size", of: "c")) AS size,
                 greatest(s.last_vacuum, s.last_autovacuum) AS vacuumed,
                 greatest(s.last_analyze, s.last_autoanalyze) AS analyzed
             FROM pg_class c LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid
@@ -82,7 +100,8 @@ extension Statements {
 
     static let tableBloat = """
         SELECT c.relname::text AS name, s.n_live_tup AS live, s.n_dead_tup AS dead,
-            pg_relation_size(c.oid) AS size, pg_indexes_size(c.oid) AS index_size,
+            \(size("pg_relation_size", of: "c")) AS size,
+            CASE WHEN \(isLocked("c")) THEN 0 ELSE pg_indexes_size(c.oid) END AS index_size,
             greatest(s.last_vacuum, s.last_autovacuum) AS vacuumed
         FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid
         WHERE c.relnamespace = to_regnamespace('errand') AND c.relkind = 'r'
@@ -92,7 +111,9 @@ extension Statements {
     /// The B-tree indexes, each with the size that its rows should need: a header, a pointer and
     /// the aligned columns for each, in pages that are nine tenths full.
     static let indexBloat = """
-        SELECT i.relname::text AS name, t.relname::text AS of_table, pg_relation_size(i.oid) AS size,
+        SELECT i.relname::text AS name, t.relname::text AS of_table,
+            CASE WHEN \(isLocked("t")) THEN i.relpages::bigint * 8192
+                ELSE pg_relation_size(i.oid) END AS size,
             (16384 + ceil(coalesce(nullif(s.n_live_tup, 0), greatest(t.reltuples, 0))
                 * (12 + ceil(w.width / 8.0) * 8) / (0.9 * 8152)) * 8192)::bigint AS expected
         FROM pg_index x

@@ -119,7 +119,7 @@ extension Statements {
     static let heartbeat = """
         UPDATE errand.workers
         SET last_seen_at = clock_timestamp(), queues = $2, stopping = $3, quiet = $4,
-            running = $5
+            running = $5, limits_heard = $6
         WHERE id = $1
         """
 

@@ -67,6 +67,7 @@ private struct Shift: Sendable {
     let queues: [LocalQueue]
     let running = RunningJobs()
     let completer: Completer
+    let limits: LimitBoard
     let client: JobClient
     let dispatcher: Dispatcher
     /// Claims for flooded queues, where there are several.
@@ -105,7 +106,9 @@ private struct Shift: Sendable {
         client = JobClient(pool: ownPool, window: pokes, redis: servers.redis, log: self.log)
         let offer = WorkerConnections.offer(by: client)
         finishing = make.session("errand-finish", setup: Statements.sessionSetup)
-        completer = Completer(session: finishing, log: self.log, offer: offer)
+        let limits = LimitBoard(queues)
+        self.limits = limits
+        completer = Completer(session: finishing, limits: limits, log: self.log, offer: offer)
         let (queues, identity, pokes, workerLog) = (queues, identity, pokes, self.log)
         func dispatcher(_ share: Dispatcher.Share) -> Dispatcher {
             let thread = OwnThread(name: "errand-claim")
@@ -114,7 +117,7 @@ private struct Shift: Sendable {
                 claims: make.session(
                     "errand-claim", on: thread, setup: Statements.claimSessionSetup),
                 window: make.window("errand-pop", on: thread), queues: queues, share: share,
-                worker: identity,
+                worker: identity, limits: limits,
                 patience: options.drain ? .milliseconds(10) : .seconds(1), log: workerLog,
                 offer: offer)
         }
@@ -130,7 +133,8 @@ private struct Shift: Sendable {
                 calm.room.raise()
                 floodDispatcher?.room.raise()
                 Self.poke(identity, over: pokes)
-            }, wake: heartWake, seats: [dutySeat, scheduleSeat], log: self.log)
+            }, wake: heartWake, seats: [dutySeat, scheduleSeat], limits: limits,
+            log: self.log)
         leadership = Self.leadership(
             make, kinds, options, seat: dutySeat, name: Lead.duties.sessionName(of: identity.id),
             offer: offer, log: self.log)
@@ -180,6 +184,7 @@ private struct Shift: Sendable {
         defer { stop.forget(onStop) }
         // A paused queue must not be popped from before the first heartbeat.
         try await heart.readControls(stopping: stop)
+        limits.onRoom { wantMore($0) }
         // The feeder should hear of a new worker at once.
         client.offers?.ask(for: "*")
         log.info(

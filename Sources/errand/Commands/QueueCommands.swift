@@ -4,7 +4,7 @@ import Terminal
 
 /// `errand queue …`.
 enum QueueCommands {
-    static let all = [list, show, pause, resume] + QueueEndCommands.all
+    static let all = [list, show, pause, resume] + QueueEndCommands.all + QueueLimitCommand.all
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
     private static let reason = Option<String?>.text(
@@ -16,8 +16,12 @@ enum QueueCommands {
     private static let list = Command(
         "queue", "ls", summary: "List the queues with what waits in them"
     ) { invocation in
-        let queues = try await Inspector(session: try invocation.session()).queues()
-        try invocation.output.list(queues.map { record($0) }, columns: listed)
+        let inspector = Inspector(session: try invocation.session())
+        let queues = try await inspector.queues()
+        let limits = try await inspector.limits()
+        try invocation.output.list(
+            queues.map { QueueLimitCommand.add(limits[$0.name], to: record($0)) },
+            columns: limits.isEmpty ? listed : listed + [Column("limit")])
         return .done
     }
 
@@ -35,7 +39,8 @@ enum QueueCommands {
         guard let queue = try await inspector.queues(named: invocation[name]).first else {
             throw unknown(invocation[name], try await inspector.queues().map(\.name))
         }
-        try invocation.output.show(record(queue))
+        let limit = try await inspector.limits(of: queue.name)[queue.name]
+        try invocation.output.show(QueueLimitCommand.add(limit, to: record(queue)))
         return .done
     }
 

@@ -105,6 +105,7 @@ struct WhyWords {
             Explained(
                 "Redis has lost what was staged, or nothing was yet; the worker that leads fills "
                     + "it again within seconds", "errand doctor  # if it stays so")
+        case .limited(let limit): limited(limit)
         case .behind, .slotsBusy, .unstaged, .ready: inLine(cause)
         }
     }
@@ -214,6 +215,23 @@ struct WhyWords {
                 "errand worker quiet \(ids.map(String.init).joined(separator: " ")) --undo")
         default:
             return Explained("no worker is alive", start)
+        }
+    }
+
+    private func limited(_ limit: JobSituation.ReachedLimit) -> Explained {
+        let queue = job.lane.queue
+        let before =
+            job.ahead > 0 ? "; \(HumanFormat.count(job.ahead)) jobs are before this one" : ""
+        switch limit {
+        case .running(let count, let most):
+            return Explained(
+                "its queue \(queue) runs \(HumanFormat.count(count)) of at most "
+                    + HumanFormat.count(most) + before,
+                "errand queue limit \(queue) --running \(most * 2)  # or --none")
+        case .rate(let rate):
+            return Explained(
+                "its queue \(queue) may start \(rate) at most, and has\(before)",
+                "errand queue limit \(queue) --none  # or a higher --rate")
         }
     }
 
