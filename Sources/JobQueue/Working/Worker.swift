@@ -138,18 +138,24 @@ private struct Shift: Sendable {
         leadership = Self.leadership(
             make, kinds, options, seat: dutySeat, name: Lead.duties.sessionName(of: identity.id),
             offer: offer, log: self.log)
+        scheduler = Self.scheduler(
+            servers, kinds, options, worker: identity.id, seat: scheduleSeat, log: self.log)
+    }
+
+    private static func scheduler(
+        _ servers: Servers, _ kinds: JobKinds, _ options: WorkerOptions, worker: Int64,
+        seat: LeadSeat, log: Log
+    ) -> Scheduler? {
         let zones = ZoneDatabase()
         for schedule in kinds.schedules.values.sorted(by: { $0.name < $1.name }) {
             do throws(ZoneError) { _ = try zones.zone(named: schedule.zone) } catch {
-                self.log.error("schedule \(schedule.name) cannot run from here: \(error)")
+                log.error("schedule \(schedule.name) cannot run from here: \(error)")
             }
         }
-        scheduler =
-            options.runsSchedules && !options.drain
-            ? Scheduler(
-                database: servers.database, name: Lead.scheduler.sessionName(of: identity.id),
-                zones: zones, patience: options.leaseTime, seat: scheduleSeat, log: self.log)
-            : nil
+        guard options.runsSchedules, !options.drain else { return nil }
+        return Scheduler(
+            database: servers.database, name: Lead.scheduler.sessionName(of: worker),
+            zones: zones, patience: options.leaseTime, seat: seat, log: log)
     }
 
     private static func leadership(
