@@ -18,14 +18,14 @@ let program = Program(
         "db": "See how the database is, and what bloats it",
         "redis": "Compare Redis with PostgreSQL, and fill it anew",
         "leader": "See who leads, and let another one take over",
+        "context": "Name sets of servers, and use one of them",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + OperationCommands.all + AuditCommands.all
         + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + LeaderCommands.all
         + RedisCommands.all + DatabaseCommands.all
-        + StatusCommand.all
-        + DoctorCommand.all,
-    describe: describe)
+        + StatusCommand.all + DoctorCommand.all + ContextCommands.all + ShellCommands.all,
+    localTimes: LocalZone.times, describe: describe)
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,
     screen: Screen.standard(environment: environment))

@@ -11,7 +11,8 @@ enum DatabaseBloatCommand {
         help: "Only what has held back the cleaning for so long")
 
     private static let bloat = Command(
-        "db", "bloat", summary: "Show dead rows, swollen indexes, and what keeps them there",
+        "db", "bloat", effect: .looks,
+        summary: "Show dead rows, swollen indexes, and what keeps them there",
         discussion: """
             Rows are the server's estimates; what an index should need is an estimate too. What \
             holds back the cleaning (an old transaction, a prepared one, a replication slot, a \
@@ -27,7 +28,7 @@ enum DatabaseBloatCommand {
         record.append("pins", .records(bloat.pins.map(Self.record)))
         record.append("tables", .records(bloat.tables.map(Self.record)))
         record.append("indexes", .records(bloat.indexes.map(Self.record)))
-        if invocation.output.format == .json {
+        if !invocation.output.isForPeople {
             try invocation.output.show(record)
         } else {
             try show(bloat, invocation.output)

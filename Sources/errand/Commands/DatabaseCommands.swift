@@ -8,7 +8,8 @@ enum DatabaseCommands {
     static let all = [status] + DatabaseBloatCommand.all
 
     private static let status = Command(
-        "db", "status", summary: "Show how the database is that holds the jobs",
+        "db", "status", effect: .looks,
+        summary: "Show how the database is that holds the jobs",
         discussion: """
             Its size and tables (rows are estimates), the oldest transactions and whether they \
             hold back the cleaning of dead rows, who waits for locks, connections, migrations, \

@@ -19,7 +19,6 @@ enum DeadBulkCommands {
     private static let patience = Option.duration(
         "patience", default: .seconds(30), range: .zero...Duration.seconds(86_400),
         help: "How long to wait for those that run first")
-    private static let yes = Option.yes
     private static let ids = Argument.several(
         ValueFormat.integer("ID", in: 1...Int.max), minimum: 0, help: "Dead letters by id")
 
@@ -39,7 +38,8 @@ enum DeadBulkCommands {
     }
 
     private static let redrive = Command(
-        "dead", "redrive", summary: "Let dead letters run again, with all their attempts",
+        "dead", "redrive", effect: .changes,
+        summary: "Let dead letters run again, with all their attempts",
         discussion: """
             Takes ids, a filter, or --all. First shows how many there are and a few of them, then \
             asks. Five run first: when one of them fails again, the rest stays where it is.
@@ -52,7 +52,7 @@ enum DeadBulkCommands {
             .init("errand dead redrive --queue mail --newer 1d --dry-run", "which would it be"),
         ],
         options: JobFilterOptions.all
-            + [everything, most, dryRun, rate, trial, patience, reason, yes], arguments: [ids]
+            + [everything, most, dryRun, rate, trial, patience, reason], arguments: [ids]
     ) { invocation in
         try await run(.redrive, invocation, rate: invocation[rate]) { bulk, id in
             try await bulk.run(
@@ -61,7 +61,7 @@ enum DeadBulkCommands {
     }
 
     private static let discard = Command(
-        "dead", "discard", summary: "Delete dead letters for good",
+        "dead", "discard", effect: .changes, summary: "Delete dead letters for good",
         discussion: """
             Takes ids, a filter, or --all. First shows how many there are and a few of them, then \
             asks. What is deleted cannot be brought back: 'errand dead export' keeps a copy.
@@ -69,7 +69,7 @@ enum DeadBulkCommands {
         examples: [
             .init("errand dead discard --kind demo.fail --older 30d --reason obsolete", "the old")
         ],
-        options: JobFilterOptions.all + [everything, most, dryRun, reason, yes], arguments: [ids]
+        options: JobFilterOptions.all + [everything, most, dryRun, reason], arguments: [ids]
     ) { invocation in
         try await run(.discard, invocation, rate: nil) { bulk, id in try await bulk.run(id) }
     }
@@ -113,12 +113,12 @@ enum DeadBulkCommands {
                 hint: "'errand dead ls' lists what there is")
         }
         let isDry = invocation[dryRun]
-        if output.format == .table || isDry {
+        if output.isForPeople || isDry {
             try await preview(action, total: total, filter, inspector, output)
         }
         if isDry { return .done }
         guard total > 0 else {
-            if output.format == .json { try output.show(BulkRun.nothing(action)) }
+            if !output.isForPeople { try output.show(BulkRun.nothing(action)) }
             output.note("nothing to do: no dead letter passes these filters")
             return .done
         }
@@ -126,7 +126,7 @@ enum DeadBulkCommands {
         let letters = "\(HumanFormat.count(total)) dead letter\(total == 1 ? "" : "s")"
         try output.confirm(
             action == .discard ? "delete \(letters) for good?" : "let \(letters) run again?",
-            yes: invocation[yes])
+            yes: invocation[GlobalOptions.yes])
         let operations = Operations(session: session)
         var request = Operations.Request(action: action, filter: filter)
         request.reason = invocation[reason]

@@ -10,7 +10,7 @@ enum DeadCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The dead letter's id")
 
     private static let list = Command(
-        "dead", "ls", summary: "List dead letters, the newest first",
+        "dead", "ls", effect: .looks, summary: "List dead letters, the newest first",
         examples: [
             .init("errand dead ls --queue mail --error timeout", "which mails timed out")
         ],
@@ -46,7 +46,9 @@ enum DeadCommands {
     }
 
     private static let show = Command(
-        "dead", "show", summary: "Show one dead letter: its arguments, attempts and errors",
+        "dead", "show", effect: .looks,
+        summary: "Show one dead letter: its arguments, attempts and errors",
+        examples: [.init("errand dead show 4711", "with the errors of all its attempts")],
         arguments: [id]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
@@ -66,7 +68,7 @@ enum DeadCommands {
     }
 
     private static let group = Command(
-        "dead", "group", summary: "Gather dead letters by what went wrong",
+        "dead", "group", effect: .looks, summary: "Gather dead letters by what went wrong",
         discussion: """
             Errors are alike when their first lines differ in numbers, hexadecimal ids, UUIDs and \
             quoted texts only. The fingerprint names such a group: all commands about dead letters \
@@ -109,14 +111,18 @@ enum DeadCommands {
         "limit", range: 1...Int.max, help: "At most so many; all unless given")
 
     private static let export = Command(
-        "dead", "export", summary: "Write dead letters as JSON, one a line, the newest first",
-        discussion: "Always JSON, with the names of 'errand job show --output json'.",
+        "dead", "export", effect: .looks,
+        summary: "Write dead letters as JSON, one a line, the newest first",
+        discussion:
+            "With the names of 'errand job show --output json'; --output csv is obeyed too.",
         examples: [
             .init("errand dead export --kind notification.email > dead.jsonl", "before a discard")
         ],
         options: JobFilterOptions.all + [most, JobFilterOptions.before]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        let (output, inspector) = (
+            invocation.output, Inspector(session: try invocation.session())
+        )
         var filter = try await DeadCommands.filter(invocation, inspector)
         filter.before = invocation[JobFilterOptions.before].map(Int64.init)
         var written = 0
@@ -124,13 +130,18 @@ enum DeadCommands {
             filter.limit = min(page, (invocation[most] ?? Int.max) - written)
             guard filter.limit > 0 else { break }
             let letters = try await inspector.jobs(filter)
-            for letter in letters { try invocation.output.json(JobCommands.record(letter).json) }
+            let records = letters.map(JobCommands.record)
+            if output.isForPeople {
+                for record in records { try output.json(record.json) }
+            } else {
+                try output.list(records)
+            }
             written += letters.count
             guard letters.count == filter.limit, let last = letters.last else { break }
             filter.before = last.id
         }
-        try invocation.output.flush()
-        invocation.output.note("dead letters written: \(HumanFormat.count(written))")
+        try output.flush()
+        output.note("dead letters written: \(HumanFormat.count(written))")
         return .done
     }
 }

@@ -12,7 +12,8 @@ enum JobChangeCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The jobs' ids")
 
     private static let runNow = Command(
-        "job", "run-now", summary: "Let waiting jobs wait no longer: scheduled or retrying ones",
+        "job", "run-now", effect: .changes,
+        summary: "Let waiting jobs wait no longer: scheduled or retrying ones",
         examples: [.init("errand job run-now 4711", "although it is due tonight")],
         arguments: [ids]
     ) { invocation in
@@ -29,7 +30,7 @@ enum JobChangeCommands {
         "in", range: .zero ... .seconds(36_500 * 86_400), help: "Start after this time")
 
     private static let reschedule = Command(
-        "job", "reschedule", summary: "Give waiting jobs another time to start",
+        "job", "reschedule", effect: .changes, summary: "Give waiting jobs another time to start",
         discussion: "A time that has passed means now. Attempts that failed still count.",
         examples: [
             .init("errand job reschedule 4711 --in 2h", "not before two hours have passed")
@@ -59,7 +60,8 @@ enum JobChangeCommands {
         "new-queue", help: "Although there is no queue of that name yet")
 
     private static let move = Command(
-        "job", "move", summary: "Move waiting jobs to another queue, or give them a priority",
+        "job", "move", effect: .changes,
+        summary: "Move waiting jobs to another queue, or give them a priority",
         discussion: "They stand behind the jobs of the same priority that are due there.",
         examples: [
             .init("errand job move 4711 --queue mail --priority high", "to the front of mail")
@@ -95,7 +97,7 @@ enum JobChangeCommands {
         "tag", help: "New words to find the job by, in place of all that it has")
 
     private static let edit = Command(
-        "job", "edit", summary: "Replace the arguments or tags of a waiting job",
+        "job", "edit", effect: .changes, summary: "Replace the arguments or tags of a waiting job",
         discussion: """
             The arguments have to be of the version that the job has. A job that a worker has \
             claimed is not changed any more.
@@ -122,22 +124,20 @@ enum JobChangeCommands {
 
     // MARK: discard
 
-    private static let yes = Option.yes
-
     private static let discard = Command(
-        "job", "discard", summary: "End waiting or dead jobs for good, unrun",
+        "job", "discard", effect: .changes, summary: "End waiting or dead jobs for good, unrun",
         discussion: """
             They are kept as cancelled ones for as long as their kind says, so that 'errand job \
             retry' can still bring them back. Running jobs stay: 'errand job cancel' ends those.
             """,
         examples: [.init("errand job discard 4711 --yes", "without asking")],
-        options: [yes], arguments: [ids]
+        arguments: [ids]
     ) { invocation in
         let count = Set(invocation[ids]).count
         try invocation.output.confirm(
             count == 1
                 ? "discard job \(invocation[ids][0])?"
-                : "discard \(HumanFormat.count(count)) jobs?", yes: invocation[yes])
+                : "discard \(HumanFormat.count(count)) jobs?", yes: invocation[GlobalOptions.yes])
         let inspector = Inspector(session: try invocation.session())
         let effects = try await inspector.discard(
             invocation[ids].map(Int64.init), by: invocation.operatorName)

@@ -15,7 +15,7 @@ enum JobCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The jobs' ids")
 
     private static let list = Command(
-        "job", "ls", summary: "List jobs, the newest first",
+        "job", "ls", effect: .looks, summary: "List jobs, the newest first",
         examples: [
             .init("errand job ls --state dead", "what has been given up"),
             .init("errand job ls --queue mail --kind notification.email --limit 10", "some mails"),
@@ -57,8 +57,9 @@ enum JobCommands {
     }
 
     private static let show = Command(
-        "job", "show", summary: "Show one job: its arguments and its story, each attempt of it",
-        arguments: [id]
+        "job", "show", effect: .looks,
+        summary: "Show one job: its arguments and its story, each attempt of it",
+        examples: [.init("errand job show 4711", "what became of it")], arguments: [id]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         guard let job = try await inspector.job(Int64(invocation[id])) else {
@@ -66,7 +67,7 @@ enum JobCommands {
         }
         var shown = record(job)
         // On a card the story tells the errors.
-        if invocation.output.format == .table { shown.fields.removeAll { $0.name == "errors" } }
+        if invocation.output.isForPeople { shown.fields.removeAll { $0.name == "errors" } }
         shown.append("story", .records(job.story.map(told)))
         try invocation.output.show(shown)
         return .done
@@ -80,9 +81,10 @@ enum JobCommands {
     }
 
     private static let retry = Command(
-        "job", "retry", summary: "Run jobs again: dead or finished ones, or waiting ones now",
+        "job", "retry", effect: .changes,
+        summary: "Run jobs again: dead or finished ones, or waiting ones now",
         discussion: "A finished job gets all its attempts again; a waiting one waits no longer.",
-        arguments: [ids]
+        examples: [.init("errand job retry 4711", "after the cause is mended")], arguments: [ids]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let effects = try await inspector.retry(
@@ -91,12 +93,12 @@ enum JobCommands {
     }
 
     private static let cancel = Command(
-        "job", "cancel", summary: "Cancel jobs, waiting or running",
+        "job", "cancel", effect: .changes, summary: "Cancel jobs, waiting or running",
         discussion: """
             A waiting job ends at once. The worker of a running one cancels its task; a handler \
             that ends nevertheless has done its work, and the job is completed.
             """,
-        arguments: [ids]
+        examples: [.init("errand job cancel 4711 4712", "two at once")], arguments: [ids]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let effects = try await inspector.cancel(

@@ -10,7 +10,8 @@ enum LeaderCommands {
         ValueFormat<Lead>.choice("LEAD"), help: "duties or scheduler; both unless given")
 
     private static let show = Command(
-        "leader", "show", summary: "Show who leads: in feeding and rescuing, and in schedules",
+        "leader", "show", effect: .looks,
+        summary: "Show who leads: in feeding and rescuing, and in schedules",
         discussion: """
             One process at a time leads in 'duties' (feeding Redis, freeing the jobs of dead \
             workers, forgetting old jobs) and one in 'scheduler'. The others stand by and take \
@@ -61,7 +62,8 @@ enum LeaderCommands {
         help: "Wait no longer than this for the next leader")
 
     private static let resign = Command(
-        "leader", "resign", summary: "Let the leader let go, so that another one takes over",
+        "leader", "resign", effect: .changes,
+        summary: "Let the leader let go, so that another one takes over",
         discussion: """
             The leader holds back for some seconds; when nobody stands by it takes the lead \
             again. Nothing is lost: what fell due meanwhile is done by the next one.

@@ -29,7 +29,8 @@ enum QueueEndCommands {
     private static let longestPause = Duration.seconds(1)
 
     private static let drain = Command(
-        "queue", "drain", summary: "Wait until nothing that is due is left in a queue",
+        "queue", "drain", effect: .waits,
+        summary: "Wait until nothing that is due is left in a queue",
         discussion: """
             Waits for the jobs that are due or run, also those that come meanwhile, and not for \
             those of a later time. Exits 8 when the time was over before. It changes nothing: \
@@ -80,17 +81,15 @@ enum QueueEndCommands {
 
     // MARK: purge
 
-    private static let yes = Option.yes
-
     private static let purge = Command(
-        "queue", "purge", summary: "End all that waits in a queue, unrun",
+        "queue", "purge", effect: .changes, summary: "End all that waits in a queue, unrun",
         discussion: """
             Also what is to run later or again. Running jobs go on, dead letters and what is \
             enqueued meanwhile stay. The jobs are kept as cancelled ones for as long as their \
             kinds say, so that 'errand job retry' can still bring them back.
             """,
         examples: [.init("errand queue purge mail", "shows how many there are, and asks")],
-        options: [yes], arguments: [name]
+        arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let queue = try await found(invocation, inspector)
@@ -99,7 +98,7 @@ enum QueueEndCommands {
         if count > 0 {
             try invocation.output.confirm(
                 "end all jobs that wait in queue \(queue.name), \(words) of them, unrun?",
-                yes: invocation[yes])
+                yes: invocation[GlobalOptions.yes])
         }
         let bar = ProgressBar(
             "purged", total: queue.isEstimate ? nil : count, output: invocation.output, now: .now)

@@ -40,7 +40,8 @@ enum QueueLimitCommand {
     private static let patience = Duration.seconds(5)
 
     private static let limit = Command(
-        "queue", "limit", summary: "Say how much of a queue may run at once, or start in a time",
+        "queue", "limit", effect: .changes,
+        summary: "Say how much of a queue may run at once, or start in a time",
         discussion: """
             It holds over all workers. What is not given stays as it was. Jobs that run already \
             go on and are counted; jobs that may not start wait in their order. Starts are spread \

@@ -14,7 +14,8 @@ enum RedisCommands {
     }
 
     private static let check = Command(
-        "redis", "check", summary: "Compare what Redis holds with what PostgreSQL says",
+        "redis", "check", effect: .looks,
+        summary: "Compare what Redis holds with what PostgreSQL says",
         discussion: """
             Looks at memory, at the eviction policy, and at the windows of ids from which workers \
             take jobs. Ids that no longer wait are harmless: they are dropped when they are \
@@ -26,7 +27,7 @@ enum RedisCommands {
         let check = try await WindowInspector(try invocation.redisAddress(), inspector).check()
         let troubles = troubles(of: check)
         let output = invocation.output
-        if output.format == .json {
+        if !output.isForPeople {
             var record = record(of: check)
             record.append("windows", .records(check.windows.map(Self.record)))
             record.append(
@@ -112,25 +113,25 @@ enum RedisCommands {
     // MARK: rebuild
 
     private static let reason = Option<String?>.text("reason", help: "Why, for the record")
-    private static let yes = Option.yes
     private static let timeout = Option<Duration>.duration(
         "timeout", default: .seconds(15), range: .zero ... .seconds(86_400),
         help: "Wait no longer than this for the feeder")
 
     private static let rebuild = Command(
-        "redis", "rebuild", summary: "Delete what Redis holds of this database and stage it anew",
+        "redis", "rebuild", effect: .changes,
+        summary: "Delete what Redis holds of this database and stage it anew",
         discussion: """
             Nothing is lost: all jobs are in PostgreSQL, and the worker that leads in feeding \
             stages again what is due. What other databases and programs have in the same Redis \
             stays as it is.
             """,
-        examples: [.init("errand redis rebuild", "asks first")], options: [reason, yes, timeout]
+        examples: [.init("errand redis rebuild", "asks first")], options: [reason, timeout]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let windows = WindowInspector(try invocation.redisAddress(), inspector)
         try invocation.output.confirm(
             "delete all that this database has in Redis, and stage it anew?",
-            yes: invocation[yes])
+            yes: invocation[GlobalOptions.yes])
         let deleted = try await windows.empty(
             by: invocation.operatorName, reason: invocation[reason])
         let isLed = try await inspector.leaders().contains {

@@ -10,7 +10,8 @@ enum WorkerCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The worker's id")
 
     private static let list = Command(
-        "worker", "ls", summary: "List the worker processes",
+        "worker", "ls", effect: .looks,
+        summary: "List the worker processes",
         examples: [.init("errand worker ls", "who is alive, quiet, stopping or silent")]
     ) { invocation in
         let workers = try await Inspector(session: try invocation.session()).workers()
@@ -56,7 +57,8 @@ enum WorkerCommands {
     // MARK: show
 
     private static let show = Command(
-        "worker", "show", summary: "Show one worker: its queues, what it runs, where it leads",
+        "worker", "show", effect: .looks,
+        summary: "Show one worker: its queues, what it runs, where it leads",
         discussion: """
             The worker is asked to report at once; one that is silent is shown as it last \
             reported. Of the jobs that it runs, those that have run longest are listed, up to a \

@@ -19,7 +19,8 @@ enum WorkerOrderCommands {
         help: "With --wait: wait no longer than this")
 
     private static let quiet = Command(
-        "worker", "quiet", summary: "Let workers take no new jobs and end what they run",
+        "worker", "quiet", effect: .changes,
+        summary: "Let workers take no new jobs and end what they run",
         discussion: """
             They stay alive, go on with what runs, and hand back what has not started; they do \
             so until --undo or their end. With --wait the command waits until nothing runs on \
@@ -35,7 +36,8 @@ enum WorkerOrderCommands {
     }
 
     private static let stop = Command(
-        "worker", "stop", summary: "Let workers end, as on SIGTERM",
+        "worker", "stop", effect: .changes,
+        summary: "Let workers end, as on SIGTERM",
         discussion: """
             Running jobs have the worker's --grace to end, the rest is handed back, and the \
             process exits 0 with nothing left claimed. With --wait the command waits until they \
