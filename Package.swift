@@ -32,6 +32,7 @@ let migrationFiles = [
     "005_schedules.sql",
     "006_operations.sql",
     "007_activity.sql",
+    "008_orders.sql",
 ]
 
 let package = Package(

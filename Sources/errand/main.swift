@@ -13,16 +13,19 @@ let program = Program(
         "op": "Look at bulk operations, cancel and resume them",
         "audit": "See what operators changed",
         "kind": "Look at the kinds of job: how often they fail, how long they take",
-        "queue": "Look at queues, pause, resume, drain and purge them",
+        "queue": "Look at queues, pause, resume, limit, drain and purge them",
         "schedule": "Make jobs by the clock: add, change, pause and run schedules",
-        "worker": "Look at the worker processes",
+        "worker": "Look at the worker processes, let them be quiet or stop",
+        "db": "See how the database is, and what bloats it",
+        "redis": "Compare Redis with PostgreSQL, and fill it anew",
+        "leader": "See who leads, and let another one take over",
         "context": "Name sets of servers, and use one of them",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + OperationCommands.all + AuditCommands.all
         + QueueCommands.all + KindCommands.all + ScheduleCommands.all + WorkerCommands.all
-        + StatusCommand.all + TopCommand.all + DoctorCommand.all + ContextCommands.all
-        + ShellCommands.all,
+        + LeaderCommands.all + RedisCommands.all + DatabaseCommands.all + StatusCommand.all
+        + TopCommand.all + DoctorCommand.all + ContextCommands.all + ShellCommands.all,
     localTimes: LocalZone.times, describe: describe)
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,

@@ -62,11 +62,11 @@ extension CommandLine {
             try await eventually("it to lead") {
                 let leaders = try await made("status")["leaders"].elements
                 let id = try await number("SELECT max(id) FROM errand.workers")
-                return leaders.map { $0["duty"] } == ["feeding", "schedules"]
+                return leaders.map { $0["lead"] } == ["duties", "scheduler"]
                     && leaders.allSatisfy { $0["worker"].number == Double(id) }
             }
             let run = try await errand("status")
-            #expect(run.output.contains("feeding: worker "))
+            #expect(run.output.contains("duties: worker "))
             #expect(run.output.contains("1 alive, 0 silent"))
             worker.signal(SIGTERM)
             try await finish(worker).expect(0)

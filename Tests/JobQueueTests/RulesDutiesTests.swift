@@ -89,9 +89,12 @@ import Testing
             let refused = try await ground.number(
                 """
                 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-                    AND application_name LIKE 'errand-feed%' AND query LIKE '%pg_terminate_backend%'
+                    AND application_name LIKE 'errand-feed %'
+                    AND query LIKE '%pg_terminate_backend%'
                 """)
-            return try await leader() != nil && refused == 1
+            // The leader says so once it has signed, a moment after it has the lock.
+            let hasSaid = led.contains { $0.count > 0 }
+            return try await leader() != nil && refused == 1 && hasSaid
         }
         #expect(led.map(\.count).reduce(0, +) == 1)
         try await expectWork(1)

@@ -56,7 +56,7 @@ import Testing
             _ = try await ground.session.query(
                 """
                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE application_name = 'errand-schedule' AND datname = current_database()
+                WHERE application_name LIKE 'errand-schedule%' AND datname = current_database()
                 """)
             try await eventually("they go on") { seen.count >= before + 2 }
         }

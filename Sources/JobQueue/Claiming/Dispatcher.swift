@@ -13,11 +13,12 @@ actor Dispatcher {
     enum Share: Sendable { case all, calm, flooded }
 
     private let thread: OwnThread
-    private let claims: Session
-    private let window: ReadyWindow
-    private let queues: [LocalQueue]
+    let claims: Session
+    let window: ReadyWindow
+    let queues: [LocalQueue]
     private let share: Share
-    private let worker: WorkerIdentity
+    let worker: WorkerIdentity
+    private let limits: LimitBoard
     /// How long to wait in Redis for a job before looking around.
     private let patience: Duration
     private let log: Log
@@ -28,7 +29,7 @@ actor Dispatcher {
     /// Raised when a queue has room for more.
     nonisolated let room = Signal()
     /// A claim whose answer never came: its jobs may be ours without our knowing.
-    private var unsure: [(ids: [Int64], token: Int64)] = []
+    var unsure: [(ids: [Int64], token: Int64)] = []
     private var turn = 0
 
     /// So many at once make a queue flooded, and fewer than so many make it calm again.
@@ -41,7 +42,7 @@ actor Dispatcher {
 
     init(
         thread: OwnThread, claims: Session, window: ReadyWindow, queues: [LocalQueue],
-        share: Share, worker: WorkerIdentity, patience: Duration, log: Log,
+        share: Share, worker: WorkerIdentity, limits: LimitBoard, patience: Duration, log: Log,
         offer: @escaping @Sendable (Staged, Lane) -> Void
     ) {
         self.offer = offer
@@ -52,6 +53,7 @@ actor Dispatcher {
         self.queues = queues
         self.share = share
         self.worker = worker
+        self.limits = limits
         self.log = log
     }
 
@@ -69,27 +71,35 @@ actor Dispatcher {
         var isDrained: @Sendable () async -> Bool
     }
 
-    private struct Popped {
+    struct Popped {
         var ids: [Int64] = []
+        /// The same by queue, where any queue is limited.
+        var groups: [(queue: LocalQueue, ids: [Int64])] = []
         var counts: [(queue: LocalQueue, count: Int)] = []
     }
 
     /// Claims until stopped, starting runners as needed.
     func run(until stop: Stop, _ events: Events) async {
         var failures = 0
+        limits.join(share)
+        defer { limits.leave(share) }
         while !stop.isStopped {
             do {
                 try await settleUnsure()
+                let known = limits.enter(share)
                 let wanted = shares()
                 guard !wanted.isEmpty else {
                     // All queues are full, or paused.
                     if await events.isDrained() { return }
-                    await room.wait(upTo: .milliseconds(500))
+                    await room.wait(upTo: min(.milliseconds(500), untilRelease(known)))
                     continue
                 }
-                let popped = try await pop(wanted)
+                let popped = try await pop(wanted, known)
                 redisComplaint.resolved(log, "Redis answers again")
-                if !popped.ids.isEmpty {
+                if !popped.groups.isEmpty {
+                    try await claim(popped.groups, under: known) { hand($0, events) }
+                    claimComplaint.resolved(log, "jobs can be claimed again")
+                } else if !popped.ids.isEmpty {
                     hand(try await claim(popped.ids), events)
                     claimComplaint.resolved(log, "jobs can be claimed again")
                 }
@@ -141,14 +151,18 @@ actor Dispatcher {
         }
     }
 
-    private func pop(_ wanted: [(queue: LocalQueue, count: Int)]) async throws -> Popped {
+    private func pop(
+        _ wanted: [(queue: LocalQueue, count: Int)], _ known: LimitBoard.Limits
+    ) async throws -> Popped {
         var popped = Popped()
         turn &+= 1
         for place in wanted.indices {
             // A different queue is first each time.
             let (queue, count) = wanted[(place + turn) % wanted.count]
-            let ids = try await window.pop(upTo: count, from: queue.lanes)
+            let most = known[queue.options.name]?.most ?? count
+            let ids = try await window.pop(upTo: min(count, most), from: queue.lanes)
             popped.ids += ids
+            if !known.isEmpty, !ids.isEmpty { popped.groups.append((queue, ids)) }
             popped.counts.append((queue, ids.count))
         }
         guard popped.ids.isEmpty, share != .flooded else { return popped }
@@ -158,8 +172,18 @@ actor Dispatcher {
         }
         guard full.allSatisfy({ $0.pokeWhenWanted() }) else { return popped }
         let one = try await window.popOne(
-            from: wanted.flatMap(\.queue.lanes), worker: worker.id, waiting: patience)
-        return Popped(ids: one.map { [$0] } ?? [])
+            from: wanted.flatMap(\.queue.lanes), worker: worker.id,
+            waiting: min(patience, untilRelease(known)))
+        guard let one else { return Popped() }
+        var lone = Popped(ids: [one.id])
+        if !known.isEmpty,
+            let queue = wanted.map(\.queue).first(where: { queue in
+                queue.lanes.contains { window.keys.window($0) == one.key }
+            })
+        {
+            lone.groups = [(queue, lone.ids)]
+        }
+        return lone
     }
 
     private func claim(_ ids: [Int64]) async throws -> [ClaimedJob] {

@@ -238,10 +238,11 @@ struct ReadyWindow: Sendable {
             arguments: arguments)
     }
 
-    /// Waits until a lane has an id, and pops it; nil when poked or when the time is over.
+    /// Waits until a lane has an id, and pops it, with the key that it was under; nil when poked
+    /// or when the time is over.
     func popOne(
         from lanes: [Lane], worker: Int64, waiting: Duration
-    ) async throws -> Int64? {
+    ) async throws -> (id: Int64, key: String)? {
         var command = Command("BZMPOP", waiting.secondsText, String(lanes.count + 1))
         command.append(keys.poke(worker: worker))
         for lane in lanes { command.append(keys.window(lane)) }
@@ -249,9 +250,9 @@ struct ReadyWindow: Sendable {
         let reply = try await connection.blocking(command, upTo: waiting)
         guard let parts = reply.array, parts.count == 2,
             let key = parts[0].text, key != keys.poke(worker: worker),
-            let member = parts[1].array?.first?.array?.first?.text
+            let member = parts[1].array?.first?.array?.first?.text, let id = Int64(member)
         else { return nil }
-        return Int64(member)
+        return (id, key)
     }
 
     /// Ends a worker's blocking pop.

@@ -15,10 +15,16 @@ struct Heart: Sendable {
     /// Ends whatever the dispatchers wait for.
     let wakeDispatchers: @Sendable () -> Void
     let wake: Signal
+    /// The leads in which this worker may be asked to let go.
+    let seats: [LeadSeat]
+    let standing = Standing()
+    let limits: LimitBoard
     let log: Log
 
     /// A job that ignores its cancellation for this long is given up.
     private static let patience = Duration.seconds(10)
+    /// So many running jobs are told of.
+    private static let toldJobs = 100
 
     /// Adds this worker to the table of workers.
     static func register(
@@ -45,11 +51,12 @@ struct Heart: Sendable {
                 try await listen()
                 if ContinuousClock.now - lastBeat >= options.heartbeatInterval {
                     pace.note(queues.map { ($0.options.name, $0.counts.finished) }, at: .now)
-                    try await beat(isStopping: stop.isStopped, pace)
+                    try await beat(stop, pace)
                     lastBeat = .now
                     await activity.write(on: session)
                 }
-                try await readControls()
+                try await readControls(stopping: stop)
+                if standing.isNews(told(stop)) { try await beat(stop, pace) }
                 complaint.resolved(log, "the heartbeat is written again")
             } catch {
                 complaint.warn(log, "the heartbeat could not be written: \(error)")
@@ -60,9 +67,10 @@ struct Heart: Sendable {
     }
 
     private func listen() async throws {
-        let wake = wake
+        let (wake, standing) = (wake, standing)
         try await session.listen(["errand_control"]) { notification in
             if let id = cancelled(notification.payload) { running.interrupt(id, .cancelled) }
+            if notification.payload == "beat \(identity.id)" { standing.askForBeat() }
             wake.raise()
         } onReset: {
             wake.raise()
@@ -78,10 +86,23 @@ struct Heart: Sendable {
         return Int64(parts[2])
     }
 
-    private func beat(isStopping: Bool, _ pace: Pace) async throws {
+    private func told(_ stop: Stop) -> Standing.Told {
+        let isQuiet = standing.order?.task == .quiet
+        return Standing.Told(
+            isStopping: stop.isStopped, isQuiet: isQuiet,
+            isIdle: isQuiet && queues.allSatisfy(\.isIdle), limitsHeard: limits.heard)
+    }
+
+    private func beat(_ stop: Stop, _ pace: Pace) async throws {
+        let told = told(stop)
+        standing.tell(told)
         let rows = try await session.query(
             Statements.heartbeat,
-            [.int64(identity.id), .json(Self.report(queues, pace)), .bool(isStopping)])
+            [
+                .int64(identity.id), .json(Self.report(queues, pace)), .bool(told.isStopping),
+                .bool(told.isQuiet), .int64Array(running.oldest(Self.toldJobs)),
+                .timestamp(told.limitsHeard),
+            ])
         guard rows.affected == 0 else { return }
         // Silent for longer than the lease: what ran here belongs to others now.
         log.warning(
@@ -89,35 +110,74 @@ struct Heart: Sendable {
                 + "\(options.leaseTime); its running jobs were given to others")
         running.interruptAll(.leaseLost)
         for queue in queues { _ = queue.takeWaiting() }
-        identity.id = try await Self.register(
+        let new = try await Self.register(
             session, options: options, kinds: kinds, queues: queues)
+        let order = standing.order
+        _ = try await session.query(
+            Statements.inheritOrders,
+            [
+                .int64(identity.id), .int64(new), .optional(order?.task.rawValue),
+                .optional(order?.by), .optional(order?.reason),
+            ])
+        identity.id = new
     }
 
-    /// Learns which queues are paused, and which running jobs are to be cancelled.
-    func readControls() async throws {
+    /// Learns which queues are paused, what operators ask of this worker, and which running jobs
+    /// are to be cancelled.
+    func readControls(stopping stop: Stop) async throws {
         // Jobs that have only just begun are told by the notification; this is for lost ones.
         let ids = running.running(since: .milliseconds(500))
         let answers = try await session.pipeline(
-            [Statement(Statements.pausedQueues, [])]
+            [
+                Statement(Statements.pausedQueues, []),
+                Statement(Statements.orders, [.int64(identity.id)]),
+                Statement(Statements.knownLimits),
+            ]
                 + (ids.isEmpty
                     ? []
                     : [
                         Statement(
                             Statements.cancelRequested, [.int64Array(ids), .int64(identity.id)])
                     ]))
+        let isQuietNews = try obey(answers[1], stopping: stop)
+        let isQuiet = standing.order?.task == .quiet
         var paused: Set<String> = []
         for row in 0..<answers[0].count { paused.insert(try answers[0].text(row, 0)) }
-        for queue in queues where queue.isPaused != paused.contains(queue.options.name) {
-            let isPaused = paused.contains(queue.options.name)
+        for queue in queues {
+            let isPaused = isQuiet || paused.contains(queue.options.name)
+            guard queue.isPaused != isPaused else { continue }
             let back = queue.setPaused(isPaused)
             completer.add(back.map { runner.ending($0, .handedBack, since: .now, nil) })
-            log.info("queue \(queue.options.name) \(isPaused ? "paused" : "resumed")")
+            if !isQuietNews {
+                log.info("queue \(queue.options.name) \(isPaused ? "paused" : "resumed")")
+            }
             wakeDispatchers()
         }
-        guard answers.count > 1 else { return }
-        for row in 0..<answers[1].count {
-            running.interrupt(try answers[1].int64(row, 0), .cancelled)
+        if try limits.hear(answers[2]) { wakeDispatchers() }
+        guard answers.count > 3 else { return }
+        for row in 0..<answers[3].count {
+            running.interrupt(try answers[3].int64(row, 0), .cancelled)
         }
+    }
+
+    /// Does what operators ask of this worker; returns whether it is to be quiet, or no more.
+    private func obey(_ rows: Rows, stopping stop: Stop) throws -> Bool {
+        // Without a row it was declared dead: the next beat mends that.
+        guard let row = rows.first else { return false }
+        let leads = try row.textArray("resign")
+        for seat in seats where leads.contains(seat.lead.rawValue) { seat.resign() }
+        let order = try WorkerOrder(row)
+        let before = standing.order?.task
+        guard standing.hear(order) else { return false }
+        let words = "\(order?.by ?? "an operator") asks" + (order?.reason.map { ": \($0)" } ?? "")
+        switch order?.task {
+        case .stop:
+            log.info("stopping, as \(words)")
+            stop.stop()
+        case .quiet: log.info("quiet from now on, taking no new jobs, as \(words)")
+        case nil: log.info("taking jobs again, as an operator asks")
+        }
+        return before == .quiet || order?.task == .quiet
     }
 
     private func expire() {

@@ -1,6 +1,5 @@
 import Postgres
 import Redis
-import Synchronization
 import Threads
 
 /// The thread on which the feeder lives together with its two connections, so that the way from a
@@ -15,32 +14,12 @@ actor FeedingPlace {
     func run(_ feeder: Feeder) async throws { try await feeder.run() }
 }
 
-/// Which of several processes leads in something: the one that holds an advisory lock.
-struct LeaderLock: Sendable {
-    let key: Int64
-    /// A leader asks something every second; one that has asked nothing for so long is stopped or
-    /// hangs.
-    let patience: Duration
-
-    /// Takes the lock if it is free.
-    ///
-    /// From a leader that asks nothing it is taken by ending its connection: the next attempt
-    /// gets it.
-    func take(on session: Session) async throws -> Bool {
-        let lock = Parameter.int64(key)
-        let isOurs = try await session.query("SELECT pg_try_advisory_lock($1)", [lock]).bool(0, 0)
-        if isOurs { return true }
-        let seconds = Double(max(patience, .seconds(3)).milliseconds) / 1000
-        _ = try await session.query(Statements.endSilentLeader, [lock, .double(seconds)])
-        return false
-    }
-}
-
 /// Does the work that one process at a time should do: feeding, rescuing, retention.
 ///
 /// One process holds an advisory lock in PostgreSQL and the others stand by, to save cost and not
 /// for correctness: each of these duties may run twice without harm.
 struct Leadership: Sendable {
+    let seat: LeadSeat
     let place: FeedingPlace
     let feeding: Session
     let maintenance: Session
@@ -53,42 +32,22 @@ struct Leadership: Sendable {
     let longestRetention: Int
     let log: Log
 
-    /// "errand" as a number: which advisory lock it is.
-    static let lock: Int64 = 0x65_72_72_61_6e_64
-
     /// Leads whenever it can, until the task is cancelled.
     func run() async {
-        let complaint = Complaint()
-        var failures = 0
-        while !Task.isCancelled {
-            let led = ContinuousClock.now
-            do {
-                let lock = LeaderLock(key: Self.lock, patience: options.leaseTime)
-                guard try await lock.take(on: feeding) else {
-                    try await Task.sleep(for: .seconds(1))
-                    continue
-                }
-                try await feeding.listen(["errand_ready"]) { [requests] notification in
-                    requests.add([notification.payload])
-                } onReset: { [requests] in
-                    // With the connection the lock is gone: the feeder ends, and we ask anew.
-                    requests.loseLock()
-                }
-                log.debug("leading: feeding, rescuing and retention run here")
-                requests.holdLock()
-                try await lead { complaint.resolved(log, "feeding goes on") }
-            } catch  where error is CancellationError || Task.isCancelled {
-                // Asked to end: connections that were interrupted for it are no news.
-                break
-            } catch {
-                failures = ContinuousClock.now - led > .seconds(10) ? 1 : failures + 1
-                complaint.warn(log, "feeding was interrupted: \(error)")
+        let loop = LeadLoop(
+            seat: seat, session: feeding, patience: options.leaseTime, log: log,
+            interrupted: "feeding was interrupted", resolved: "feeding goes on")
+        await loop.run { onFed in
+            try await feeding.listen(["errand_ready"]) { [requests] notification in
+                requests.add([notification.payload])
+            } onReset: { [requests] in
+                // With the connection the lock is gone: the feeder ends, and we ask anew.
+                requests.loseLock()
             }
-            // Ends the session and with it the lock: another process may be better off.
-            await feeding.close()
-            try? await Task.sleep(for: .milliseconds(min(50 << min(failures, 5), 1_000)))
+            log.debug("leading: feeding, rescuing and retention run here")
+            requests.holdLock()
+            try await lead(onFed)
         }
-        await feeding.close()
         await maintenance.close()
     }
 

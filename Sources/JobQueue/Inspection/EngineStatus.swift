@@ -11,18 +11,6 @@ package struct EngineStatus: Sendable {
         package var silentIDs: [Int64]
     }
 
-    /// A process that leads in something.
-    package struct Leader: Sendable {
-        /// In feeding, or else in running schedules.
-        package var isFeeding: Bool
-        /// Nil for one that is no worker, such as `errand schedule tick`.
-        package var worker: Int64?
-        package var host: String?
-        package var process: Int?
-        /// Since when its connection has been there.
-        package var since: Instant?
-    }
-
     /// An open transaction of some client.
     package struct Transaction: Sendable {
         package var pid: Int
@@ -32,7 +20,8 @@ package struct EngineStatus: Sendable {
 
     package var queues: [QueueRecord]?
     package var workers: Workers?
-    package var leaders: [Leader]?
+    /// Those leads that somebody holds.
+    package var leaders: [LeadRecord]?
     package var schedules: ScheduleHealth?
     /// Dead letters of the last hour, counted up to ``deadLimit``.
     package var deadLastHour: Int?
@@ -66,13 +55,8 @@ package struct EngineStatus: Sendable {
             Part(statements: [Statement(Statements.workerCounts)]) { status, rows in
                 status.workers = try Workers(rows[0][0])
             },
-            Part(
-                statements: [
-                    Statement(
-                        Statements.leaders, [.int64(Leadership.lock), .int64(Scheduler.lock)])
-                ]
-            ) { status, rows in
-                status.leaders = try rows[0].map(Leader.init)
+            Part(statements: [LeadRecord.statement]) { status, rows in
+                status.leaders = try LeadRecord.records(rows[0]).filter { $0.backend != nil }
             },
             Part(statements: [Statement(Statements.deadLastHour)]) { status, rows in
                 status.deadLastHour = Int(try rows[0].int64(0, 0))
@@ -125,16 +109,6 @@ extension EngineStatus.Workers {
         stopping = Int(try row.int64("stopping"))
         silent = Int(try row.int64("silent"))
         silentIDs = try row.int64Array("silent_ids")
-    }
-}
-
-extension EngineStatus.Leader {
-    init(_ row: Row) throws {
-        isFeeding = try row.bool("is_feeding")
-        worker = try row.optionalInt64("worker")
-        host = try row.optionalText("host")
-        process = try row.optionalInt32("process").map(Int.init)
-        since = try row.optionalTimestamp("since")
     }
 }
 

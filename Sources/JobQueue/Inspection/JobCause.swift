@@ -31,10 +31,14 @@ package enum JobCause: Sendable, Equatable {
     case versionUnknown([Int])
     /// All workers that could run it are stopping.
     case stopping
+    /// All workers that could run it were asked to take no jobs; these could take them again.
+    case quiet([Int64])
     case redisUnreachable(String)
     case redisEmptied
     /// Behind others; in so long it is its turn, if they go on as in the last minute.
     case behind(count: Int, isCapped: Bool, wait: Duration?)
+    /// Its queue may run no more now, over all workers.
+    case limited(JobSituation.ReachedLimit)
     /// All slots of its queue's workers run other jobs.
     case slotsBusy(Int)
     /// It is due, and has not been staged in Redis.
@@ -62,9 +66,11 @@ package enum JobCause: Sendable, Equatable {
         case .kindUnknown: "kind_unknown"
         case .versionUnknown: "version_unknown"
         case .stopping: "workers_stopping"
+        case .quiet: "workers_quiet"
         case .redisUnreachable: "redis_unreachable"
         case .redisEmptied: "redis_emptied"
         case .behind: "behind"
+        case .limited: "queue_limit"
         case .slotsBusy: "slots_busy"
         case .unstaged: "unstaged"
         case .ready: "ready"
@@ -116,7 +122,11 @@ extension JobSituation {
             return .queueUnworked(Set(workers.flatMap(\.queues.keys)).sorted())
         }
         let able = ofQueue.filter { $0.kinds.contains(lane.capability) }
-        guard able.isEmpty else { return able.allSatisfy(\.stopping) ? .stopping : nil }
+        guard able.isEmpty else {
+            guard able.allSatisfy({ $0.stopping || $0.quiet }) else { return nil }
+            let quiet = able.filter { !$0.stopping }.map(\.id)
+            return quiet.isEmpty ? .stopping : .quiet(quiet.sorted())
+        }
         let known = ofQueue.flatMap(\.kinds).compactMap { Lane(queue: "", capability: $0) }
         let versions = Set(known.filter { $0.kind == lane.kind }.map(\.version)).sorted()
         return versions.isEmpty
@@ -124,6 +134,7 @@ extension JobSituation {
     }
 
     private var inLine: JobCause {
+        if let limit { return .limited(limit) }
         let queues = workers.compactMap { $0.queues[lane.queue] }
         if ahead > 0 {
             let rate = queues.reduce(0) { $0 + ($1.rate ?? 0) }

@@ -77,6 +77,13 @@ package struct WorkerRecord: Sendable {
     /// JSON: each queue with its concurrency, weight and counts.
     package var queues: [UInt8]
     package var kinds: [String]
+    package var lease: Duration
+    /// Whether it has heard that it is to take no new jobs.
+    package var isQuiet: Bool
+    /// What an operator asked of it.
+    package var order: WorkerOrder?
+    /// The jobs that ran longest at its last beat.
+    package var running: [Int64]
 
     init(_ row: Row) throws {
         id = try row.int64("id")
@@ -89,5 +96,9 @@ package struct WorkerRecord: Sendable {
         isAlive = try row.bool("is_alive")
         queues = try row.json("queues")
         kinds = try row.textArray("kinds")
+        lease = .seconds(try row.double("lease"))
+        isQuiet = try row.bool("quiet")
+        order = try WorkerOrder(row)
+        running = try row.int64Array("running")
     }
 }

@@ -36,9 +36,31 @@ package struct JobSituation: Sendable {
             var rate: Double?
         }
 
+        var id: Int64 = 0
         var stopping = false
+        /// Asked to take no new jobs.
+        var quiet = false
         var queues: [String: Queue] = [:]
         var kinds: [String] = []
+    }
+
+    /// A limit of a queue that is used up.
+    package enum ReachedLimit: Sendable, Equatable {
+        /// So many of at most so many run.
+        case running(Int, most: Int)
+        /// So many may start in a time, such as 50/m.
+        case rate(String)
+
+        init?(_ row: Row) throws {
+            let held = Int(try row.optionalInt64("limit_held") ?? 0)
+            if let most = try row.optionalInt32("limit_running").map(Int.init), held >= most {
+                self = .running(held, most: most)
+            } else if try row.optionalBool("is_rate_used") == true {
+                self = .rate(try row.optionalText("limit_rate") ?? "")
+            } else {
+                return nil
+            }
+        }
     }
 
     /// What Redis knows of the job.
@@ -82,6 +104,8 @@ package struct JobSituation: Sendable {
     /// Names this database in Redis.
     package var instance = ""
     var workers: [LiveWorker] = []
+    /// The limit of its queue that lets nothing more start now.
+    var limit: ReachedLimit?
 
     init(id: Int64, lane: Lane, state: JobState, runAt: Instant, now: Instant) {
         self.id = id
@@ -111,6 +135,7 @@ package struct JobSituation: Sendable {
         timeout = try row.optionalInt64("timeout_ms").map { .milliseconds($0) }
         ahead = Int(try row.int64("ahead"))
         instance = try row.text("instance")
+        limit = try ReachedLimit(row)
         let decoder = JSONDecoder()
         // What somebody wrote by hand must not spoil the rest.
         failure = try row.optionalJSON("error").flatMap { json in

@@ -19,7 +19,7 @@ package struct ScheduleHealth: Sendable {
     /// Schedules whose kind of job no program has declared, with that kind.
     package var undeclared: [(schedule: String, kind: String)]
 
-    static let statement = Statement(Statements.scheduleHealth, [.int64(Scheduler.lock)])
+    static let statement = Statement(Statements.scheduleHealth, [.int64(Lead.scheduler.lock)])
 
     init(_ row: Row) throws {
         count = Int(try row.int64("total"))

@@ -12,9 +12,8 @@ package struct Scheduler: Sendable {
     private let log: Log
     private let patience: Duration
     private let wake = Signal()
+    private let seat: LeadSeat
 
-    /// "schedule" as a number: which advisory lock it is.
-    static let lock: Int64 = 0x73_63_68_65_64_75_6c_65
     /// Occurrences whose overlap is allowed get their jobs this much ahead; so the way through
     /// the database is over when they are due.
     private static let ahead = Duration.seconds(2)
@@ -30,6 +29,16 @@ package struct Scheduler: Sendable {
         database: String, name: String = "errand-schedule", clock: ScheduleClock = .server,
         zones: ZoneDatabase, patience: Duration, log: Log
     ) {
+        self.init(
+            database: database, name: Lead.scheduler.sessionName, clock: clock, zones: zones,
+            patience: patience, seat: LeadSeat(.scheduler), log: log)
+    }
+
+    /// - Parameter name: of its session.
+    init(
+        database: String, name: String, clock: ScheduleClock = .server, zones: ZoneDatabase,
+        patience: Duration, seat: LeadSeat, log: Log
+    ) {
         session = Session(
             SessionSettings(
                 database, name: name,
@@ -37,34 +46,19 @@ package struct Scheduler: Sendable {
         self.clock = clock
         self.zones = zones
         self.patience = patience
+        self.seat = seat
         self.log = log
     }
 
     /// Leads whenever it can, until the task is cancelled.
     package func run() async {
-        let complaint = Complaint()
-        var failures = 0
-        while !Task.isCancelled {
-            let led = ContinuousClock.now
-            do {
-                guard try await LeaderLock(key: Self.lock, patience: patience).take(on: session)
-                else {
-                    try await Task.sleep(for: Self.pollInterval)
-                    continue
-                }
-                log.debug("leading: schedules run here, with time-zone data \(zones.version)")
-                try await lead { complaint.resolved(log, "schedules run again") }
-            } catch  where error is CancellationError || Task.isCancelled {
-                break
-            } catch {
-                failures = ContinuousClock.now - led > .seconds(10) ? 1 : failures + 1
-                complaint.warn(log, "the schedules were interrupted: \(error)")
-            }
-            // Ends the session and with it the lock: another process may be better off.
-            await session.close()
-            try? await Task.sleep(for: .milliseconds(min(50 << min(failures, 5), 1_000)))
+        let loop = LeadLoop(
+            seat: seat, session: session, patience: patience, log: log,
+            interrupted: "the schedules were interrupted", resolved: "schedules run again")
+        await loop.run { onPassed in
+            log.debug("leading: schedules run here, with time-zone data \(zones.version)")
+            try await lead(onPassed)
         }
-        await session.close()
     }
 
     private struct LockLost: Error, CustomStringConvertible {

@@ -118,7 +118,9 @@ extension Statements {
 
     static let heartbeat = """
         UPDATE errand.workers
-        SET last_seen_at = clock_timestamp(), queues = $2, stopping = $3 WHERE id = $1
+        SET last_seen_at = clock_timestamp(), queues = $2, stopping = $3, quiet = $4,
+            running = $5, limits_heard = $6
+        WHERE id = $1
         """
 
     static let leave = "DELETE FROM errand.workers WHERE id = $1"

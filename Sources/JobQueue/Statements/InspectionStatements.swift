@@ -117,7 +117,8 @@ extension Statements {
         """
 
     static let workers = """
-        SELECT id, host, pid, version, started_at, last_seen_at, stopping, queues, kinds,
+        SELECT id, host, pid, version, started_at, last_seen_at, stopping, queues, kinds, quiet,
+            lease_seconds::float8 AS lease, asked, asked_at, asked_by, asked_reason, running,
             last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds) AS is_alive
         FROM errand.workers ORDER BY id
         """

@@ -19,7 +19,7 @@ extension Statements {
             FROM errand.finished_jobs WHERE id = $1
             LIMIT 1
         ), alive AS MATERIALIZED (
-            SELECT id, stopping, queues, kinds FROM errand.workers
+            SELECT id, stopping, quiet, queues, kinds FROM errand.workers
             WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
         ), lane AS (
             SELECT first.* FROM job CROSS JOIN LATERAL (
@@ -56,9 +56,11 @@ extension Statements {
             holder.last_seen_at AS holder_seen_at, holder.lease_seconds::float8 AS holder_lease,
             (SELECT count(*) FROM ahead) AS ahead,
             (SELECT coalesce(jsonb_agg(to_jsonb(alive)), '[]') FROM alive) AS workers,
-            (SELECT i.id::text FROM errand.instance i) AS instance
+            (SELECT i.id::text FROM errand.instance i) AS instance,
+            ql.limit_running, ql.limit_rate, ql.limit_held, ql.is_rate_used
         FROM job
         LEFT JOIN errand.queues q ON q.name = job.queue AND \(isPaused)
         LEFT JOIN errand.workers holder ON holder.id = job.worker
+        \(limitOfJob)
         """
 }

@@ -15,24 +15,6 @@ extension Statements {
         ) w
         """
 
-    /// Who holds the advisory locks $1 (feeding) and $2 (scheduling).
-    ///
-    /// A worker's sessions that may lead end in its number.
-    static let leaders = """
-        SELECT l.key = $1 AS is_feeding, l.pid, l.since, w.id AS worker, w.host, w.pid AS process
-        FROM (
-            SELECT (l.classid::bigint << 32) | l.objid::bigint AS key, l.pid,
-                a.backend_start AS since, substring(a.application_name FROM ' ([0-9]{1,18})$')
-                    ::bigint AS worker
-            FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-            WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
-              AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        ) l
-        LEFT JOIN errand.workers w ON w.id = l.worker
-        WHERE l.key IN ($1, $2)
-        ORDER BY l.key = $1 DESC
-        """
-
     /// Dead letters of the last hour, counted up to 10,000.
     static let deadLastHour = """
         SELECT count(*) AS dead FROM (

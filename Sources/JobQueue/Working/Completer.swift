@@ -24,8 +24,13 @@ final class Completer: Sendable {
     private let complaint = Complaint()
     /// Told of jobs that wait again and are due.
     private let offer: @Sendable (Staged, Lane) -> Void
+    private let limits: LimitBoard
 
-    init(session: Session, log: Log, offer: @escaping @Sendable (Staged, Lane) -> Void) {
+    init(
+        session: Session, limits: LimitBoard, log: Log,
+        offer: @escaping @Sendable (Staged, Lane) -> Void
+    ) {
+        self.limits = limits
         self.session = session
         self.log = log
         self.offer = offer
@@ -135,6 +140,7 @@ final class Completer: Sendable {
         let sorted = batch.sorted { $0.id < $1.id }
         let flush = FinishBatch(sorted)
         let answers = try await session.pipeline(flush.statements)
+        if limits.isActive { limits.free(Set(batch.map(\.lane.queue))) }
         var written = flush.counts
         var missing = 0
         for (part, rows) in zip(flush.parts, answers) {

@@ -24,6 +24,11 @@ final class LocalQueue: Sendable {
         /// Milliseconds that a job takes, smoothed; unknown at first.
         var usualDuration: Double?
         var wantsPoke = false
+        /// Of a limited queue: the most that may run at once, and until when nothing is to be had.
+        var most: Int?
+        var heldUntil: ContinuousClock.Instant?
+        /// How often a slot of it has become free.
+        var frees: UInt64 = 0
     }
 
     let options: WorkerOptions.Queue
@@ -68,8 +73,45 @@ final class LocalQueue: Sendable {
             ahead = max(ahead, Int(min(slots * 20 / max(usual, 0.01), slots * 4)))
         }
         guard state.waitingCount <= ahead / 2 else { return 0 }
-        return max(options.concurrency + ahead - state.running - state.waitingCount, 0)
+        if let end = state.heldUntil, end > .now { return 0 }
+        let room = min(options.concurrency + ahead, state.most ?? .max)
+        return max(room - state.running - state.waitingCount, 0)
     }
+
+    // MARK: A limited queue
+
+    /// Sets how many of it may run at once over all workers; nil is no limit.
+    func limit(to most: Int?) {
+        state.withLock { state in
+            state.most = most
+            state.heldUntil = nil
+        }
+    }
+
+    /// How often a slot has become free, for ``hold(for:since:)``.
+    var frees: UInt64 { state.withLock(\.frees) }
+
+    /// Takes nothing more for a while, unless a slot has become free since it was asked for.
+    func hold(for length: Duration, since frees: UInt64) {
+        state.withLock { state in
+            if state.frees == frees { state.heldUntil = .now + length }
+        }
+    }
+
+    /// Until when nothing is taken; nil when it may be.
+    var heldUntil: ContinuousClock.Instant? { state.withLock(\.heldUntil) }
+
+    /// A slot has become free; returns whether more should be claimed now.
+    func release() -> Bool {
+        state.withLock { state in
+            state.frees &+= 1
+            guard state.heldUntil != nil else { return false }
+            state.heldUntil = nil
+            return !state.isPaused && wanted(state) > 0
+        }
+    }
+
+    // MARK: Counting
 
     private func measure(_ state: inout State) {
         let now = ContinuousClock.now

@@ -118,6 +118,12 @@ final class RunningJobs: Sendable {
         }
     }
 
+    /// The ids of those that have run longest, the longest first.
+    func oldest(_ limit: Int) -> [Int64] {
+        let all = entries.withLock { $0.values.map { (at: $0.startedAt, id: $0.job.id) } }
+        return all.sorted { $0 < $1 }.prefix(limit).map(\.id)
+    }
+
     var isEmpty: Bool { entries.withLock { $0.isEmpty } }
     var count: Int { entries.withLock { $0.count } }
 }

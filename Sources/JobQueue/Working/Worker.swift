@@ -41,6 +41,8 @@ public struct Worker: Sendable {
 
     /// Works until stopped, or, when draining, until nothing is due.
     ///
+    /// An operator's `errand worker stop` stops it through `stop` too.
+    ///
     /// - Throws: `PostgresError` or `RedisError` when the servers cannot be reached at the start;
     ///   later it waits for them to come back.
     public func run(until stop: Stop) async throws -> WorkerSummary {
@@ -65,6 +67,7 @@ private struct Shift: Sendable {
     let queues: [LocalQueue]
     let running = RunningJobs()
     let completer: Completer
+    let limits: LimitBoard
     let client: JobClient
     let dispatcher: Dispatcher
     /// Claims for flooded queues, where there are several.
@@ -92,6 +95,8 @@ private struct Shift: Sendable {
         identity = WorkerIdentity(
             try await Heart.register(heartSession, options: options, kinds: kinds, queues: queues))
         self.log = log.with("worker", identity.id)
+        let dutySeat = LeadSeat(.duties, host: options.host, worker: identity)
+        let scheduleSeat = LeadSeat(.scheduler, host: options.host, worker: identity)
         // Named after the worker: when it is dead, its transactions can be told from others'.
         handlerPool = make.pool(Rescuer.poolName(of: identity.id), limit: 16)
         // Apart, or handlers that all hold one session and ask for a second would wait for ever.
@@ -101,7 +106,9 @@ private struct Shift: Sendable {
         client = JobClient(pool: ownPool, window: pokes, redis: servers.redis, log: self.log)
         let offer = WorkerConnections.offer(by: client)
         finishing = make.session("errand-finish", setup: Statements.sessionSetup)
-        completer = Completer(session: finishing, log: self.log, offer: offer)
+        let limits = LimitBoard(queues)
+        self.limits = limits
+        completer = Completer(session: finishing, limits: limits, log: self.log, offer: offer)
         let (queues, identity, pokes, workerLog) = (queues, identity, pokes, self.log)
         func dispatcher(_ share: Dispatcher.Share) -> Dispatcher {
             let thread = OwnThread(name: "errand-claim")
@@ -110,7 +117,7 @@ private struct Shift: Sendable {
                 claims: make.session(
                     "errand-claim", on: thread, setup: Statements.claimSessionSetup),
                 window: make.window("errand-pop", on: thread), queues: queues, share: share,
-                worker: identity,
+                worker: identity, limits: limits,
                 patience: options.drain ? .milliseconds(10) : .seconds(1), log: workerLog,
                 offer: offer)
         }
@@ -127,33 +134,41 @@ private struct Shift: Sendable {
                 calm.room.raise()
                 floodDispatcher?.room.raise()
                 Self.poke(identity, over: pokes)
-            }, wake: heartWake, log: self.log)
-        leadership = Self.leadership(make, identity, kinds, options, offer: offer, log: self.log)
+            }, wake: heartWake, seats: [dutySeat, scheduleSeat], limits: limits,
+            log: self.log)
+        leadership = Self.leadership(
+            make, kinds, options, seat: dutySeat, name: Lead.duties.sessionName(of: identity.id),
+            offer: offer, log: self.log)
+        scheduler = Self.scheduler(
+            servers, kinds, options, worker: identity.id, seat: scheduleSeat, log: self.log)
+    }
+
+    private static func scheduler(
+        _ servers: Servers, _ kinds: JobKinds, _ options: WorkerOptions, worker: Int64,
+        seat: LeadSeat, log: Log
+    ) -> Scheduler? {
         let zones = ZoneDatabase()
         for schedule in kinds.schedules.values.sorted(by: { $0.name < $1.name }) {
             do throws(ZoneError) { _ = try zones.zone(named: schedule.zone) } catch {
-                self.log.error("schedule \(schedule.name) cannot run from here: \(error)")
+                log.error("schedule \(schedule.name) cannot run from here: \(error)")
             }
         }
-        scheduler =
-            options.runsSchedules && !options.drain
-            ? Scheduler(
-                database: servers.database, name: "errand-schedule \(identity.id)", zones: zones,
-                patience: options.leaseTime, log: self.log) : nil
+        guard options.runsSchedules, !options.drain else { return nil }
+        return Scheduler(
+            database: servers.database, name: Lead.scheduler.sessionName(of: worker),
+            zones: zones, patience: options.leaseTime, seat: seat, log: log)
     }
 
     private static func leadership(
-        _ make: WorkerConnections, _ worker: WorkerIdentity, _ kinds: JobKinds,
-        _ options: WorkerOptions, offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
+        _ make: WorkerConnections, _ kinds: JobKinds, _ options: WorkerOptions,
+        seat: LeadSeat, name: String, offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
     ) -> Leadership {
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
         let days = min((retention.max() ?? 0) / 86_400, Runner.longestRetention)
         let place = FeedingPlace()
         return Leadership(
-            place: place,
-            feeding: make.session(
-                // Named after the worker, as the scheduler's is: so one sees who leads.
-                "errand-feed \(worker.id)", on: place.thread, setup: Statements.sessionSetup),
+            seat: seat, place: place,
+            feeding: make.session(name, on: place.thread, setup: Statements.sessionSetup),
             maintenance: make.session("errand-maintain", setup: Statements.maintenanceSetup),
             window: make.window("errand-stage", on: place.thread),
             listening: make.window("errand-hear"), requests: Feeder.Requests(), options: options,
@@ -175,7 +190,8 @@ private struct Shift: Sendable {
         let onStop = stop.onStop { wakeAll() }
         defer { stop.forget(onStop) }
         // A paused queue must not be popped from before the first heartbeat.
-        try await heart.readControls()
+        try await heart.readControls(stopping: stop)
+        limits.onRoom { wantMore($0) }
         // The feeder should hear of a new worker at once.
         client.offers?.ask(for: "*")
         log.info(

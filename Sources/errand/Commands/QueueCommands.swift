@@ -4,7 +4,7 @@ import Terminal
 
 /// `errand queue …`.
 enum QueueCommands {
-    static let all = [list, show, pause, resume] + QueueEndCommands.all
+    static let all = [list, show, pause, resume] + QueueEndCommands.all + QueueLimitCommand.all
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
     private static let reason = Option<String?>.text(
@@ -32,17 +32,23 @@ enum QueueCommands {
         ],
         options: [exact]
     ) { invocation in
-        let queues = try await Inspector(session: try invocation.session())
-            .queues(isExact: invocation[exact])
-        try list(queues, invocation)
+        let inspector = Inspector(session: try invocation.session())
+        let queues = try await inspector.queues(isExact: invocation[exact])
+        try await list(queues, inspector, invocation)
         return .done
     }
 
-    private static func list(_ queues: [QueueRecord], _ invocation: Invocation) throws {
+    private static func list(
+        _ queues: [QueueRecord], _ inspector: Inspector, _ invocation: Invocation
+    ) async throws {
+        let limits = try await inspector.limits()
         let isTable = invocation.output.format == .table
         try invocation.output.list(
-            queues.map { QueueWords($0, invocation.output.times, isTable: isTable).record },
-            columns: QueueWords.listed)
+            queues.map { queue in
+                QueueLimitCommand.add(
+                    limits[queue.name],
+                    to: QueueWords(queue, invocation.output.times, isTable: isTable).record)
+            }, columns: QueueWords.listed + (limits.isEmpty ? [] : [Column("limit")]))
     }
 
     private static let show = Command(
@@ -56,7 +62,9 @@ enum QueueCommands {
         guard let queue = found.first else {
             throw unknown(invocation[name], try await inspector.queueNames())
         }
-        try invocation.output.show(record(queue, invocation.output.times))
+        let limit = try await inspector.limits(of: queue.name)[queue.name]
+        try invocation.output.show(
+            QueueLimitCommand.add(limit, to: record(queue, invocation.output.times)))
         return .done
     }
 
@@ -94,7 +102,7 @@ enum QueueCommands {
         _ invocation: Invocation, _ inspector: Inspector
     ) async throws -> ExitCode {
         let queues = try await inspector.queues(named: invocation[name])
-        try list(queues, invocation)
+        try await list(queues, inspector, invocation)
         return .done
     }
 
@@ -107,36 +115,5 @@ enum QueueCommands {
 
     static func record(_ queue: QueueRecord, _ times: TimeFormat) -> Record {
         QueueWords(queue, times).record
-    }
-}
-
-/// `errand worker ls`.
-enum WorkerCommands {
-    static let all = [list]
-
-    private static let list = Command(
-        "worker", "ls", effect: .looks, summary: "List the worker processes",
-        examples: [.init("errand worker ls", "which are alive")]
-    ) { invocation in
-        let workers = try await Inspector(session: try invocation.session()).workers()
-        let now = Instant.now().date
-        try invocation.output.list(
-            workers.map { worker in
-                let state = worker.isAlive ? (worker.isStopping ? "stopping" : "alive") : "silent"
-                return Record([
-                    ("id", .id(Int(worker.id))), ("host", .text(worker.host)),
-                    ("pid", .id(worker.pid)),
-                    ("state", .marked(state, worker.isAlive ? .green : .red)),
-                    ("started_at", worker.startedAt.cell),
-                    ("last_seen_at", .age(worker.lastSeenAt.date, now: now)),
-                    ("version", .text(worker.version)), ("queues", .json(worker.queues)),
-                    ("kinds", .list(worker.kinds)),
-                ])
-            },
-            columns: [
-                Column("id"), Column("host"), Column("pid"), Column("state"),
-                Column("started_at"), Column("last_seen_at"), Column("queues", isFlexible: true),
-            ], empty: "no worker is running: start one with 'errand work'")
-        return .done
     }
 }

@@ -88,7 +88,7 @@ struct StatusFindings {
 
     private var leaders: [StatusFinding] {
         guard let leaders = status.leaders, let workers = status.workers,
-            workers.alive > workers.stopping, !leaders.contains(where: \.isFeeding)
+            workers.alive > workers.stopping, !leaders.contains(where: { $0.lead == .duties })
         else { return [] }
         return [
             StatusFinding(

@@ -71,11 +71,11 @@ struct StatusScreen {
         guard let leaders = status.leaders else { return nil }
         if leaders.isEmpty { return "nobody" }
         return leaders.map { leader in
-            (leader.isFeeding ? "feeding: " : "schedules: ") + Self.name(leader)
+            "\(leader.lead.rawValue): \(Self.name(leader))"
         }.joined(separator: ", ")
     }
 
-    private static func name(_ leader: EngineStatus.Leader) -> String {
+    private static func name(_ leader: LeadRecord) -> String {
         guard let worker = leader.worker else { return "another process" }
         return "worker \(worker)" + (leader.host.map { " (\($0))" } ?? "")
     }
@@ -161,13 +161,13 @@ struct StatusScreen {
         }
     }
 
-    private static func record(_ leader: EngineStatus.Leader) -> Record {
+    private static func record(_ leader: LeadRecord) -> Record {
         Record([
-            ("duty", .text(leader.isFeeding ? "feeding" : "schedules")),
+            ("lead", .text(leader.lead.rawValue)),
             ("worker", .optional(leader.worker) { .id(Int($0)) }),
             ("host", .optional(leader.host) { .text($0) }),
-            ("pid", .optional(leader.process) { .id($0) }),
-            ("since", .optional(leader.since) { $0.cell }),
+            ("pid", .optional(leader.pid) { .id($0) }),
+            ("taken_at", .optional(leader.takenAt) { $0.cell }),
         ])
     }
 }

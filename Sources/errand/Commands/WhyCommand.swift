@@ -100,7 +100,7 @@ struct WhyWords {
                 "it is not due for \(HumanFormat.duration(wait)), until \(time(job.runAt))",
                 "errand job run-now \(job.id)")
         case .paused(let pause): paused(pause)
-        case .noWorker, .queueUnworked, .kindUnknown, .versionUnknown, .stopping:
+        case .noWorker, .queueUnworked, .kindUnknown, .versionUnknown, .stopping, .quiet:
             unworked(cause)
         case .redisUnreachable(let text):
             Explained(
@@ -110,6 +110,7 @@ struct WhyWords {
             Explained(
                 "Redis has lost what was staged, or nothing was yet; the worker that leads fills "
                     + "it again within seconds", "errand doctor  # if it stays so")
+        case .limited(let limit): limited(limit)
         case .behind, .slotsBusy, .unstaged, .ready: inLine(cause)
         }
     }
@@ -213,8 +214,29 @@ struct WhyWords {
                 "\(start)  # with a program that has this version")
         case .stopping:
             return Explained("all live workers that could run it are stopping", start)
+        case .quiet(let ids):
+            return Explained(
+                "all live workers that could run it were asked to take no new jobs",
+                "errand worker quiet \(ids.map(String.init).joined(separator: " ")) --undo")
         default:
             return Explained("no worker is alive", start)
+        }
+    }
+
+    private func limited(_ limit: JobSituation.ReachedLimit) -> Explained {
+        let queue = job.lane.queue
+        let before =
+            job.ahead > 0 ? "; \(HumanFormat.count(job.ahead)) jobs are before this one" : ""
+        switch limit {
+        case .running(let count, let most):
+            return Explained(
+                "its queue \(queue) runs \(HumanFormat.count(count)) of at most "
+                    + HumanFormat.count(most) + before,
+                "errand queue limit \(queue) --running \(most * 2)  # or --none")
+        case .rate(let rate):
+            return Explained(
+                "its queue \(queue) may start \(rate) at most, and has\(before)",
+                "errand queue limit \(queue) --none  # or a higher --rate")
         }
     }
 

@@ -129,10 +129,9 @@ enum WorkCommand {
     private static func stopOnSignal(_ options: WorkerOptions, _ log: Log) -> Stop {
         let stop = Stop()
         let grace = Double(options.grace / .seconds(1))
-        Termination.onRequest {
-            guard !stop.isStopped else { return }
+        // On a signal, or on the order of 'errand worker stop'.
+        stop.onStop {
             log.info("stopping: running jobs have \(options.grace) to end")
-            stop.stop()
             // A handler that ignores its cancellation must not keep the process for ever. Its
             // job was handed back by then; the fence turns away what it still writes.
             DispatchQueue.global().asyncAfter(deadline: .now() + grace + 8) {
@@ -140,6 +139,7 @@ enum WorkCommand {
                 exit(1)
             }
         }
+        Termination.onRequest { stop.stop() }
         return stop
     }
 
