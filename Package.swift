@@ -31,6 +31,7 @@ let migrationFiles = [
     "004_coupons.sql",
     "005_schedules.sql",
     "006_operations.sql",
+    "009_bulk.sql",
 ]
 
 let package = Package(

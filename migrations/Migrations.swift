@@ -19,6 +19,7 @@ package let migrations: [Migration] = [
     Migration(number: 4, name: "coupons", sql: PackageResources._04_coupons_sql),
     Migration(number: 5, name: "schedules", sql: PackageResources._05_schedules_sql),
     Migration(number: 6, name: "operations", sql: PackageResources._06_operations_sql),
+    Migration(number: 9, name: "bulk", sql: PackageResources._09_bulk_sql),
 ]
 
 /// Why the schema could not be brought up to date.

@@ -279,7 +279,7 @@ private struct FinishBatch {
                 [
                     .int64Array(waiting.map(\.id)), .int64Array(waiting.map(\.token)),
                     .int16Array(refunds), .nullableInt64Array(delays),
-                    .nullableTextArray(errors),
+                    .nullableTextArray(errors), .floatArray(waiting.map(\.duration)),
                 ]))
     }
 }

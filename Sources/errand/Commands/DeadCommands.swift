@@ -14,19 +14,18 @@ enum DeadCommands {
         examples: [
             .init("errand dead ls --queue mail --error timeout", "which mails timed out")
         ],
-        options: JobFilterOptions.all + [JobFilterOptions.limit, JobFilterOptions.before]
+        options: JobFilterOptions.all + JobFilterOptions.page + RevealOptions.all
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        var inspector = Inspector(session: try invocation.session())
         var filter = try await DeadCommands.filter(invocation, inspector)
-        filter.limit = invocation[JobFilterOptions.limit]
-        filter.before = invocation[JobFilterOptions.before].map(Int64.init)
+        inspector = try await RevealOptions.revealing(
+            invocation, inspector, subject: "dead letters", filter)
+        JobFilterOptions.turn(to: &filter, invocation)
         let letters = try await inspector.jobs(filter)
         try invocation.output.list(
             letters.map(JobCommands.record), columns: listed,
             empty: "no dead letter passes these filters")
-        if letters.count == filter.limit, let last = letters.last {
-            invocation.output.note("more: errand dead ls … --before \(last.id)")
-        }
+        JobFilterOptions.noteMore(letters, filter, invocation)
         return .done
     }
 
@@ -47,9 +46,11 @@ enum DeadCommands {
 
     private static let show = Command(
         "dead", "show", summary: "Show one dead letter: its arguments, attempts and errors",
-        arguments: [id]
+        examples: [.init("errand dead show 4711", "why it was given up")],
+        options: RevealOptions.all, arguments: [id]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        let inspector = try await RevealOptions.inspector(
+            invocation, subject: "job \(invocation[id])")
         guard let job = try await inspector.job(Int64(invocation[id])) else {
             throw CommandFailure(
                 exit: .notFound, message: "there is no dead letter \(invocation[id])",
@@ -75,10 +76,12 @@ enum DeadCommands {
         examples: [
             .init("errand dead group --newer 1d", "what went wrong since yesterday")
         ],
-        options: JobFilterOptions.all + [JobFilterOptions.limit]
+        options: JobFilterOptions.all + [JobFilterOptions.limit] + RevealOptions.all
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        var inspector = Inspector(session: try invocation.session())
         let filter = try await DeadCommands.filter(invocation, inspector)
+        inspector = try await RevealOptions.revealing(
+            invocation, inspector, subject: "dead letters", filter)
         let groups = try await inspector.deadGroups(
             filter, limit: invocation[JobFilterOptions.limit])
         let now = Instant.now().date
@@ -114,10 +117,12 @@ enum DeadCommands {
         examples: [
             .init("errand dead export --kind notification.email > dead.jsonl", "before a discard")
         ],
-        options: JobFilterOptions.all + [most, JobFilterOptions.before]
+        options: JobFilterOptions.all + [most, JobFilterOptions.before] + RevealOptions.all
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        var inspector = Inspector(session: try invocation.session())
         var filter = try await DeadCommands.filter(invocation, inspector)
+        inspector = try await RevealOptions.revealing(
+            invocation, inspector, subject: "dead letters", filter)
         filter.before = invocation[JobFilterOptions.before].map(Int64.init)
         var written = 0
         while true {
