@@ -75,20 +75,18 @@ package struct JobOverrides: Codable, Sendable, Equatable {
 }
 
 /// Who, or what, made a job that no schedule made.
+///
+/// Jobs that a program makes outside of handlers, in SQL or Swift, have none: to store one would
+/// make `errand.enqueue()` slower by a twentieth.
 package struct JobOrigin: Codable, Sendable, Hashable {
     /// The job whose handler enqueued it.
     package var parent: Int64?
     /// Who enqueued it on the command line.
     package var operatorName: String?
-    /// The database role that called `errand.enqueue()`.
-    package var role: String?
-    /// What that role's session called itself.
-    package var application: String?
 
     enum CodingKeys: String, CodingKey {
         case parent
         case operatorName = "operator"
-        case role, application
     }
 
     /// Made by the handler of a job, or by an operator.

@@ -103,17 +103,14 @@ extension JobRecord {
     }
 
     /// Where it came from.
-    private var maker: String? {
+    private var maker: String {
         if let occurrence {
             let merged = occurrence.missed.count
             return "by schedule \(occurrence.schedule), for \(Instant(date: occurrence.due))"
                 + (merged > 0 ? " and \(merged) missed before" : "")
         }
-        guard let origin else { return nil }
-        if let parent = origin.parent { return "by job \(parent)" }
-        if let name = origin.operatorName { return "by \(name), with errand enqueue" }
-        guard let role = origin.role else { return nil }
-        let application = origin.application.flatMap { $0.isEmpty ? nil : " (\($0))" } ?? ""
-        return "in SQL, by \(role)\(application)"
+        if let parent = origin?.parent { return "by job \(parent)" }
+        if let name = origin?.operatorName { return "by \(name), with errand enqueue" }
+        return "by a program, in SQL or Swift"
     }
 }
