@@ -1,3 +1,4 @@
+import Foundation
 import JobQueue
 import Postgres
 import TestServices
@@ -50,7 +51,7 @@ import Testing
         }
         #expect(try await TestWorker.drain(kinds).completed == 1)
         let ids = made.all.map(\.id)
-        #expect(ids.count == 6)
+        try #require(ids.count == 6)
         for id in ids { #expect(try await record(id).origin?.parent == parent.id) }
         #expect(try await record(alone.id).origin == nil)
         let story = try await story(parent.id)

@@ -55,7 +55,8 @@ extension Inspector {
                 Statements.occurrenceEnd,
                 [.text(occurrence.schedule), .timestamp(Instant(date: occurrence.due))]
             ).first
-            if let row {
+            // Of one that has not ended there is nothing to tell.
+            if let row, try row.text("outcome") != "enqueued" {
                 last.append(
                     StoryEntry(
                         event: .occurrence, at: try row.optionalTimestamp("ended_at"),

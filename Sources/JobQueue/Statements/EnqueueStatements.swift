@@ -23,8 +23,9 @@ extension Statements {
         INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
             tags, options, args, run_at)
         SELECT $1, $2, $3, $4, $5, $6, $7,
-            CASE WHEN a.parent IS NULL THEN $8 ELSE coalesce($8, '{}') || jsonb_build_object(
-                'origin', jsonb_build_object('parent', a.parent)) END,
+            CASE WHEN a.parent IS NULL THEN $8::jsonb
+                ELSE coalesce($8::jsonb, '{}') || jsonb_build_object(
+                    'origin', jsonb_build_object('parent', a.parent)) END,
             a.args, greatest(a.run_at, clock_timestamp())
         FROM unnest($9::jsonb[], $10::timestamptz[], $11::bigint[]) AS a (args, run_at, parent)
         RETURNING id, run_at
