@@ -22,13 +22,16 @@ enum BulkOptions {
         ValueFormat.integer("ID", in: 1...Int.max), minimum: 0,
         help: "The jobs' ids; or none, and filters or --all")
 
-    /// What help says of every bulk action on jobs.
+    /// What help says of every bulk action on jobs, as a paragraph of its own.
     static let discussion = """
+
         Takes ids; or filters, or --all. With filters it first shows how many there are and a few \
         of them, then asks, and deals with them in chunks, as an operation of its own: 'errand op \
         ls' shows how far it is, 'errand op cancel' ends it from another terminal, and 'errand op \
         resume' goes on with it after anything. Jobs that are made meanwhile are not meant; one \
-        that has changed when its turn comes is left as it is, and counted as skipped.
+        that has changed when its turn comes is left as it is, and counted as skipped. \
+        Exits 0 when all is done or nothing passes, 5 when it was not confirmed, 7 when it ended \
+        before all was done.
         """
 
     private static let perSecond = ValueFormat<Double>(
