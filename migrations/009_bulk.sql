@@ -10,6 +10,8 @@ ALTER TABLE errand.operations
     ADD COLUMN most bigint,
     -- Jobs that had changed by the time they were come to, and stayed as they were.
     ADD COLUMN skipped bigint NOT NULL DEFAULT 0,
+    -- Of `done`, running jobs whose workers were asked to cancel them.
+    ADD COLUMN asked bigint NOT NULL DEFAULT 0,
     -- Whether `total` was estimated: then it says nothing of the end.
     ADD COLUMN is_estimate boolean NOT NULL DEFAULT false,
     -- Of the tables that the jobs lie in, the one that `cursor` is in.

@@ -139,6 +139,7 @@ extension CommandLine {
             #expect(try await made("job", "run-now", "--kind", "demo.sleep", "--yes")["total"] == 0)
             let run = try await made("job", "cancel", "--queue", "default", "--all", "--yes")
             #expect(run["done"] == 8)
+            #expect(run["asked"] == 3)
             try await eventually("all to end") {
                 try await number("\(finished) WHERE outcome = 'cancelled'") == 8
             }

@@ -40,6 +40,8 @@ package struct BulkOperation: Sendable {
     /// Whether `total` is an estimate.
     package var isEstimate: Bool
     package var done: Int
+    /// Of these, running jobs whose workers were asked to cancel them.
+    package var asked: Int
     /// Jobs that had changed by the time they were come to.
     package var skipped: Int
     package var state: State
@@ -63,6 +65,7 @@ package struct BulkOperation: Sendable {
         total = Int(try row.int64("total"))
         isEstimate = try row.bool("is_estimate")
         done = Int(try row.int64("done"))
+        asked = Int(try row.int64("asked"))
         skipped = Int(try row.int64("skipped"))
         state = State(rawValue: try row.text("state")) ?? .running
         note = try row.optionalText("note")

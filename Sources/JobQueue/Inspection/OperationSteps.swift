@@ -7,6 +7,8 @@ extension Operations {
         package var ids: [Int64] = []
         /// There is nothing left to do, or somebody has ended the operation.
         package var isOver = false
+        /// Of the jobs, running ones whose workers were asked.
+        var asked = 0
         /// Jobs that left these lanes.
         var left: [Lane: [Int64]] = [:]
     }
@@ -78,7 +80,7 @@ extension Operations {
             Statements.advanceOperation,
             [
                 .int64(work.id), .int64(done), .int64(cursor), .int16(Int16(stage)),
-                .int64(Int64(seen) - done),
+                .int64(Int64(seen) - done), .int64(Int64(step.asked)),
             ])
         if stage >= tables.count || done >= work.room {
             _ = try session.query(
@@ -145,9 +147,11 @@ extension Operations {
         if work.action == .move { step.left = try JobMove.lanes(rows) }
         if work.action == .cancel, step.ids.count < ids.count {
             let ended = Set(step.ids)
-            step.ids += try session.query(
+            let asked = try session.query(
                 Statements.cancelRunning, [.int64Array(ids.filter { !ended.contains($0) })]
             ).map { try $0.int64(0) }
+            step.asked = asked.count
+            step.ids += asked
         }
         return step
     }

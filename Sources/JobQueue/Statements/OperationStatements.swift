@@ -8,7 +8,7 @@ extension Statements {
     /// was interrupted.
     private static let operationColumns = """
         id, action, operator, reason, started_at, ended_at, filter, change, rate_per_s, most,
-        total, is_estimate, done, skipped, note, CASE WHEN state = 'running' AND NOT EXISTS (
+        total, is_estimate, done, asked, skipped, note, CASE WHEN state = 'running' AND NOT EXISTS (
             SELECT FROM pg_locks l
             WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid = \(operationLock)
               AND l.objid = \(lockKey)::oid AND l.granted AND l.database = (
@@ -42,7 +42,9 @@ extension Statements {
 
     static let advanceOperation = """
         UPDATE errand.operations
-        SET done = done + $2, cursor = $3, stage = $4, skipped = skipped + $5 WHERE id = $1
+        SET done = done + $2, cursor = $3, stage = $4, skipped = skipped + $5,
+            asked = asked + $6
+        WHERE id = $1
         """
 
     /// Those that were counted and not even found any more had changed too.

@@ -58,6 +58,10 @@ struct BulkRun {
         let end = try await state(id)
         bar.finish(done: end.done, now: .now)
         try output.show(Self.record(end))
+        if end.asked > 0 {
+            output.note(
+                "\(HumanFormat.count(end.asked)) of them were running: their workers were asked")
+        }
         if end.state == .done, end.skipped > 0 {
             output.note(
                 "\(HumanFormat.count(end.skipped)) had changed meanwhile and were left as they are")
@@ -153,7 +157,7 @@ struct BulkRun {
         Record([
             ("id", .missing), ("action", .text(action.rawValue)), ("state", .text("done")),
             ("done", .int(0)), ("total", .int(0)), ("estimated", .flag(false)),
-            ("skipped", .int(0)),
+            ("asked", .int(0)), ("skipped", .int(0)),
         ])
     }
 
@@ -169,7 +173,8 @@ struct BulkRun {
             ("id", .id(Int(operation.id))), ("action", .text(operation.action.rawValue)),
             ("state", .marked(operation.state.rawValue, style)), ("done", .int(operation.done)),
             ("total", .int(operation.total)), ("estimated", .flag(operation.isEstimate)),
-            ("skipped", .int(operation.skipped)), ("operator", .text(operation.operatorName)),
+            ("asked", .int(operation.asked)), ("skipped", .int(operation.skipped)),
+            ("operator", .text(operation.operatorName)),
             ("started_at", operation.startedAt.cell),
             ("ended_at", .optional(operation.endedAt) { $0.cell }),
             ("reason", .optional(operation.reason) { .text($0) }),
