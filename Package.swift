@@ -55,7 +55,7 @@ let package = Package(
         room("Redis", uses: ["CRedis", "Threads"]),
         room("HTTP", uses: ["CCurl", "Threads"]),
         room("Recurrence", uses: ["Gregorian"]),
-        room("Terminal"),
+        room("Terminal", uses: ["Gregorian", "Threads"]),
 
         // Floor 2: the engine, delivery, the schema.
         .target(

@@ -21,12 +21,19 @@ public final class Pool: Sendable {
 
     private let settings: SessionSettings
     private let limit: Int
+    private let onMaking: @Sendable (Session) -> Void
     private let state = Mutex(State())
 
     /// A pool that makes its sessions when they are first needed.
-    public init(_ settings: SessionSettings, limit: Int) {
+    ///
+    /// - Parameter onMaking: is told of each that is made, so that its statements can be cancelled.
+    public init(
+        _ settings: SessionSettings, limit: Int,
+        onMaking: @escaping @Sendable (Session) -> Void = { _ in }
+    ) {
         self.settings = settings
         self.limit = limit
+        self.onMaking = onMaking
     }
 
     /// Lends a session for as long as `body` runs.
@@ -105,7 +112,10 @@ public final class Pool: Sendable {
         }
         switch answer {
         case .lend(let session): return session
-        case .make: return Session(settings)
+        case .make:
+            let session = Session(settings)
+            onMaking(session)
+            return session
         case .closed: throw Self.closed
         case .wait(let id): return try await wait(id)
         }

@@ -7,6 +7,7 @@ package struct ArgumentSpec: Equatable, Sendable {
     package var minimum: Int
     /// Whether it takes all that follows.
     package var isVariadic: Bool
+    package var choices: [String] = []
 
     /// As a usage line shows it: `ID`, `[ARGS]`, `ID...`, `[ID...]`.
     package var usage: String {
@@ -38,7 +39,8 @@ package struct Argument<Value: Sendable>: DeclaredArgument {
         _ format: ValueFormat<Value>, help: String
     ) -> Argument<Value> {
         let spec = ArgumentSpec(
-            name: format.placeholder, help: help, minimum: 1, isVariadic: false)
+            name: format.placeholder, help: help, minimum: 1, isVariadic: false,
+            choices: format.choices)
         return Argument(spec: spec) { given throws(CommandFailure) in
             guard let first = given.first else { throw .usage("\(spec.name) is missing") }
             return try format.value(of: first)
@@ -50,7 +52,8 @@ package struct Argument<Value: Sendable>: DeclaredArgument {
         _ format: ValueFormat<Wrapped>, help: String
     ) -> Argument<Wrapped?> where Value == Wrapped? {
         let spec = ArgumentSpec(
-            name: format.placeholder, help: help, minimum: 0, isVariadic: false)
+            name: format.placeholder, help: help, minimum: 0, isVariadic: false,
+            choices: format.choices)
         return Argument(spec: spec) { given throws(CommandFailure) in
             guard let first = given.first else { return nil }
             return try format.value(of: first)
@@ -62,7 +65,8 @@ package struct Argument<Value: Sendable>: DeclaredArgument {
         _ format: ValueFormat<Element>, minimum: Int = 1, help: String
     ) -> Argument<[Element]> where Value == [Element] {
         let spec = ArgumentSpec(
-            name: format.placeholder, help: help, minimum: minimum, isVariadic: true)
+            name: format.placeholder, help: help, minimum: minimum, isVariadic: true,
+            choices: format.choices)
         return Argument(spec: spec) { given throws(CommandFailure) in
             var values: [Element] = []
             for one in given { values.append(try format.value(of: one)) }

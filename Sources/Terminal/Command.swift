@@ -15,6 +15,7 @@ package struct Command: Sendable {
 
     /// The words that call it: `["job", "ls"]`, or `["migrate"]`.
     package let path: [String]
+    package let effect: Effect
     /// One line, a sentence without a full stop.
     package let summary: String
     /// Longer explanation; paragraphs are separated by a blank line and wrapped by help.
@@ -25,12 +26,16 @@ package struct Command: Sendable {
     package let run: @Sendable (Invocation) async throws -> ExitCode
 
     /// A command, called by the words of its path.
+    ///
+    /// Its effect has no default: whether a new command may run read-only is to be decided.
     package init(
-        _ path: String..., summary: String, discussion: String = "", examples: [Example] = [],
+        _ path: String..., effect: Effect, summary: String, discussion: String = "",
+        examples: [Example] = [],
         options: [any DeclaredOption] = [], arguments: [any DeclaredArgument] = [],
         run: @escaping @Sendable (Invocation) async throws -> ExitCode
     ) {
         self.path = path
+        self.effect = effect
         self.summary = summary
         self.discussion = discussion
         self.examples = examples
@@ -53,7 +58,17 @@ package struct Command: Sendable {
     package var name: String { path.joined(separator: " ") }
 
     /// The command's own options, then those that every command has.
-    package var allOptions: [any DeclaredOption] { options + GlobalOptions.all }
+    package var allOptions: [any DeclaredOption] { options + without(GlobalOptions.all) }
+
+    /// As ``allOptions``, without those that mean nothing to it.
+    var shownOptions: [any DeclaredOption] {
+        options + without(GlobalOptions.shown(for: effect))
+    }
+
+    private func without(_ globals: [any DeclaredOption]) -> [any DeclaredOption] {
+        let own = Set(options.map(\.spec.name))
+        return globals.filter { !own.contains($0.spec.name) }
+    }
 
     func usage(program: String) -> String {
         var words = [program] + path

@@ -33,7 +33,7 @@ struct HelpText {
     /// How a command is used.
     func explanation(of command: Command) -> [String] {
         var lines = [command.summary, "", "usage: " + command.usage(program: program.name)]
-        for paragraph in paragraphs(of: command.discussion) {
+        for paragraph in Self.paragraphs(of: command.discussion) {
             lines.append("")
             lines += wrapped(paragraph, to: min(width, 100))
         }
@@ -43,13 +43,13 @@ struct HelpText {
         }
         if !command.options.isEmpty {
             lines += ["", heading("Options")]
-            lines += columns(command.options.map { (left(of: $0.spec), right(of: $0.spec)) })
+            lines += columns(command.options.map { (left(of: $0.spec), Self.right(of: $0.spec)) })
         }
-        lines += globalOptions()
+        lines += globalOptions(GlobalOptions.shown(for: command.effect))
         if !command.examples.isEmpty {
             lines += ["", heading("Examples")]
             for example in command.examples {
-                lines += ["  # " + example.meaning, "  " + example.line]
+                lines += ["  # " + example.meaning] + broken(example.line)
             }
         }
         let deeper = program.commands.filter { $0.path.starts(with: command.path) }.dropFirst()
@@ -60,9 +60,11 @@ struct HelpText {
         return lines
     }
 
-    private func globalOptions() -> [String] {
+    private func globalOptions(
+        _ options: [any DeclaredOption] = GlobalOptions.all
+    ) -> [String] {
         ["", heading("Options of every command")]
-            + columns(GlobalOptions.all.map { (left(of: $0.spec), right(of: $0.spec)) })
+            + columns(options.map { (left(of: $0.spec), Self.right(of: $0.spec)) })
     }
 
     private func heading(_ text: String) -> String { paint(text + ":", .bold) }
@@ -72,7 +74,7 @@ struct HelpText {
         return "  \(short)--\(spec.name)" + (spec.placeholder.map { " " + $0 } ?? "")
     }
 
-    private func right(of spec: OptionSpec) -> String {
+    static func right(of spec: OptionSpec) -> String {
         var notes: [String] = []
         if spec.isRequired { notes.append("required") }
         if spec.isRepeatable { notes.append("repeatable") }
@@ -99,7 +101,29 @@ struct HelpText {
         return lines
     }
 
-    private func paragraphs(of text: String) -> [String] {
+    /// A call that is too long for a line, as a shell takes it: broken before options.
+    private func broken(_ call: String) -> [String] {
+        let limit = max(60, width)
+        guard DisplayWidth.of(call) + 2 > limit else { return ["  " + call] }
+        var lines = [""]
+        var rest = call[...]
+        while !rest.isEmpty {
+            let end = rest.dropFirst().firstRange(of: " --")?.lowerBound ?? rest.endIndex
+            let part = String(rest[..<end])
+            rest = rest[end...]
+            let last = lines.count - 1
+            let needed = DisplayWidth.of(lines[last]) + DisplayWidth.of(part) + 2
+            if needed + (rest.isEmpty ? 0 : 2) > limit, !lines[last].isEmpty {
+                lines[last] += " \\"
+                lines.append("   " + part)
+            } else {
+                lines[last] += part
+            }
+        }
+        return lines.map { "  " + $0 }
+    }
+
+    static func paragraphs(of text: String) -> [String] {
         var paragraphs: [String] = []
         var current: [Substring] = []
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import Gregorian
 
 /// Numbers, lengths and times as people read them.
 package enum HumanFormat {
@@ -100,6 +101,15 @@ package enum HumanFormat {
         civil(parts(of: time).seconds, between: " ") + "Z"
     }
 
+    /// A local time for a table, with how far it is ahead of UTC: `2026-03-01 09:30:00+01`.
+    package static func time(_ time: Date, offset: Int) -> String {
+        // PostgreSQL writes and reads offsets so: minutes only where they are not zero.
+        let minutes = abs(offset) / 60
+        let rest = minutes % 60 == 0 ? "" : ":" + padded(minutes % 60, to: 2)
+        return civil(parts(of: time).seconds + offset / 60 * 60, between: " ")
+            + (offset < 0 ? "-" : "+") + padded(minutes / 60, to: 2) + rest
+    }
+
     private static func parts(of time: Date) -> (seconds: Int, microseconds: Int) {
         // A Date far outside the calendar (distantPast) must not trap the conversion to Int.
         let bounded = min(max(time.timeIntervalSince1970, -62_135_596_800), 253_402_300_799)
@@ -108,29 +118,14 @@ package enum HumanFormat {
         return (seconds, total - seconds * 1_000_000)
     }
 
-    /// Proleptic Gregorian calendar from a count of seconds since 1970, counted in eras of 400
-    /// years that begin on the first of March, so that the leap day is the last of its year.
-    private static func civil(_ seconds: Int, between separator: String) -> String {
-        let second = seconds - floored(seconds, by: 86400) * 86400
-        let day = floored(seconds, by: 86400) + 719_468
-        let era = floored(day, by: 146_097)
-        let dayOfEra = day - era * 146_097
-        let yearOfEra =
-            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let dayOfMonth = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return "\(padded(year, to: 4))-\(padded(month, to: 2))-\(padded(dayOfMonth, to: 2))"
-            + separator
-            + "\(padded(second / 3600, to: 2)):\(padded(second / 60 % 60, to: 2)):"
-            + padded(second % 60, to: 2)
-    }
-
-    private static func floored(_ value: Int, by divisor: Int) -> Int {
-        let quotient = value / divisor
-        return value % divisor < 0 ? quotient - 1 : quotient
+    /// A day and the time of it, from a count of seconds since 1970.
+    static func civil(_ seconds: Int, between separator: String) -> String {
+        let days = seconds.dividedDown(by: 86_400)
+        let date = CivilDate(daysSince1970: days)
+        let second = seconds - days * 86_400
+        return "\(padded(date.year, to: 4))-\(padded(date.month, to: 2))-"
+            + "\(padded(date.day, to: 2))\(separator)\(padded(second / 3600, to: 2)):"
+            + "\(padded(second / 60 % 60, to: 2)):\(padded(second % 60, to: 2))"
     }
 
     private static func short(_ value: Double) -> String {

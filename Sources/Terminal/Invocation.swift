@@ -3,6 +3,12 @@ package struct Invocation: Sendable {
     package let command: Command
     package let environment: [String: String]
     package let output: Output
+    /// The program that it is a call of.
+    package let program: Program
+    /// The named contexts of this user, and which of them is in force.
+    package let contexts: ContextsInForce
+    /// What is to be stopped when the command must end early.
+    package let interruption = Interruption()
     let optionValues: [String: any Sendable]
     let argumentValues: [String: any Sendable]
 
@@ -47,10 +53,23 @@ package struct Invocation: Sendable {
         return url
     }
 
+    /// Asks before a change; returns only if the answer, or `--yes`, was yes.
+    ///
+    /// - Throws: `CommandFailure` (refused) when the answer was no, or nobody is there to ask.
+    package func confirm(_ question: String) throws(CommandFailure) {
+        try output.confirm(question, yes: self[GlobalOptions.yes])
+    }
+
+    /// Whether this call changes something that others see; a dry run does not.
+    var isChange: Bool {
+        guard command.effect.isChange else { return false }
+        return (optionValues["dry-run"] as? Kept<Bool>)?.value != true
+    }
+
     /// Reads and checks everything before the command runs.
     init(
         of command: Command, scanned: ScannedArguments, environment: [String: String],
-        screen: Screen, program: String
+        contexts: ContextsInForce, screen: Screen, program: Program
     ) throws(CommandFailure) {
         var options: [String: any Sendable] = [:]
         for option in command.allOptions {
@@ -63,21 +82,29 @@ package struct Invocation: Sendable {
             do {
                 options[option.spec.name] = try option.kept(given.map(KeptText.init))
             } catch {
-                throw error.hinted("usage: " + command.usage(program: program))
+                throw error.hinted("usage: " + command.usage(program: program.name))
             }
         }
         self.optionValues = options
         self.argumentValues = try Self.arguments(
-            of: command, positionals: scanned.positionals, program: program)
+            of: command, positionals: scanned.positionals, program: program.name)
+        self.program = program
+        self.contexts = contexts
         self.command = command
         self.environment = environment
         func kept<Value>(_ option: Option<Value>, or fallback: Value) -> Value {
             (options[option.spec.name] as? Kept<Value>)?.value ?? fallback
         }
-        self.output = Output(
-            screen: screen, format: kept(GlobalOptions.output, or: .table),
-            color: kept(GlobalOptions.color, or: .auto),
-            isQuiet: kept(GlobalOptions.quiet, or: false), environment: environment)
+        var form = Output.Form(kept(GlobalOptions.output, or: .table))
+        form.color = kept(GlobalOptions.color, or: .auto)
+        form.isQuiet = kept(GlobalOptions.quiet, or: false)
+        form.hasHeaders = !kept(GlobalOptions.noHeaders, or: false)
+        form.columns = kept(GlobalOptions.columns, or: [])
+        form.isStrict = !command.effect.isChange
+        if form.format.isForPeople, !kept(GlobalOptions.utc, or: false) {
+            form.times = program.localTimes(environment)
+        }
+        self.output = Output(screen: screen, form: form, environment: environment)
     }
 
     private static func arguments(

@@ -1,52 +1,150 @@
+import Synchronization
+
 /// Where a command prints, in the form that its user asked for.
 package struct Output: Sendable {
+    /// What the user asked for.
+    package struct Form: Sendable {
+        package var format: OutputFormat
+        package var color = ColorChoice.auto
+        package var isQuiet = false
+        package var hasHeaders = true
+        /// The fields to print, in that order; all when empty.
+        package var columns: [String] = []
+        /// Whether a name that is not there is an error; else it is a warning, because by then
+        /// something was changed.
+        package var isStrict = true
+        /// How people see times.
+        package var times = TimeFormat.utc
+
+        /// A form with defaults.
+        package init(_ format: OutputFormat) {
+            self.format = format
+        }
+    }
+
+    /// What has been printed of a CSV so far.
+    private final class Progress: Sendable {
+        let header = Mutex<[String]?>(nil)
+        let hasWarned = Mutex(false)
+    }
+
     package let screen: Screen
     package let format: OutputFormat
     /// For standard output.
     package let paint: Paint
     package let isQuiet: Bool
+    /// How times are to be written into texts: as people want them, in UTC for programs.
+    package let times: TimeFormat
     private let errorPaint: Paint
+    private let hasHeaders: Bool
+    private let choice: ColumnChoice
+    private let isStrict: Bool
+    private let progress = Progress()
 
     /// Output in a form; colour is decided for each stream.
-    package init(
-        screen: Screen, format: OutputFormat, color: ColorChoice = .auto, isQuiet: Bool = false,
-        environment: [String: String] = [:]
-    ) {
+    package init(screen: Screen, form: Form, environment: [String: String] = [:]) {
         self.screen = screen
-        self.format = format
-        self.isQuiet = isQuiet
-        paint = Paint(color, isTerminal: screen.outputIsTerminal, environment: environment)
-        errorPaint = Paint(color, isTerminal: screen.errorIsTerminal, environment: environment)
+        format = form.format
+        isQuiet = form.isQuiet
+        hasHeaders = form.hasHeaders
+        choice = ColumnChoice(names: form.columns)
+        isStrict = form.isStrict
+        times = form.format.isForPeople ? form.times : .utc
+        paint = Paint(form.color, isTerminal: screen.outputIsTerminal, environment: environment)
+        errorPaint = Paint(
+            form.color, isTerminal: screen.errorIsTerminal, environment: environment)
     }
 
-    /// Prints records as a table, or as JSON with one object a line.
+    /// Whether a person reads what is printed, rather than a program.
+    package var isForPeople: Bool { format.isForPeople }
+
+    /// Prints records in the form asked for.
     ///
-    /// The columns say what a table shows, and in which order; JSON has every field. Without any
-    /// record a table gives way to the note `empty`.
+    /// The columns say what a table shows, and in which order; the other forms have every field.
+    /// Without any record a table gives way to the note `empty`.
     package func list(
         _ records: [Record], columns: [Column]? = nil, empty: String? = nil
-    ) throws(OutputError) {
+    ) throws {
+        if records.isEmpty, isForPeople, let empty { return note(empty) }
+        let names = records.isEmpty ? nil : ColumnChoice.names(of: records)
+        try check(against: names ?? columns?.map(\.name))
         switch format {
         case .json:
-            for record in records { try json(record.json) }
-        case .table:
-            if records.isEmpty, let empty { return note(empty) }
-            let width = screen.outputIsTerminal ? screen.width : nil
-            for text in Table(records, columns: columns).lines(width: width, paint: paint) {
-                try line(text)
+            for record in records { try json(choice.applied(to: record).json) }
+        case .csv: try csv(records, names: names ?? [])
+        case .name:
+            for record in records {
+                if let name = record.pasteable { try line(DisplayWidth.harmless(name)) }
             }
+        case .table, .wide:
+            let isCut = format == .table && screen.outputIsTerminal
+            let table = Table(
+                records, columns: shown(columns, of: records, names: names ?? []), times: times)
+            let lines = table.lines(
+                width: isCut ? screen.width : nil, paint: paint, hasHeader: hasHeaders)
+            for text in lines { try line(text) }
         }
     }
 
-    /// Prints one record: a line for each field, or one JSON object.
-    package func show(_ record: Record) throws(OutputError) {
-        switch format {
-        case .json: try json(record.json)
-        case .table: for text in RecordCard(record).lines(paint: paint) { try line(text) }
+    /// Prints one record: a line for each field for people, else as one of a list.
+    package func show(_ record: Record) throws {
+        guard isForPeople else { return try list([record]) }
+        try check(against: record.fields.map(\.name))
+        for text in RecordCard(choice.applied(to: record), times: times).lines(paint: paint) {
+            try line(text)
         }
     }
 
-    /// Prints one JSON value on a line, whatever the form.
+    /// Prints one of many records that come one by one: for people as the line given.
+    package func event(_ record: Record, line text: String) throws {
+        if isForPeople { try line(text) } else { try list([record]) }
+    }
+
+    private func check(against known: [String]?) throws(CommandFailure) {
+        guard format != .name, let known, let mistake = choice.mistake(among: known) else {
+            return
+        }
+        if isStrict { throw mistake }
+        let isFirst = progress.hasWarned.withLock { hasWarned in
+            defer { hasWarned = true }
+            return !hasWarned
+        }
+        if isFirst {
+            warn(([mistake.message] + [mistake.hint].compactMap(\.self)).joined(separator: "; "))
+        }
+    }
+
+    private func shown(
+        _ columns: [Column]?, of records: [Record], names: [String]
+    ) -> [Column]? {
+        let wanted = choice.isEverything ? (format == .wide ? names : nil) : choice.names
+        guard let wanted, !(records.isEmpty && choice.isEverything) else { return columns }
+        let declared = (columns ?? []) + Table.columns(of: records)
+        return wanted.map { name in
+            var column = declared.first { $0.name == name } ?? Column(name)
+            if format == .wide { column.maxWidth = nil }
+            return column
+        }
+    }
+
+    /// The header comes once, and again when the fields are others.
+    private func csv(_ records: [Record], names: [String]) throws(OutputError) {
+        let names = choice.isEverything ? names : choice.names
+        guard !names.isEmpty else { return }
+        let before = progress.header.withLock { header in
+            defer { header = names }
+            return header
+        }
+        if hasHeaders, before != names {
+            if before != nil { try screen.write(CSV.line([])) }
+            try screen.write(CSV.line(names.map(CSV.quoted)))
+        }
+        for record in records {
+            try screen.write(CSV.line(names.map { CSV.field(record[$0].json) }))
+        }
+    }
+
+    /// Prints one JSON value on a line, whatever the form and the columns asked for.
     package func json(_ value: JSONValue) throws(OutputError) {
         var bytes = value.serialized
         bytes.append(UInt8(ascii: "\n"))
@@ -93,9 +191,26 @@ package struct Output: Sendable {
         }
     }
 
+    /// Asks for the name of a production context before a change.
+    func confirm(production name: String, command: String) throws(CommandFailure) {
+        let question = "'\(command)' changes something in \(name), which is in production"
+        guard screen.inputIsTerminal, screen.errorIsTerminal else {
+            throw CommandFailure(
+                exit: .refused, message: question,
+                hint: "there is no terminal to ask on; pass --yes to go ahead")
+        }
+        let answer = screen.ask(
+            DisplayWidth.harmless(question) + ".\nType the context's name to go on: ")
+        guard answer == name else {
+            throw CommandFailure(
+                exit: .refused, message: "not confirmed, so nothing was changed",
+                hint: "the name to type is \(name); --yes asks nothing")
+        }
+    }
+
     /// Prints why a command stopped, on standard error.
     func complain(_ failure: CommandFailure, program: String) {
-        guard format == .table else {
+        guard format != .json else {
             var members: JSONValue = [
                 "error": .text(failure.message), "code": .text(failure.exit.name),
                 "exit": .int(Int(failure.exit.rawValue)),

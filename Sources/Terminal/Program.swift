@@ -8,6 +8,8 @@ package struct Program: Sendable {
     package let nounSummaries: [String: String]
     package let commands: [Command]
     private let describe: @Sendable (any Error) -> CommandFailure?
+    /// How times are shown to people, by the environment.
+    let localTimes: @Sendable ([String: String]) -> TimeFormat
 
     /// A program.
     ///
@@ -16,6 +18,7 @@ package struct Program: Sendable {
     package init(
         name: String, version: String, summary: String, nounSummaries: [String: String] = [:],
         commands: [Command],
+        localTimes: @escaping @Sendable ([String: String]) -> TimeFormat = { _ in .utc },
         describe: @escaping @Sendable (any Error) -> CommandFailure? = { _ in nil }
     ) {
         self.name = name
@@ -23,6 +26,7 @@ package struct Program: Sendable {
         self.summary = summary
         self.nounSummaries = nounSummaries
         self.commands = commands
+        self.localTimes = localTimes
         self.describe = describe
     }
 
@@ -34,7 +38,8 @@ package struct Program: Sendable {
         _ arguments: [String], environment: [String: String], screen: Screen
     ) async -> ExitCode {
         var output = Output(
-            screen: screen, format: Self.guessedFormat(arguments), environment: environment)
+            screen: screen, form: Output.Form(Self.guessedFormat(arguments)),
+            environment: environment)
         do {
             let exit: ExitCode
             switch try plan(arguments, environment: environment, screen: screen) {
@@ -43,7 +48,8 @@ package struct Program: Sendable {
                 exit = .done
             case .run(let invocation):
                 output = invocation.output
-                exit = try await invocation.command.run(invocation)
+                for warning in invocation.contexts.warnings { output.warn(warning) }
+                exit = try await Execution(invocation: invocation, program: self).run()
             }
             try screen.flush()
             return exit
@@ -53,12 +59,16 @@ package struct Program: Sendable {
     }
 
     private func report(_ error: any Error, _ output: Output) -> ExitCode {
-        if case .closed? = error as? OutputError { return .done }
-        let failure =
-            error as? CommandFailure ?? (error as? OutputError)?.failure ?? describe(error)
-            ?? CommandFailure(exit: .failed, message: "\(error)")
+        guard let failure = failure(of: error) else { return .done }
         output.complain(failure, program: name)
         return failure.exit
+    }
+
+    /// An error in words; nil for one that nobody needs to hear of.
+    func failure(of error: any Error) -> CommandFailure? {
+        if let failure = error as? CommandFailure { return failure }
+        if let output = error as? OutputError { return output.failure }
+        return describe(error) ?? CommandFailure(exit: .failed, message: "\(error)")
     }
 
     /// The form of errors that are found before the options have been read.
@@ -101,10 +111,13 @@ package struct Program: Sendable {
         let scanner = ArgumentScanner(
             specs: command.allOptions.map(\.spec), caller: "\(name) \(command.name)")
         let scanned = try scanner.scan(rest)
+        let contexts = try ContextsInForce(
+            asked: scanned.options[GlobalOptions.context.spec.name]?.first?.text,
+            environment: environment)
         return .run(
             try Invocation(
-                of: command, scanned: scanned, environment: environment, screen: screen,
-                program: name))
+                of: command, scanned: scanned, environment: contexts.environment,
+                contexts: contexts, screen: screen, program: self))
     }
 
     /// Takes the words of a command's path from among the options of every command.

@@ -13,6 +13,8 @@ package enum Cell: Equatable, Sendable {
     case number(Double, decimals: Int)
     case flag(Bool)
     case time(Date)
+    /// A time that stands beside a local one, and is shown in UTC whatever the user wants.
+    case universalTime(Date)
     /// How long ago in a table, the time itself in JSON.
     case age(Date, now: Date)
     /// JSON has it in seconds.
@@ -31,8 +33,11 @@ package enum Cell: Equatable, Sendable {
         value.map(cell) ?? .missing
     }
 
+    /// As a table shows it, in UTC.
+    package var text: String { text(.utc) }
+
     /// As a table shows it.
-    package var text: String {
+    package func text(_ times: TimeFormat) -> String {
         switch self {
         case .missing: "-"
         case .text(let value), .marked(let value, _): value
@@ -40,7 +45,8 @@ package enum Cell: Equatable, Sendable {
         case .id(let value): String(value)
         case .number(let value, let decimals): HumanFormat.number(value, decimals: decimals)
         case .flag(let value): value ? "yes" : "no"
-        case .time(let value): HumanFormat.time(value)
+        case .time(let value): times.text(value)
+        case .universalTime(let value): HumanFormat.time(value)
         case .age(let value, let now): HumanFormat.age(of: value, now: now)
         case .duration(let value): HumanFormat.duration(value)
         case .bytes(let value): HumanFormat.bytes(value)
@@ -58,7 +64,8 @@ package enum Cell: Equatable, Sendable {
         case .int(let value), .id(let value), .bytes(let value): .int(value)
         case .number(let value, _): .double(value)
         case .flag(let value): .bool(value)
-        case .time(let value), .age(let value, _): .text(HumanFormat.timestamp(value))
+        case .time(let value), .universalTime(let value), .age(let value, _):
+            .text(HumanFormat.timestamp(value))
         case .duration(let value): .double(value / .seconds(1))
         case .list(let values): .array(values.map(JSONValue.text))
         case .records(let records): .array(records.map(\.json))
@@ -74,6 +81,13 @@ package enum Cell: Equatable, Sendable {
     var nestedRecords: [Record] {
         guard case .records(let records) = self else { return [] }
         return records
+    }
+
+    var isText: Bool {
+        switch self {
+        case .missing, .text, .marked, .list, .json: true
+        default: false
+        }
     }
 
     var isNumeric: Bool {
@@ -94,6 +108,8 @@ package struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     package var fields: [Field]
+    /// The field that the next command takes, which `--output name` prints: the first, unless set.
+    package var nameField: String?
 
     /// Fields in the order written.
     package init(dictionaryLiteral elements: (String, Cell)...) {
@@ -113,6 +129,19 @@ package struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     /// Adds a field at the end.
     package mutating func append(_ name: String, _ cell: Cell) {
         fields.append(Field(name: name, cell: cell))
+    }
+
+    /// The same record, with another field than the first as what the next command takes.
+    package func named(by field: String) -> Record {
+        var record = self
+        record.nameField = field
+        return record
+    }
+
+    /// What the next command takes; nil when there is nothing of the kind.
+    package var pasteable: String? {
+        let cell = nameField.map { self[$0] } ?? fields.first?.cell ?? .missing
+        return cell == .missing ? nil : CSV.text(of: cell.json)
     }
 
     /// The record as a JSON object.

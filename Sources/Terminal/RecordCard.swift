@@ -1,9 +1,11 @@
 /// One record as lines of name and value.
 struct RecordCard {
     private let record: Record
+    private let times: TimeFormat
 
-    init(_ record: Record) {
+    init(_ record: Record, times: TimeFormat = .utc) {
         self.record = record
+        self.times = times
     }
 
     /// The lines; nested records stand below their name as a table of their own.
@@ -13,18 +15,18 @@ struct RecordCard {
         return zip(names, record.fields).flatMap { name, field in
             let nested = field.cell.nestedRecords
             if nested.isEmpty {
-                return Self.lines(name, field.cell, width: width, paint: paint)
+                return lines(name, field.cell, width: width, paint: paint)
             }
-            let table = Table(nested).lines(width: nil, paint: paint)
+            let table = Table(nested, times: times).lines(width: nil, paint: paint)
             return [paint(name, .bold)] + table.map { "  " + $0 }
         }
     }
 
     /// A card is for reading in full, so a text of several lines keeps them.
-    private static func lines(
+    private func lines(
         _ name: String, _ cell: Cell, width: Int, paint: Paint
     ) -> [String] {
-        let text = DisplayWidth.harmless(cell.text, keepingLines: true)
+        let text = DisplayWidth.harmless(cell.text(times), keepingLines: true)
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let style = cell.style
         let blank = String(repeating: " ", count: width)

@@ -29,6 +29,8 @@ package final class Screen: Sendable {
         var pending: [UInt8] = []
         /// Whether standard error stands in the middle of a line, as a progress bar leaves it.
         var hasOpenLine = false
+        /// What was printed since a frame began; nil outside of one.
+        var frame: [UInt8]?
     }
 
     private static let bufferLimit = 64 * 1024
@@ -68,19 +70,29 @@ package final class Screen: Sendable {
     }
 
     /// The terminal's columns: `COLUMNS` if set, else what the terminal says, else 80.
-    package var width: Int {
-        if let columnsFromEnvironment { return columnsFromEnvironment }
+    package var width: Int { columnsFromEnvironment ?? size?.columns ?? 80 }
+
+    /// The terminal's lines, as it says; else 24.
+    package var height: Int { size?.rows ?? 24 }
+
+    private var size: (columns: Int, rows: Int)? {
         for descriptor in [output, error] {
             var size = winsize()
             let code = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size)
-            if code == 0, size.ws_col > 0 { return Int(size.ws_col) }
+            if code == 0, size.ws_col > 0, size.ws_row > 0 {
+                return (Int(size.ws_col), Int(size.ws_row))
+            }
         }
-        return 80
+        return nil
     }
 
     /// Adds bytes to standard output; they leave when enough are waiting, or at once on a terminal.
     package func write(_ bytes: some Sequence<UInt8>) throws(OutputError) {
         try state.withLock { state throws(OutputError) in
+            if state.frame != nil {
+                state.frame?.append(contentsOf: bytes)
+                return
+            }
             state.pending += bytes
             guard outputIsTerminal || state.pending.count >= Self.bufferLimit else { return }
             try send(&state)
@@ -102,6 +114,7 @@ package final class Screen: Sendable {
     ///
     /// Results that wait for standard output leave first, so that a terminal shows both in order.
     package func writeError(line: String) {
+        if errorIsTerminal, appendsToFrame(line) { return }
         try? flush()
         let hadOpenLine = state.withLock { state in
             defer { state.hasOpenLine = false }
@@ -109,6 +122,25 @@ package final class Screen: Sendable {
         }
         let start = hadOpenLine ? Self.clearLine : ""
         try? Self.send(Array((start + line + "\n").utf8), to: error)
+    }
+
+    private func appendsToFrame(_ line: String) -> Bool {
+        state.withLock { state in
+            guard state.frame != nil else { return false }
+            state.frame?.append(contentsOf: (line + "\n").utf8)
+            return true
+        }
+    }
+
+    /// Keeps what is printed from here on, until ``endFrame()``.
+    func beginFrame() { state.withLock { $0.frame = [] } }
+
+    /// What was printed since ``beginFrame()``, with what a terminal would have shown of errors.
+    func endFrame() -> String {
+        state.withLock { state in
+            defer { state.frame = nil }
+            return String(decoding: state.frame ?? [], as: UTF8.self)
+        }
     }
 
     /// Replaces the last line of a terminal's standard error, without ending it.

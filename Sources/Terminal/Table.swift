@@ -41,22 +41,29 @@ package struct Table: Sendable {
     private let columns: [Column]
     private let alignments: [Column.Alignment]
     private let rows: [[Value]]
+    /// Which columns hold texts, and nothing that would mean something else in part.
+    private let isText: [Bool]
 
     /// A table of the records' fields.
     ///
     /// The columns say which fields, in which order; they are all of the first record's unless
     /// given, and then the last text among them is the one that may be cut.
-    package init(_ records: [Record], columns: [Column]? = nil) {
+    package init(
+        _ records: [Record], columns: [Column]? = nil, times: TimeFormat = .utc
+    ) {
         let columns = columns ?? Self.columns(of: records)
         self.columns = columns
         rows = records.map { record in
             columns.map { column in
                 let cell = record[column.name]
-                let text = DisplayWidth.harmless(cell.text)
+                let text = DisplayWidth.harmless(cell.text(times))
                 return Value(
                     text: column.maxWidth.map { DisplayWidth.truncated(text, to: $0) } ?? text,
                     style: cell.style)
             }
+        }
+        isText = columns.map { column in
+            !records.isEmpty && records.allSatisfy { $0[column.name].isText }
         }
         alignments = columns.map { column in
             let isNumeric = records.contains { $0[column.name].isNumeric }
@@ -64,7 +71,7 @@ package struct Table: Sendable {
         }
     }
 
-    private static func columns(of records: [Record]) -> [Column] {
+    static func columns(of records: [Record]) -> [Column] {
         guard let first = records.first else { return [] }
         let lastText = first.fields.lastIndex { field in
             switch field.cell {
@@ -79,26 +86,34 @@ package struct Table: Sendable {
 
     /// The lines of the table, its header first.
     ///
-    /// Only flexible columns are cut, so that a number or an id is never shown in part; lines
-    /// are longer than the width (nil for no limit) when that is not enough.
-    package func lines(width: Int?, paint: Paint) -> [String] {
+    /// Flexible columns are cut first, then other texts; a number, a time or an id is never shown
+    /// in part: lines are longer than the width (nil for no limit) when that is not enough.
+    package func lines(width: Int?, paint: Paint, hasHeader: Bool = true) -> [String] {
         guard !columns.isEmpty else { return [] }
-        let widths = widths(within: width)
+        let widths = widths(within: width, hasHeader: hasHeader)
+        guard hasHeader else { return rows.map { line($0, widths, paint: paint) } }
         let header = columns.map { Value(text: $0.title, style: nil) }
         let headerLine = line(header, widths, paint: Paint(isColored: false))
         return [paint(headerLine, .bold)] + rows.map { line($0, widths, paint: paint) }
     }
 
-    private func widths(within limit: Int?) -> [Int] {
-        var widths = columns.map { DisplayWidth.of($0.title) }
+    private func widths(within limit: Int?, hasHeader: Bool) -> [Int] {
+        var widths = columns.map { hasHeader ? DisplayWidth.of($0.title) : 0 }
         for row in rows {
             for (index, value) in row.enumerated() {
                 widths[index] = max(widths[index], DisplayWidth.of(value.text))
             }
         }
         guard let limit else { return widths }
+        shrink(&widths, columns.indices.filter { columns[$0].isFlexible }, within: limit)
+        // Better a name in part than lines that wrap; the first column is what gets pasted.
+        shrink(&widths, columns.indices.dropFirst().filter { isText[$0] }, within: limit)
+        return widths
+    }
+
+    /// Narrows some columns until the table fits, or they are as narrow as they may be.
+    private func shrink(_ widths: inout [Int], _ flexible: [Int], within limit: Int) {
         var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - limit
-        let flexible = columns.indices.filter { columns[$0].isFlexible }
         // The widest gives way first, down to the next widest; then both give way together.
         while excess > 0, let widest = flexible.max(by: { widths[$0] < widths[$1] }) {
             let next = flexible.map { widths[$0] }.filter { $0 < widths[widest] }.max() ?? 0
@@ -111,7 +126,6 @@ package struct Table: Sendable {
                 excess -= step
             }
         }
-        return widths
     }
 
     private func line(_ values: [Value], _ widths: [Int], paint: Paint) -> String {

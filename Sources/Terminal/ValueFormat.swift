@@ -27,7 +27,9 @@ package struct ValueFormat<Value: Sendable>: Sendable {
 
     func value(of given: GivenText) throws(CommandFailure) -> Value {
         guard let value = read(given.text) else {
-            throw .usage("\(given.described): expected \(expected)")
+            throw .usage(
+                "\(given.described): expected \(expected)",
+                hint: nearest(to: given.text, among: choices).map { "did you mean '\($0)'?" })
         }
         return value
     }

@@ -58,7 +58,9 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
         case "25006":
             return CommandFailure(
                 exit: .refused, message: "the database can only be read: \(server.message)",
-                hint: "name the primary in --database-url (DATABASE_URL), or several hosts with "
+                hint:
+                    "it may be --read-only or ERRAND_READ_ONLY; else name the primary in "
+                    + "--database-url (DATABASE_URL), or several hosts with "
                     + "target_session_attrs=read-write")
         case "42501":
             return CommandFailure(

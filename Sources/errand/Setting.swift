@@ -1,5 +1,6 @@
 import Coupons
 import Delivery
+import Dispatch
 import FoundationEssentials
 import JobQueue
 import Notifications
@@ -10,18 +11,41 @@ import Terminal
 extension Invocation {
     /// A session for one command.
     func session() throws -> Session {
-        Session(
-            SessionSettings(
-                try databaseURL(), name: "errand-cli",
-                setup: ["SET TimeZone = 'UTC'", "SET statement_timeout = '60s'"]))
+        let limit = self[GlobalOptions.commandTimeout]
+        // A server that cannot be told to cancel ends the statement by itself soon after.
+        // PostgreSQL counts milliseconds in 32 bits.
+        let longest = min(limit.map { $0 + .seconds(1) } ?? .seconds(60), .seconds(20 * 86_400))
+        let milliseconds = Int(longest / .milliseconds(1))
+        var settings = try settings(setup: ["SET statement_timeout = \(milliseconds)"])
+        settings.timeLimit = max(settings.timeLimit, longest + .seconds(30))
+        return kept(Session(settings))
     }
 
     /// A session for statements that may take as long as they need.
     func patientSession() throws -> Session {
-        var settings = SessionSettings(
-            try databaseURL(), name: "errand-cli", setup: ["SET TimeZone = 'UTC'"])
+        var settings = try settings()
         settings.timeLimit = .seconds(7 * 86_400)
-        return Session(settings)
+        return kept(Session(settings))
+    }
+
+    /// How every session of the command line connects.
+    private func settings(setup: [String] = []) throws -> SessionSettings {
+        let readOnly =
+            self[GlobalOptions.readOnly] ? ["SET default_transaction_read_only = on"] : []
+        return SessionSettings(
+            try databaseURL(), name: "errand-cli",
+            setup: ["SET TimeZone = 'UTC'"] + readOnly + setup)
+    }
+
+    /// The session, whose statements end on the server too when the command has to end early.
+    @discardableResult
+    private func kept(_ session: Session) -> Session {
+        interruption.onStop { [weak session] in
+            guard let session else { return }
+            // It takes the time of a connect.
+            DispatchQueue.global().async { session.cancelCurrent() }
+        }
+        return session
     }
 
     /// Where Redis is.
@@ -29,11 +53,8 @@ extension Invocation {
 
     /// A client for commands that enqueue; the workers are told at once.
     func client() async throws -> JobClient {
-        let pool = Pool(
-            SessionSettings(
-                try databaseURL(), name: "errand-cli", setup: ["SET TimeZone = 'UTC'"]),
-            limit: 2)
-        return try await JobClient(pool: pool, redis: redisAddress(), log: log)
+        let pool = Pool(try settings(), limit: 2) { [self] in kept($0) }
+        return try await JobClient(pool: pool, redis: redisAddress(), log: try log)
     }
 
     /// Who acts, for the record.
@@ -42,19 +63,38 @@ extension Invocation {
             ?? "unknown"
     }
 
-    /// Writes a line an event to standard error: for people on a terminal, as JSON elsewhere.
-    var log: Log {
-        let screen = output.screen
-        let asText = screen.errorIsTerminal
-        let level = environment["ERRAND_LOG"].flatMap { name in
-            Log.Level.allCases.first { "\($0)" == name }
+    /// The least level that is logged.
+    private var logLevel: Log.Level {
+        get throws(CommandFailure) {
+            guard let name = environment["ERRAND_LOG"], !name.isEmpty else { return .info }
+            let names = Log.Level.allCases.map { "\($0)" }
+            if let index = names.firstIndex(of: name) { return Log.Level.allCases[index] }
+            let guess = nearest(to: name, among: names).map { "did you mean \($0)? " } ?? ""
+            throw CommandFailure(
+                exit: .usage, message: "ERRAND_LOG=\(name): there is no such level",
+                hint: guess + "there are: \(names.joined(separator: ", "))")
         }
-        return Log(minimum: level ?? .info) { entry in
+    }
+
+    /// Writes a line an event to standard error: for people on a terminal, as JSON elsewhere.
+    ///
+    /// - Throws: `CommandFailure` (usage) when ERRAND_LOG names no level.
+    var log: Log {
+        get throws {
+            let level = try logLevel
+            return log(from: level)
+        }
+    }
+
+    private func log(from level: Log.Level) -> Log {
+        let (screen, times) = (output.screen, output.times)
+        let asText = screen.errorIsTerminal
+        return Log(minimum: level) { entry in
             let now = Date()
             if asText {
                 let fields = entry.fields.map { " \($0.name)=\($0.value)" }.joined()
                 screen.writeError(
-                    line: "\(HumanFormat.time(now)) \(entry.level) \(entry.message)\(fields)")
+                    line: "\(times.text(now)) \(entry.level) \(entry.message)\(fields)")
                 return
             }
             var record = Record([

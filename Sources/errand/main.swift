@@ -15,12 +15,13 @@ let program = Program(
         "queue": "Look at queues, pause, resume, drain and purge them",
         "schedule": "Make jobs by the clock: add, change, pause and run schedules",
         "worker": "Look at the worker processes",
+        "context": "Name sets of servers, and use one of them",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + OperationCommands.all + AuditCommands.all
         + QueueCommands.all + ScheduleCommands.all + WorkerCommands.all + StatusCommand.all
-        + DoctorCommand.all,
-    describe: describe)
+        + DoctorCommand.all + ContextCommands.all + ShellCommands.all,
+    localTimes: LocalZone.times, describe: describe)
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,
     screen: Screen.standard(environment: environment))

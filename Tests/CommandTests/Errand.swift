@@ -116,7 +116,8 @@ func start(
         "DATABASE_URL": database.url, "ERRAND_OPERATOR": "tester", "ERRAND_QUEUES": "",
         "ERRAND_CONCURRENCY": "", "ERRAND_LEASE": "", "ERRAND_GRACE": "", "ERRAND_WINDOW": "",
         "ERRAND_SMTP_URL": "", "ERRAND_MAIL_FROM": "", "ERRAND_LOG": "", "COLUMNS": "",
-        "TZDIR": TestZones.folder ?? "",
+        "TZDIR": TestZones.folder ?? "", "TZ": "UTC", "ERRAND_CONTEXT": "",
+        "ERRAND_READ_ONLY": "", "ERRAND_COLOR": "", "XDG_CONFIG_HOME": "/nonexistent",
     ]
     let words = through.isEmpty ? [Program.errand] + arguments : through
     return try Program(
@@ -183,4 +184,20 @@ func change(_ sql: String) async throws {
     let session = try TestDatabase.here().session()
     try await session.script(sql)
     await session.close()
+}
+
+/// Runs `errand` on a terminal of its own, with somebody in front of it.
+func onTerminal(
+    _ arguments: String..., steps: [TerminalStep], rows: Int = 24, columns: Int = 80,
+    environment: [String: String] = [:], at place: SourceLocation = #_sourceLocation
+) async throws -> TerminalRun {
+    let binary = URL(filePath: Program.errand).path
+    let call = try TerminalRun.call(
+        [binary] + arguments, rows: rows, columns: columns, steps: steps)
+    let program = try start(
+        [], input: call.input, environment: environment, through: call.words)
+    let run = try await finish(program, call.words, at: place)
+    let result = try JSONDecoder().decode(TerminalRun.self, from: Data(run.output.utf8))
+    #expect(result.late == nil, "\(arguments)\n\(result.text)", sourceLocation: place)
+    return result
 }

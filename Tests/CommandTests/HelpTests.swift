@@ -12,7 +12,9 @@ extension CommandLine {
             "schedule show", "schedule add", "schedule edit",
             "schedule rm", "schedule pause", "schedule resume", "schedule trigger",
             "schedule next", "schedule history", "schedule backfill", "schedule tick",
-            "schedule run",
+            "schedule run", "context ls", "context show", "context use", "completion", "manual",
+            "dead ls", "dead show", "dead group", "dead redrive", "dead discard", "dead export",
+            "op ls", "op show", "op cancel", "op resume", "audit ls",
         ]
         /// Help needs no server.
         private static let bare = ["DATABASE_URL": "", "REDIS_URL": ""]
@@ -54,7 +56,10 @@ extension CommandLine {
                 (["job"], "'job' needs a verb", "'errand job --help'"),
                 (["job", "lst"], "there is no command 'job lst'", "did you mean 'errand job ls'?"),
                 (["status", "--outptu", "json"], "there is no option", "did you mean '--output'?"),
-                (["status", "--output", "yaml"], "expected table or json", "usage: errand status"),
+                (
+                    ["status", "--output", "yaml"], "expected table, wide, json, csv or name",
+                    "usage: errand status"
+                ),
                 (["status", "now"], "takes no argument", "usage: errand status"),
                 (
                     ["migrate", "statsu"], "there is no command",

@@ -41,7 +41,7 @@ import Testing
             "      --queue NAME  Only these queues (repeatable)\n",
             "      --state available|running|dead\n                    Only this state\n",
             "      --grace TIME  Time to end (default: 20s)\n",
-            "Options of every command:\n  -o, --output table|json ",
+            "Options of every command:\n  -o, --output table|wide|json|csv|name",
             "Examples:\n  # What has waited for long\n  errand job ls --older 5m\n",
         ]
         var rest = Substring(printed.output)

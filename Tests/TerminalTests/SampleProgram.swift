@@ -24,7 +24,7 @@ enum Sample {
     static let args = Argument.optional(.text("ARGS"), help: "Its arguments, as JSON")
 
     static let list = Command(
-        "job", "ls", summary: "List jobs, the next to run first",
+        "job", "ls", effect: .looks, summary: "List jobs, the next to run first",
         discussion: """
             Live jobs only.
 
@@ -48,40 +48,54 @@ enum Sample {
         return .done
     }
 
-    static let show = Command("job", "show", summary: "Show a job", arguments: [id]) { invocation in
+    static let show = Command(
+        "job", "show", effect: .looks, summary: "Show a job",
+        examples: [
+            .init(
+                "errand job show 5 --output json --database-url postgresql://app@db.example "
+                    + "--redis-url redis://cache.example:6379", "With all that there is")
+        ], arguments: [id]
+    ) { invocation in
         try invocation.output.show(["id": .id(invocation[id])])
         return .done
     }
 
     static let move = Command(
-        "job", "move", summary: "Move jobs", options: [to, Option.yes], arguments: [ids]
+        "job", "move", effect: .changes, summary: "Move jobs", options: [to], arguments: [ids]
     ) { invocation in
         let count = invocation[ids].count
-        try invocation.output.confirm("Move \(count) jobs?", yes: invocation[Option.yes])
+        try invocation.confirm("Move \(count) jobs?")
         try invocation.output.line("moved \(count) to \(invocation[to])")
         return .done
     }
 
-    static let enqueue = Command("enqueue", summary: "Add a job", arguments: [kind, args]) {
+    static let enqueue = Command(
+        "enqueue", effect: .changes, summary: "Add a job", arguments: [kind, args]
+    ) {
         try $0.output.line("\($0[kind]) \($0[args] ?? "none")")
         return .done
     }
 
-    static let migrate = Command("migrate", summary: "Bring the schema up to date") { invocation in
+    static let migrate = Command(
+        "migrate", effect: .changes, summary: "Bring the schema up to date"
+    ) { invocation in
         try invocation.output.line(try invocation.databaseURL())
         return .done
     }
 
-    static let migrateStatus = Command("migrate", "status", summary: "List migrations") { _ in
+    static let migrateStatus = Command(
+        "migrate", "status", effect: .looks, summary: "List migrations"
+    ) { _ in
         throw CommandFailure(exit: .unreachable, message: "no answer", hint: "start the server")
     }
 
-    static let flood = Command("flood", summary: "Print much") { invocation in
+    static let flood = Command("flood", effect: .looks, summary: "Print much") { invocation in
         for index in 0..<1_000_000 { try invocation.output.line("line \(index)") }
         return .failed
     }
 
-    static let broken = Command("broken", summary: "Fail") { _ in throw CocoaError(.fileNoSuchFile)
+    static let broken = Command("broken", effect: .looks, summary: "Fail") { _ in
+        throw CocoaError(.fileNoSuchFile)
     }
 
     static let program = Program(

@@ -10,7 +10,7 @@ import Testing
         let screen = terminal.screen()
         #expect(screen.width == 60)
         #expect(screen.outputIsTerminal)
-        try Output(screen: screen, format: .table).list(TableTests.records)
+        try Output(screen: screen, form: .init(.table)).list(TableTests.records)
         let lines = try terminal.read().split(separator: "\n")
         #expect(lines[0].hasPrefix("\u{1B}[1m     ID"))
         #expect(DisplayWidth.of(String(lines[1])) == 60)
@@ -25,8 +25,9 @@ import Testing
         ] as [(ColorChoice, [String: String], Bool)])
     func color(choice: ColorChoice, environment: [String: String], expected: Bool) throws {
         let terminal = try PseudoTerminal(columns: 80)
-        let output = Output(
-            screen: terminal.screen(), format: .table, color: choice, environment: environment)
+        var form = Output.Form(.table)
+        form.color = choice
+        let output = Output(screen: terminal.screen(), form: form, environment: environment)
         #expect(output.paint.isColored == expected)
     }
 
@@ -72,7 +73,9 @@ import Testing
 
     @Test func `a progress line is replaced, then gives way to the next message`() throws {
         let terminal = try PseudoTerminal(columns: 80)
-        let output = Output(screen: terminal.screen(), format: .table, color: .never)
+        var form = Output.Form(.table)
+        form.color = .never
+        let output = Output(screen: terminal.screen(), form: form)
         let start = ContinuousClock().now
         let bar = ProgressBar("done", total: nil, output: output, now: start)
         bar.update(done: 10, now: start + .seconds(1))

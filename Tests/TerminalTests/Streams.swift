@@ -10,7 +10,7 @@ enum Streams {
         let screen = Screen(
             output: pipe.fileHandleForWriting.fileDescriptor, error: -1, input: -1,
             environment: [:])
-        try action(Output(screen: screen, format: .table))
+        try action(Output(screen: screen, form: .init(.table)))
         try screen.flush()
         try pipe.fileHandleForWriting.close()
         let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
@@ -25,7 +25,9 @@ enum Streams {
         let screen = Screen(
             output: STDOUT_FILENO, error: pipe.fileHandleForWriting.fileDescriptor, input: -1,
             environment: [:])
-        try action(Output(screen: screen, format: .table, isQuiet: isQuiet))
+        var form = Output.Form(.table)
+        form.isQuiet = isQuiet
+        try action(Output(screen: screen, form: form))
         try pipe.fileHandleForWriting.close()
         let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

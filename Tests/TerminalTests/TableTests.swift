@@ -66,6 +66,21 @@ import Testing
         #expect(narrow.count { $0 == "b" } == 19)
     }
 
+    @Test func `where that is not enough, other texts give way, but never the first column`() {
+        let record: Record = [
+            "name": .text("a.name.to.paste"), "kind": .text("notification.email"),
+            "at": .time(FormTests.at), "state": .marked("available", .green), "args": .text("{}"),
+        ]
+        let columns = ["name", "kind", "at", "state", "args"].map {
+            Column($0, isFlexible: $0 == "args")
+        }
+        let table = Table([record], columns: columns)
+        let lines = table.lines(width: 66, paint: Self.plain)
+        #expect(lines[1] == "a.name.to.paste  notificat…  2026-03-01 08:30:00Z  available  {}")
+        let narrow = table.lines(width: 30, paint: Self.plain)
+        #expect(narrow[1] == "a.name.to.paste  notific…  2026-03-01 08:30:00Z  availab…  {}")
+    }
+
     @Test func `a column's maximum holds at any width`() {
         let column = Column("error", maxWidth: 10)
         let lines = Table(Self.records, columns: [column]).lines(width: nil, paint: Self.plain)

@@ -57,7 +57,10 @@ import Testing
             "--limit 99999999999999999999: expected a whole number from 1 to 10000", jobList
         ),
         ("job ls --queue a,,b", "--queue '': expected a text that is not empty", jobList),
-        ("job ls --state ded", "--state ded: expected available, running or dead", jobList),
+        (
+            "job ls --state ded", "--state ded: expected available, running or dead",
+            "did you mean 'dead'?"
+        ),
         ("job ls --older 30", "--older 30: expected a duration, \(duration)", jobList),
         ("job ls --older m", "--older m: expected a duration, \(duration)", jobList),
         ("job ls --older 5m3", "--older 5m3: expected a duration, \(duration)", jobList),

@@ -18,7 +18,7 @@ TABLE = """
 1 Redis: CRedis Threads | Glibc Synchronization
 1 HTTP: CCurl Threads | FoundationEssentials Glibc Synchronization
 1 Recurrence: Gregorian | FoundationEssentials Glibc Synchronization
-1 Terminal: | FoundationEssentials Glibc Synchronization
+1 Terminal: Gregorian Threads | FoundationEssentials Glibc Synchronization
 
 2 Migrations: Postgres |
 2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization

@@ -47,18 +47,18 @@ struct BulkFlow {
         request.most = invocation[BulkOptions.most]
         try await checkIDs(filter, count)
         let isDry = invocation[BulkOptions.dryRun]
-        if output.format != .json || isDry {
+        if output.isForPeople || isDry {
             try await preview(request.total, filter, inspector, output)
         }
         if isDry { return .done }
         guard count.count > 0 else {
-            if output.format == .json { try output.show(BulkRun.nothing(action)) }
+            if !output.isForPeople { try output.show(BulkRun.nothing(action)) }
             output.note("nothing to do: no \(action.noun) passes these filters")
             return .done
         }
         try output.flush()
         try output.confirm(
-            action.question(request.total, change, filter), yes: invocation[BulkOptions.yes])
+            action.question(request.total, change, filter), yes: invocation[GlobalOptions.yes])
         let operations = Operations(session: session, redis: try? invocation.redisAddress())
         let id = try await operations.begin(request, by: invocation.operatorName)
         return try await work(BulkRun(operations: operations, output: output), id)

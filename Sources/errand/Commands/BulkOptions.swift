@@ -11,9 +11,8 @@ enum BulkOptions {
     static let rate = Option<Double?>.value(
         "rate", perSecond, help: "So many in a second, minute or hour, such as 50/s or 600/m")
     static let reason = Option<String?>.text("reason", help: "Why, for the record")
-    static let yes = Option.yes
 
-    static let common: [any DeclaredOption] = [everything, most, dryRun, rate, reason, yes]
+    static let common: [any DeclaredOption] = [everything, most, dryRun, rate, reason]
 
     /// What a bulk action on jobs takes.
     static let jobs = JobFilterOptions.all + [JobFilterOptions.states] + common

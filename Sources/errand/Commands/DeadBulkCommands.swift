@@ -16,7 +16,8 @@ enum DeadBulkCommands {
         ValueFormat.integer("ID", in: 1...Int.max), minimum: 0, help: "Dead letters by id")
 
     private static let redrive = Command(
-        "dead", "redrive", summary: "Let dead letters run again, with all their attempts",
+        "dead", "redrive", effect: .changes,
+        summary: "Let dead letters run again, with all their attempts",
         discussion: """
             Takes ids, a filter, or --all. First shows how many there are and a few of them, then \
             asks. Five run first: when one of them fails again, the rest stays where it is.
@@ -38,7 +39,8 @@ enum DeadBulkCommands {
     }
 
     private static let discard = Command(
-        "dead", "discard", summary: "Delete dead letters for good",
+        "dead", "discard", effect: .changes,
+        summary: "Delete dead letters for good",
         discussion: """
             Takes ids, a filter, or --all. First shows how many there are and a few of them, then \
             asks. What is deleted cannot be brought back: 'errand dead export' keeps a copy.

@@ -10,7 +10,8 @@ enum DeadCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The dead letter's id")
 
     private static let list = Command(
-        "dead", "ls", summary: "List dead letters, the newest first",
+        "dead", "ls", effect: .looks,
+        summary: "List dead letters, the newest first",
         examples: [
             .init("errand dead ls --queue mail --error timeout", "which mails timed out")
         ],
@@ -45,7 +46,8 @@ enum DeadCommands {
     }
 
     private static let show = Command(
-        "dead", "show", summary: "Show one dead letter: its arguments, attempts and errors",
+        "dead", "show", effect: .looks,
+        summary: "Show one dead letter: its arguments, attempts and errors",
         examples: [.init("errand dead show 4711", "why it was given up")],
         options: RevealOptions.all, arguments: [id]
     ) { invocation in
@@ -67,7 +69,8 @@ enum DeadCommands {
     }
 
     private static let group = Command(
-        "dead", "group", summary: "Gather dead letters by what went wrong",
+        "dead", "group", effect: .looks,
+        summary: "Gather dead letters by what went wrong",
         discussion: """
             Errors are alike when their first lines differ in numbers, hexadecimal ids, UUIDs and \
             quoted texts only. The fingerprint names such a group: all commands about dead letters \
@@ -112,8 +115,10 @@ enum DeadCommands {
         "limit", range: 1...Int.max, help: "At most so many; all unless given")
 
     private static let export = Command(
-        "dead", "export", summary: "Write dead letters as JSON, one a line, the newest first",
-        discussion: "Always JSON, with the names of 'errand job show --output json'.",
+        "dead", "export", effect: .looks,
+        summary: "Write dead letters as JSON, one a line, the newest first",
+        discussion:
+            "With the names of 'errand job show --output json'; --output csv is obeyed too.",
         examples: [
             .init("errand dead export --kind notification.email > dead.jsonl", "before a discard")
         ],
@@ -129,7 +134,12 @@ enum DeadCommands {
             filter.limit = min(page, (invocation[most] ?? Int.max) - written)
             guard filter.limit > 0 else { break }
             let letters = try await inspector.jobs(filter)
-            for letter in letters { try invocation.output.json(JobCommands.record(letter).json) }
+            let records = letters.map(JobCommands.record)
+            if invocation.output.isForPeople {
+                for record in records { try invocation.output.json(record.json) }
+            } else {
+                try invocation.output.list(records)
+            }
             written += letters.count
             guard letters.count == filter.limit, let last = letters.last else { break }
             filter.before = last.id

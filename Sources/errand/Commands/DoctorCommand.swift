@@ -28,8 +28,10 @@ enum DoctorCommand {
     }
 
     private static let command = Command(
-        "doctor", summary: "Check servers, schema and permissions, and say how to mend each",
-        discussion: "Exits 0 when all is well, 10 on a warning, 11 when work cannot go on."
+        "doctor", effect: .looks,
+        summary: "Check servers, schema and permissions, and say how to mend each",
+        discussion: "Exits 0 when all is well, 10 on a warning, 11 when work cannot go on.",
+        examples: [.init("errand doctor", "what is wrong, and how to mend it")]
     ) { invocation in
         var findings: [Finding] = []
         findings += await database(invocation)
@@ -40,7 +42,7 @@ enum DoctorCommand {
             findings.map(\.record),
             columns: [Column("check"), Column("result"), Column("found", isFlexible: true)])
         // In full, however narrow the terminal.
-        for finding in findings where output.format == .table {
+        for finding in findings where output.isForPeople {
             guard let remedy = finding.remedy else { continue }
             try output.line("\n\(finding.check): \(finding.found)\n  \(remedy)")
         }

@@ -48,7 +48,8 @@ enum EnqueueCommand {
     private static let reasonable: ClosedRange<Duration> = .zero ... .seconds(36_500 * 86_400)
 
     private static let command = Command(
-        "enqueue", summary: "Enqueue one job, many of the same, or a file of them",
+        "enqueue", effect: .changes,
+        summary: "Enqueue one job, many of the same, or a file of them",
         discussion: """
             With --bulk each line is an object such as {"kind": "demo.noop", "args": {}, \
             "queue": "default", "priority": "high", "run_at": "2026-11-20T08:00:00Z", \

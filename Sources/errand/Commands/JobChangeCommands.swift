@@ -7,7 +7,8 @@ enum JobChangeCommands {
     static let all = [runNow, reschedule, move, edit, discard]
 
     private static let runNow = Command(
-        "job", "run-now", summary: "Let waiting jobs wait no longer: scheduled or retrying ones",
+        "job", "run-now", effect: .changes,
+        summary: "Let waiting jobs wait no longer: scheduled or retrying ones",
         discussion: BulkOptions.discussion,
         examples: [
             .init("errand job run-now 4711", "although it is due tonight"),
@@ -29,7 +30,8 @@ enum JobChangeCommands {
         "in", range: .zero ... .seconds(36_500 * 86_400), help: "Start after this time")
 
     private static let reschedule = Command(
-        "job", "reschedule", summary: "Give waiting jobs another time to start",
+        "job", "reschedule", effect: .changes,
+        summary: "Give waiting jobs another time to start",
         discussion: """
             A time that has passed means now. Attempts that failed still count.
 
@@ -67,7 +69,8 @@ enum JobChangeCommands {
         "new-queue", help: "Although there is no queue of that name yet")
 
     private static let move = Command(
-        "job", "move", summary: "Move waiting jobs to another queue, or give them a priority",
+        "job", "move", effect: .changes,
+        summary: "Move waiting jobs to another queue, or give them a priority",
         discussion: """
             They stand behind the jobs of the same priority that are due there.
 
@@ -116,7 +119,8 @@ enum JobChangeCommands {
         help: "New words to find the jobs by, in place of all that they have")
 
     private static let edit = Command(
-        "job", "edit", summary: "Replace the arguments or tags of waiting jobs",
+        "job", "edit", effect: .changes,
+        summary: "Replace the arguments or tags of waiting jobs",
         discussion: """
             The arguments have to be of the version that the job has. A job that a worker has \
             claimed is not changed any more.
@@ -150,7 +154,8 @@ enum JobChangeCommands {
     // MARK: discard
 
     private static let discard = Command(
-        "job", "discard", summary: "End waiting or dead jobs for good, unrun",
+        "job", "discard", effect: .changes,
+        summary: "End waiting or dead jobs for good, unrun",
         discussion: """
             They are kept as cancelled ones for as long as their kind says, so that 'errand job \
             retry' can still bring them back. Running jobs stay: 'errand job cancel' ends those.
@@ -167,7 +172,7 @@ enum JobChangeCommands {
             try invocation.output.confirm(
                 count == 1
                     ? "discard job \(ids[0])?" : "discard \(HumanFormat.count(count)) jobs?",
-                yes: invocation[BulkOptions.yes])
+                yes: invocation[GlobalOptions.yes])
             return try await inspector.discard(
                 ids, by: invocation.operatorName, reason: invocation[BulkOptions.reason])
         }

@@ -12,7 +12,8 @@ enum JobCommands {
     private static let id = Argument.required(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
     private static let list = Command(
-        "job", "ls", summary: "List jobs, the newest first",
+        "job", "ls", effect: .looks,
+        summary: "List jobs, the newest first",
         examples: [
             .init("errand job ls --state dead", "what has been given up"),
             .init("errand job ls --queue mail --kind notification.email --limit 10", "some mails"),
@@ -54,7 +55,8 @@ enum JobCommands {
     }
 
     private static let show = Command(
-        "job", "show", summary: "Show one job: its arguments and its story, each attempt of it",
+        "job", "show", effect: .looks,
+        summary: "Show one job: its arguments and its story, each attempt of it",
         discussion: """
             The story tells who made the job, each attempt with its worker, duration and error, \
             and what the job made: jobs, effects, the end of its schedule's occurrence.
@@ -72,7 +74,7 @@ enum JobCommands {
         }
         var shown = record(job)
         // On a card the story tells the errors.
-        if invocation.output.format != .json {
+        if invocation.output.isForPeople {
             shown.fields.removeAll { ["errors", "origin"].contains($0.name) }
         }
         shown.append("story", .records(try await inspector.story(of: job).map(told)))
@@ -88,7 +90,8 @@ enum JobCommands {
     }
 
     private static let retry = Command(
-        "job", "retry", summary: "Run jobs again: dead or finished ones, or waiting ones now",
+        "job", "retry", effect: .changes,
+        summary: "Run jobs again: dead or finished ones, or waiting ones now",
         discussion: """
             A finished job gets all its attempts again; a waiting one waits no longer. Filters \
             without --state mean those that are dead or retrying; completed and cancelled ones \
@@ -108,7 +111,8 @@ enum JobCommands {
     }
 
     private static let cancel = Command(
-        "job", "cancel", summary: "Cancel jobs, waiting or running",
+        "job", "cancel", effect: .changes,
+        summary: "Cancel jobs, waiting or running",
         discussion: """
             A waiting job ends at once. The worker of a running one cancels its task; a handler \
             that ends nevertheless has done its work, and the job is completed.

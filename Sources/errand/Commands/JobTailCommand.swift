@@ -15,7 +15,7 @@ enum JobTailCommand {
     private static let pause = Duration.milliseconds(500)
 
     private static let command = Command(
-        "job", "tail", summary: "Print jobs as they end, until interrupted",
+        "job", "tail", effect: .waits, summary: "Print jobs as they end, until interrupted",
         discussion: """
             Completed, cancelled and dead ones, from now on; those that leave no trace are not \
             seen. With --output json each is an object on a line, as 'errand job ls' has it.
@@ -44,11 +44,7 @@ enum JobTailCommand {
             await stop.sleep(for: pause)
             let jobs = try await watch.next()
             for job in jobs {
-                if output.format == .json {
-                    try output.json(JobCommands.record(job).json)
-                } else {
-                    try output.line(line(job, output))
-                }
+                try output.event(JobCommands.record(job), line: line(job, output))
             }
             try output.flush()
         }
@@ -56,7 +52,7 @@ enum JobTailCommand {
     }
 
     private static func line(_ job: JobRecord, _ output: Output) -> String {
-        let time = job.finishedAt.map { HumanFormat.time($0.date) } ?? ""
+        let time = job.finishedAt.map { output.times.text($0.date) } ?? ""
         let state = DisplayWidth.padded(job.state.rawValue, to: 9)
         let took = job.durationMs.map { HumanFormat.duration(.microseconds(Int64($0 * 1000))) }
         let text = [

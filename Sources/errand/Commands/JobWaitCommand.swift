@@ -17,7 +17,7 @@ enum JobWaitCommand {
     private static let longestPause = Duration.seconds(1)
 
     private static let command = Command(
-        "job", "wait", summary: "Wait until jobs have ended",
+        "job", "wait", effect: .waits, summary: "Wait until jobs have ended",
         discussion: """
             Exits 0 when all were completed, 1 when one is dead or was cancelled, and 8 when the \
             time was over before all had ended. A job that leaves no trace counts as completed \

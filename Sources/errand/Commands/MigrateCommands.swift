@@ -8,7 +8,7 @@ enum MigrateCommands {
     static let all = [migrate, status]
 
     private static let migrate = Command(
-        "migrate", summary: "Apply the pending migrations",
+        "migrate", effect: .changes, summary: "Apply the pending migrations",
         discussion: """
             Applies each migration that this database lacks in a transaction of its own, under \
             an advisory lock, and records its checksum. Running it twice does no harm.
@@ -29,7 +29,8 @@ enum MigrateCommands {
     }
 
     private static let status = Command(
-        "migrate", "status", summary: "List the migrations and where each stands"
+        "migrate", "status", effect: .looks, summary: "List the migrations and where each stands",
+        examples: [.init("errand migrate status", "what is pending")]
     ) { invocation in
         let list = try await Migrator(session: try invocation.session()).status()
         let records = list.map { migration in

@@ -16,7 +16,8 @@ enum OperationCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The operation's id")
 
     private static let list = Command(
-        "op", "ls", summary: "List bulk operations, the newest first",
+        "op", "ls", effect: .looks,
+        summary: "List bulk operations, the newest first",
         examples: [.init("errand op ls --limit 5", "who did what of late")],
         options: [limit, before]
     ) { invocation in
@@ -35,7 +36,8 @@ enum OperationCommands {
     }
 
     private static let show = Command(
-        "op", "show", summary: "Show one bulk operation: what it does and how far it is",
+        "op", "show", effect: .looks,
+        summary: "Show one bulk operation: what it does and how far it is",
         examples: [.init("errand op show 7 --output json", "for a script that waits for its end")],
         arguments: [id]
     ) { invocation in
@@ -45,7 +47,8 @@ enum OperationCommands {
     }
 
     private static let cancel = Command(
-        "op", "cancel", summary: "End a bulk operation; what it has done stays",
+        "op", "cancel", effect: .changes,
+        summary: "End a bulk operation; what it has done stays",
         discussion: "It ends after the chunk under way; 'errand op resume' goes on with it.",
         examples: [.init("errand op cancel 7 --reason 'the wrong queue'", "and stop at once")],
         options: [reason], arguments: [id]
@@ -66,7 +69,8 @@ enum OperationCommands {
     }
 
     private static let resume = Command(
-        "op", "resume", summary: "Go on with a bulk operation that was ended or interrupted",
+        "op", "resume", effect: .changes,
+        summary: "Go on with a bulk operation that was ended or interrupted",
         discussion: """
             It goes on where it was, with the jobs or dead letters that were meant when it began; \
             of a redrive none run first this time.
@@ -121,7 +125,8 @@ enum AuditCommands {
         help: "Only entries with lower ids: the next page")
 
     private static let list = Command(
-        "audit", "ls", summary: "List what operators changed, the newest first",
+        "audit", "ls", effect: .looks,
+        summary: "List what operators changed, the newest first",
         examples: [.init("errand audit ls --action queue --since 1d", "who paused what, and why")],
         options: [person, action, since, limit, before]
     ) { invocation in

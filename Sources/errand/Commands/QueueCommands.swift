@@ -14,10 +14,12 @@ enum QueueCommands {
         help: "Let it go on by itself after this time")
 
     private static let list = Command(
-        "queue", "ls", summary: "List the queues with what waits in them"
+        "queue", "ls", effect: .looks, summary: "List the queues with what waits in them",
+        examples: [.init("errand queue ls --watch 2", "again every two seconds")]
     ) { invocation in
         let queues = try await Inspector(session: try invocation.session()).queues()
-        try invocation.output.list(queues.map { record($0) }, columns: listed)
+        try invocation.output.list(
+            queues.map { record($0, invocation.output.times) }, columns: listed)
         return .done
     }
 
@@ -29,18 +31,21 @@ enum QueueCommands {
     ]
 
     private static let show = Command(
-        "queue", "show", summary: "Show one queue", arguments: [name]
+        "queue", "show", effect: .looks, summary: "Show one queue",
+        examples: [.init("errand queue show mail", "who paused it, and until when")],
+        arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         guard let queue = try await inspector.queues(named: invocation[name]).first else {
             throw unknown(invocation[name], try await inspector.queues().map(\.name))
         }
-        try invocation.output.show(record(queue))
+        try invocation.output.show(record(queue, invocation.output.times))
         return .done
     }
 
     private static let pause = Command(
-        "queue", "pause", summary: "Stop a queue: its jobs wait until it is resumed",
+        "queue", "pause", effect: .changes,
+        summary: "Stop a queue: its jobs wait until it is resumed",
         discussion: "Jobs that run go on; workers take no more of it within a second.",
         examples: [
             .init("errand queue pause mail --for 30m --reason 'mail server moves'", "for a while")
@@ -58,7 +63,8 @@ enum QueueCommands {
     }
 
     private static let resume = Command(
-        "queue", "resume", summary: "Let a paused queue go on", arguments: [name]
+        "queue", "resume", effect: .changes, summary: "Let a paused queue go on",
+        examples: [.init("errand queue resume mail", "after a pause")], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         guard try await inspector.resume(invocation[name], by: invocation.operatorName) else {
@@ -71,7 +77,8 @@ enum QueueCommands {
         _ invocation: Invocation, _ inspector: Inspector
     ) async throws -> ExitCode {
         let queues = try await inspector.queues(named: invocation[name])
-        try invocation.output.list(queues.map { record($0) }, columns: listed)
+        try invocation.output.list(
+            queues.map { record($0, invocation.output.times) }, columns: listed)
         return .done
     }
 
@@ -82,10 +89,10 @@ enum QueueCommands {
             hint: guess + "there are: \(known.joined(separator: ", "))")
     }
 
-    static func record(_ queue: QueueRecord) -> Record {
+    static func record(_ queue: QueueRecord, _ times: TimeFormat) -> Record {
         let paused = queue.pausedAt.map { at in
-            "by \(queue.pausedBy ?? "unknown") at \(HumanFormat.time(at.date))"
-                + (queue.pausedUntil.map { " until \(HumanFormat.time($0.date))" } ?? "")
+            "by \(queue.pausedBy ?? "unknown") at \(times.text(at.date))"
+                + (queue.pausedUntil.map { " until \(times.text($0.date))" } ?? "")
                 + (queue.pauseReason.map { ": \($0)" } ?? "")
         }
         return Record([
@@ -109,7 +116,8 @@ enum WorkerCommands {
     static let all = [list]
 
     private static let list = Command(
-        "worker", "ls", summary: "List the worker processes"
+        "worker", "ls", effect: .looks, summary: "List the worker processes",
+        examples: [.init("errand worker ls", "which are alive")]
     ) { invocation in
         let workers = try await Inspector(session: try invocation.session()).workers()
         let now = Instant.now().date

@@ -29,7 +29,8 @@ enum QueueEndCommands {
     private static let longestPause = Duration.seconds(1)
 
     private static let drain = Command(
-        "queue", "drain", summary: "Wait until nothing that is due is left in a queue",
+        "queue", "drain", effect: .waits,
+        summary: "Wait until nothing that is due is left in a queue",
         discussion: """
             Waits for the jobs that are due or run, also those that come meanwhile, and not for \
             those of a later time. Exits 8 when the time was over before. It changes nothing: \
@@ -81,7 +82,8 @@ enum QueueEndCommands {
     // MARK: purge
 
     private static let purge = Command(
-        "queue", "purge", summary: "End all that waits in a queue, unrun",
+        "queue", "purge", effect: .changes,
+        summary: "End all that waits in a queue, unrun",
         discussion: """
             Also what is to run later or again. Running jobs go on, dead letters and what is \
             enqueued meanwhile stay. The jobs are kept as cancelled ones for as long as their \
@@ -93,7 +95,6 @@ enum QueueEndCommands {
         examples: [.init("errand queue purge mail", "shows how many there are, and asks")],
         options: [
             BulkOptions.most, BulkOptions.dryRun, BulkOptions.rate, BulkOptions.reason,
-            BulkOptions.yes,
         ], arguments: [name]
     ) { invocation in
         let session = try invocation.session()

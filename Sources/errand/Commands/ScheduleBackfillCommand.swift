@@ -19,10 +19,9 @@ enum ScheduleBackfillCommand {
         "to", JobWords.time, help: "Its end, itself not included"
     ).required()
     private static let dryRun = Option.flag("dry-run", help: "Only say what would be made")
-    private static let yes = Option.yes
-
     private static let command = Command(
-        "schedule", "backfill", summary: "Make the jobs of past times that had none",
+        "schedule", "backfill", effect: .changes,
+        summary: "Make the jobs of past times that had none",
         discussion: """
             First says how many there are, then asks. Times that have or had their job get no \
             other, so it can be run again after an interruption. The jobs start at once and \
@@ -30,10 +29,11 @@ enum ScheduleBackfillCommand {
             """,
         examples: [
             .init(
-                "errand schedule backfill shop.report --from $FROM --to $TO --dry-run",
-                "what is missing between two times such as 2026-11-01T00:00:00Z")
+                "errand schedule backfill shop.report --from 2026-11-01T00:00:00Z "
+                    + "--to 2026-11-02T00:00:00Z --dry-run",
+                "what is missing of that day")
         ],
-        options: [from, to, dryRun, yes], arguments: [ScheduleWords.name]
+        options: [from, to, dryRun], arguments: [ScheduleWords.name]
     ) { invocation in
         let (name, start, end) = (
             invocation[ScheduleWords.name], invocation[from], invocation[to]
@@ -73,20 +73,21 @@ enum ScheduleBackfillCommand {
         let output = invocation.output
         let isDry = invocation[dryRun]
         let count = backfill.missing.count
-        if output.format == .table || isDry { try output.show(preview(backfill)) }
+        if output.isForPeople || isDry { try output.show(preview(backfill)) }
         if isDry { return .done }
         let name = backfill.schedule.name
         guard count > 0 else {
-            if output.format == .json { try output.show(result(backfill, made: 0)) }
+            if !output.isForPeople { try output.show(result(backfill, made: 0)) }
             output.note("nothing to do: every one has or had its job")
             return .done
         }
         try output.flush()
         try output.confirm(
-            "make \(HumanFormat.count(count)) jobs of \(name) now?", yes: invocation[yes])
+            "make \(HumanFormat.count(count)) jobs of \(name) now?",
+            yes: invocation[GlobalOptions.yes])
         let made = try await make(
             backfill, schedules, output, by: invocation.operatorName)
-        if output.format == .json {
+        if !output.isForPeople {
             try output.show(result(backfill, made: made))
         } else {
             try output.line("\(HumanFormat.count(made)) jobs made")

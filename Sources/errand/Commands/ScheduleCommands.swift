@@ -26,7 +26,8 @@ enum ScheduleCommands {
         "after", placeholder: "NAME", help: "Only those after this name: the next page")
 
     private static let list = Command(
-        "schedule", "ls", summary: "List the schedules by name: when, what came last, who changed",
+        "schedule", "ls", effect: .looks,
+        summary: "List the schedules by name: when, what came last, who changed",
         examples: [
             .init("errand schedule ls --overdue", "what no scheduler takes care of"),
             .init("errand schedule ls --kind notification.email", "which mails go by the clock"),
@@ -62,8 +63,9 @@ enum ScheduleCommands {
     }
 
     private static let show = Command(
-        "schedule", "show",
+        "schedule", "show", effect: .looks,
         summary: "Show one schedule: its settings, where it stands, its next times",
+        examples: [.init("errand schedule show shop.report", "its settings and next times")],
         arguments: [ScheduleWords.name]
     ) { invocation in
         let zones = invocation.zones
@@ -76,15 +78,14 @@ enum ScheduleCommands {
 
     // MARK: rm
 
-    private static let yes = Option.yes
-
     private static let remove = Command(
-        "schedule", "rm", summary: "Forget a schedule and its history",
+        "schedule", "rm", effect: .changes, summary: "Forget a schedule and its history",
         discussion: """
             Jobs that it has made stay. A schedule that a program declares comes back when the \
             program next starts: 'errand schedule pause' is what stops it.
             """,
-        options: [yes], arguments: [ScheduleWords.name]
+        examples: [.init("errand schedule rm shop.report --yes", "without asking")],
+        arguments: [ScheduleWords.name]
     ) { invocation in
         let schedules = try invocation.schedules()
         let name = invocation[ScheduleWords.name]
@@ -95,7 +96,8 @@ enum ScheduleCommands {
         if schedule.isDeclared { invocation.output.warn(warning) }
         let runs = "\(HumanFormat.count(Int(schedule.runs))) run\(schedule.runs == 1 ? "" : "s")"
         try invocation.output.confirm(
-            "forget the schedule \(name) and its history of \(runs)?", yes: invocation[yes])
+            "forget the schedule \(name) and its history of \(runs)?",
+            yes: invocation[GlobalOptions.yes])
         guard try await schedules.remove(name, by: invocation.operatorName) else {
             throw try await ScheduleWords.unknown(name, schedules)
         }
@@ -110,7 +112,7 @@ enum ScheduleCommands {
         "note", help: "Why, for those who find it paused")
 
     private static let pause = Command(
-        "schedule", "pause", summary: "Stop a schedule until it is resumed",
+        "schedule", "pause", effect: .changes, summary: "Stop a schedule until it is resumed",
         discussion: """
             Jobs that it has made go on. What comes meanwhile is not made up for: 'errand schedule \
             backfill' does that, if it is wanted.
@@ -132,11 +134,13 @@ enum ScheduleCommands {
     }
 
     private static let resume = Command(
-        "schedule", "resume", summary: "Let a paused schedule go on with what comes next",
+        "schedule", "resume", effect: .changes,
+        summary: "Let a paused schedule go on with what comes next",
         discussion: """
             The times that the pause passed over stay missed, and the history says so. The count \
             of failures in a row begins anew.
             """,
+        examples: [.init("errand schedule resume shop.report", "what comes next is run again")],
         arguments: [ScheduleWords.name]
     ) { invocation in
         let (zones, output) = (invocation.zones, invocation.output)
@@ -189,11 +193,13 @@ enum ScheduleCommands {
     // MARK: trigger
 
     private static let trigger = Command(
-        "schedule", "trigger", summary: "Make a job of a schedule now, out of turn",
+        "schedule", "trigger", effect: .changes,
+        summary: "Make a job of a schedule now, out of turn",
         discussion: """
             Whether it is paused or not, and whatever runs: its times and its overlap policy stay \
             out of this.
             """,
+        examples: [.init("errand schedule trigger shop.report", "beside what is due")],
         arguments: [ScheduleWords.name]
     ) { invocation in
         let schedules = try invocation.schedules()

@@ -13,12 +13,13 @@ enum ScheduleHistoryCommand {
         "before", JobWords.time, help: "Only what was due before: the next page")
 
     private static let command = Command(
-        "schedule", "history",
+        "schedule", "history", effect: .looks,
         summary: "Show what became of a schedule's times, the latest first",
         discussion: """
             An unbroken run of missed times is one entry, with how many they were. The reason \
             says why there was no job, or how it ended.
             """,
+        examples: [.init("errand schedule history shop.report --limit 10", "the latest ten")],
         options: [limit, before], arguments: [ScheduleWords.name]
     ) { invocation in
         let schedules = try invocation.schedules()
@@ -26,9 +27,9 @@ enum ScheduleHistoryCommand {
         let entries = try await schedules.history(
             of: schedule, before: invocation[before] ?? .infinity, limit: invocation[limit])
         let output = invocation.output
-        let isTable = output.format == .table
+        let isTable = output.isForPeople
         try output.list(
-            entries.map { isTable ? line($0) : record($0) },
+            entries.map { isTable ? line($0, output.times) : record($0) },
             columns: columns(output), empty: "nothing of \(schedule.name) was due so far")
         if entries.count == invocation[limit], let last = entries.last {
             output.note(
@@ -71,13 +72,15 @@ enum ScheduleHistoryCommand {
     }
 
     /// The same with the span of a run, and what it was merged into, in words.
-    private static func line(_ entry: Schedules.HistoryEntry) -> Record {
+    private static func line(
+        _ entry: Schedules.HistoryEntry, _ times: TimeFormat
+    ) -> Record {
         var reason = entry.reason ?? ""
         if let into = entry.mergedInto { reason += " into that of \(into)" }
         var record = record(entry)
         if entry.outcome == "missed", entry.count != 1 {
             let count = entry.count.map(HumanFormat.count) ?? "many"
-            reason = "\(count) up to \(HumanFormat.time(entry.lastDue.date)): \(reason)"
+            reason = "\(count) up to \(times.text(entry.lastDue.date)): \(reason)"
         }
         record.fields.removeAll { $0.name == "reason" }
         record.append("reason", .text(reason))

@@ -23,7 +23,8 @@ enum ScheduleNextCommand {
         "before", help: "Those before the moment instead, the latest first")
 
     private static let command = Command(
-        "schedule", "next", summary: "Show when an expression or a schedule comes next",
+        "schedule", "next", effect: .looks,
+        summary: "Show when an expression or a schedule comes next",
         discussion: """
             An expression needs no server. On days on which the clocks change, a note says which \
             times were moved, repeated or skipped (in JSON with --notes); --gap and --repeat \
@@ -50,7 +51,7 @@ enum ScheduleNextCommand {
             ? walk.before(moment, count: invocation[count])
             : walk.after(moment, count: invocation[count])
         let zone = walk.timetable.zone
-        let isTable = invocation.output.format == .table
+        let isTable = invocation.output.isForPeople
         let records = found.map { occurrence in
             let note = note(on: occurrence, in: zone)
             return isTable
@@ -81,7 +82,8 @@ enum ScheduleNextCommand {
     ) -> Record {
         let date = Instant(unixSeconds: occurrence.at).date
         return Record([
-            ("at", .text(LocalTime(occurrence.at, in: zone).description)), ("utc", .time(date)),
+            ("at", .text(LocalTime(occurrence.at, in: zone).description)),
+            ("utc", .universalTime(date)),
             ("in", .age(date, now: now.date)),
             ("note", note.map { .marked($0, .yellow) } ?? .text("")),
         ])

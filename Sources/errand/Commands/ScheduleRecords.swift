@@ -78,7 +78,7 @@ enum ScheduleRecords {
         _ listings: [Schedules.Listing], zones: ZoneDatabase, now: Instant, _ output: Output,
         empty: String? = nil
     ) throws {
-        let isTable = output.format == .table
+        let isTable = output.isForPeople
         try output.list(
             listings.map {
                 isTable

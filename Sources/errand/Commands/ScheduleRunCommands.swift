@@ -22,7 +22,7 @@ enum ScheduleRunCommands {
     private static let patience = Duration.seconds(20)
 
     private static let tick = Command(
-        "schedule", "tick", summary: "Make the jobs of all that is due, and end",
+        "schedule", "tick", effect: .changes, summary: "Make the jobs of all that is due, and end",
         discussion: """
             For cron or a Kubernetes CronJob, every minute say, where no 'errand work' or 'errand \
             schedule run' runs the schedules; beside them it does no harm. Needs PostgreSQL only.
@@ -40,7 +40,8 @@ enum ScheduleRunCommands {
         let zones = invocation.zones
         if invocation[dryRun] {
             let pass = SchedulePass(
-                session: try invocation.session(), zones: zones, clock: clock, log: invocation.log)
+                session: try invocation.session(), zones: zones, clock: clock,
+                log: try invocation.log)
             let reading = try await pass.read(ahead: .zero)
             let previews = try await pass.preview(at: reading.now, limit: invocation[limit])
             try ScheduleForecast.show(
@@ -49,7 +50,7 @@ enum ScheduleRunCommands {
         }
         let scheduler = Scheduler(
             database: try invocation.databaseURL(), clock: clock, zones: zones,
-            patience: patience, log: invocation.log)
+            patience: patience, log: try invocation.log)
         let done = try await scheduler.tick()
         try invocation.output.show(
             Record([
@@ -61,7 +62,8 @@ enum ScheduleRunCommands {
     }
 
     private static let run = Command(
-        "schedule", "run", summary: "Run the schedules, and no jobs, until told to stop",
+        "schedule", "run", effect: .starts,
+        summary: "Run the schedules, and no jobs, until told to stop",
         discussion: """
             Makes the jobs of schedules until SIGTERM or SIGINT, then exits 0. One such process \
             or 'errand work' leads and the others stand by; another takes over when it ends. \
@@ -85,7 +87,7 @@ enum ScheduleRunCommands {
         }
         let clock =
             invocation[now].map { ScheduleClock.given($0, pace: invocation[pace] ?? 1) } ?? .server
-        let (zones, log) = (invocation.zones, invocation.log)
+        let (zones, log) = (invocation.zones, try invocation.log)
         let url = try invocation.databaseURL()
         try await WorkCommand.checkSchema(invocation)
         // An empty database is an error now, and not a complaint every half minute.
@@ -110,7 +112,7 @@ enum ScheduleForecast {
     static func show(
         _ previews: [SchedulePass.Preview], at now: Instant, limit: Int, _ output: Output
     ) throws {
-        let lines = previews.flatMap(records)
+        let lines = previews.flatMap { records($0, output.times) }
         try output.list(
             Array(lines.prefix(limit)),
             columns: [
@@ -122,7 +124,9 @@ enum ScheduleForecast {
         }
     }
 
-    private static func records(_ preview: SchedulePass.Preview) -> [Record] {
+    private static func records(
+        _ preview: SchedulePass.Preview, _ times: TimeFormat
+    ) -> [Record] {
         let (name, decision) = (preview.schedule.name, preview.decision)
         func record(_ due: Instant?, _ action: String, _ reason: String?) -> Record {
             Record([
@@ -131,7 +135,7 @@ enum ScheduleForecast {
             ])
         }
         var list = decision.misses.map { miss in
-            record(miss.first, "miss", span(miss))
+            record(miss.first, "miss", span(miss, times))
         }
         list += decision.skips.map { record($0.due, "skip", $0.reason) }
         if let skip = decision.unheld { list.append(record(skip.due, "skip", skip.reason)) }
@@ -152,10 +156,10 @@ enum ScheduleForecast {
         return list
     }
 
-    private static func span(_ miss: Decision.Miss) -> String {
+    private static func span(_ miss: Decision.Miss, _ times: TimeFormat) -> String {
         guard miss.count != 1 else { return miss.reason }
         let count = miss.count.map(HumanFormat.count) ?? "many"
-        return "\(count) up to \(HumanFormat.time(miss.last.date)): \(miss.reason)"
+        return "\(count) up to \(times.text(miss.last.date)): \(miss.reason)"
     }
 
     private static func reason(_ run: Decision.Run) -> String? {

@@ -13,7 +13,8 @@ enum ScheduleSettingsCommands {
         "paused", placeholder: "NOTE", help: "Add it paused, with this note")
 
     private static let add = Command(
-        "schedule", "add", summary: "Add a schedule: jobs that are made by the clock",
+        "schedule", "add", effect: .changes,
+        summary: "Add a schedule: jobs that are made by the clock",
         discussion: """
             A schedule that a program declares needs no 'add': 'edit' changes it. Times that \
             clocks leave out or repeat are treated as by Vixie cron, unless --gap or --repeat say \
@@ -103,7 +104,8 @@ enum ScheduleSettingsCommands {
         "clear", ScheduleSetting.optional, help: "Do without these, such as starts,ends")
 
     private static let edit = Command(
-        "schedule", "edit", summary: "Change settings of a schedule; the others stay",
+        "schedule", "edit", effect: .changes,
+        summary: "Change settings of a schedule; the others stay",
         discussion: """
             A schedule that a program declares keeps the change when the program declares it \
             again, and 'errand schedule ls' says so, until --reset goes back. Occurrences that \

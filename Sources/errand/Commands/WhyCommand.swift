@@ -10,7 +10,8 @@ enum WhyCommand {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
 
     private static let command = Command(
-        "job", "why", summary: "Say why a job does not run, and what to do about it",
+        "job", "why", effect: .looks,
+        summary: "Say why a job does not run, and what to do about it",
         discussion: """
             Names the cause in a sentence, then the command that mends it, then what would hold \
             the job after that. It looks only and changes nothing.
@@ -36,9 +37,9 @@ enum WhyCommand {
     }
 
     private static func show(_ situation: JobSituation, _ output: Output) throws {
-        let words = situation.causes.map { WhyWords(situation).explain($0) }
+        let words = situation.causes.map { WhyWords(situation, output.times).explain($0) }
         guard let first = words.first else { return }
-        if output.format == .json {
+        if !output.isForPeople {
             return try output.show(
                 Record([
                     ("id", .id(Int(situation.id))), ("state", .text(situation.state.rawValue)),
@@ -72,8 +73,12 @@ struct WhyWords {
     }
 
     private let job: JobSituation
+    private let times: TimeFormat
 
-    init(_ job: JobSituation) { self.job = job }
+    init(_ job: JobSituation, _ times: TimeFormat) {
+        self.job = job
+        self.times = times
+    }
 
     func explain(_ cause: JobCause) -> Explained {
         switch cause {
@@ -246,7 +251,7 @@ struct WhyWords {
 
     // MARK: Words
 
-    private func time(_ instant: Instant) -> String { HumanFormat.time(instant.date) }
+    private func time(_ instant: Instant) -> String { times.text(instant.date) }
 
     /// The first line, and not too much of it.
     private static func short(_ text: String) -> String {

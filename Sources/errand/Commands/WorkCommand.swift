@@ -40,7 +40,7 @@ enum WorkCommand {
         help: "Ids of a kind and queue that are staged in Redis at most")
 
     private static let command = Command(
-        "work", summary: "Run jobs until told to stop",
+        "work", effect: .starts, summary: "Run jobs until told to stop",
         discussion: """
             Works its queues until SIGTERM or SIGINT: then it takes no more, gives running jobs \
             their grace, hands back what has not started, and exits 0. Meanwhile it makes the jobs \
@@ -65,11 +65,12 @@ enum WorkCommand {
         options.version = Build.version
         let servers = Servers(
             database: try invocation.databaseURL(), redis: try invocation.redisAddress())
+        let log = try invocation.log
         try await checkSchema(invocation)
         let worker = Worker(
             servers: servers, kinds: try Kinds.forWork(invocation), options: options,
-            log: invocation.log)
-        let summary = try await worker.run(until: stopOnSignal(options, invocation))
+            log: log)
+        let summary = try await worker.run(until: stopOnSignal(options, log))
         if options.drain { try show(summary, invocation.output) }
         return .done
     }
@@ -89,7 +90,7 @@ enum WorkCommand {
                 hint: "run 'errand migrate' first")
         }
         for strange in list where strange.state != .applied {
-            invocation.log.warning(
+            try invocation.log.warning(
                 "migration \(strange.number) (\(strange.name)) of the database is "
                     + "\(strange.state.rawValue) to this program: another version applied it")
         }
@@ -125,9 +126,8 @@ enum WorkCommand {
         return queue
     }
 
-    private static func stopOnSignal(_ options: WorkerOptions, _ invocation: Invocation) -> Stop {
+    private static func stopOnSignal(_ options: WorkerOptions, _ log: Log) -> Stop {
         let stop = Stop()
-        let log = invocation.log
         let grace = Double(options.grace / .seconds(1))
         Termination.onRequest {
             guard !stop.isStopped else { return }

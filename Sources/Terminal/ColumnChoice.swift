@@ -1,0 +1,43 @@
+/// What `--columns` asks for.
+struct ColumnChoice: Sendable {
+    /// As given; empty for all.
+    let names: [String]
+
+    var isEverything: Bool { names.isEmpty }
+
+    /// The record with the fields that were asked for, in that order.
+    func applied(to record: Record) -> Record {
+        guard !isEverything else { return record }
+        var chosen = Record(names.map { ($0, record[$0]) })
+        chosen.nameField = record.nameField ?? record.fields.first?.name
+        return chosen
+    }
+
+    /// What is wrong with the names, if the records have these fields.
+    func mistake(among known: [String]) -> CommandFailure? {
+        guard let unknown = names.first(where: { !known.contains($0) }) else { return nil }
+        let byNearness = known.enumerated().sorted { first, second in
+            let distances = (
+                editDistance(unknown, first.element), editDistance(unknown, second.element)
+            )
+            return distances.0 == distances.1
+                ? first.offset < second.offset : distances.0 < distances.1
+        }
+        return .usage(
+            "there is no column '\(unknown)'",
+            hint: "there are: \(byNearness.map(\.element).joined(separator: ", "))")
+    }
+
+    /// The names of the fields of all records, in the order of their first appearance.
+    static func names(of records: [Record]) -> [String] {
+        // Nearly always all records have the same.
+        var names = records.first?.fields.map(\.name) ?? []
+        var seen = Set(names)
+        for record in records.dropFirst() {
+            for field in record.fields where seen.insert(field.name).inserted {
+                names.append(field.name)
+            }
+        }
+        return names
+    }
+}

@@ -1,0 +1,94 @@
+import FoundationEssentials
+import Glibc
+
+/// The user's contexts, and the one that a command uses.
+package struct ContextsInForce: Sendable {
+    /// Where the contexts are read from; nil when the environment names no folder.
+    package let path: String?
+    package let book: ContextBook?
+    package let current: NamedContext?
+    /// The environment with what the current context adds to it.
+    let environment: [String: String]
+    /// What the user should know of the file.
+    let warnings: [String]
+
+    /// Reads the file, if there is one, and finds the context in it.
+    ///
+    /// - Parameter asked: what `--context` says; then its servers win over the environment's.
+    init(asked: String?, environment: [String: String]) throws(CommandFailure) {
+        path = Self.path(environment)
+        let named = asked ?? environment["ERRAND_CONTEXT"].flatMap { $0.isEmpty ? nil : $0 }
+        guard let path, let text = try Self.read(path) else {
+            if let named {
+                throw .usage(
+                    "there is no context '\(named)'",
+                    hint: "there is no file \(path ?? "contexts.toml"); 'errand help context ls' "
+                        + "shows what to write into it")
+            }
+            (book, current, warnings) = (nil, nil, [])
+            self.environment = environment
+            return
+        }
+        let book: ContextBook
+        do throws(ContextBook.Flaw) {
+            book = try ContextBook(text)
+        } catch {
+            throw .usage(
+                "\(path):\(error.line): \(error.message)",
+                hint: "'errand help context ls' shows what the file may say")
+        }
+        self.book = book
+        current = try (named ?? book.current).map { name throws(CommandFailure) in
+            guard let context = book[name] else { throw Self.unknown(name, book) }
+            return context
+        }
+        self.environment =
+            current?.environment(over: environment, winsURLs: asked != nil) ?? environment
+        let isOpen = Self.isOpenToOthers(path) && book.contexts.contains(where: \.holdsPassword)
+        warnings =
+            isOpen
+            ? ["others can read the passwords in \(path); 'chmod 600 \(path)' ends that"] : []
+    }
+
+    /// What to say of a name that the file does not know.
+    package static func unknown(_ name: String, _ book: ContextBook?) -> CommandFailure {
+        let names = book?.contexts.map(\.name) ?? []
+        let guess = nearest(to: name, among: names).map { "did you mean '\($0)'? " } ?? ""
+        let list = names.isEmpty ? "none" : names.joined(separator: ", ")
+        return .usage("there is no context '\(name)'", hint: guess + "there are: \(list)")
+    }
+
+    /// `$XDG_CONFIG_HOME/errand/contexts.toml`, or below `~/.config`.
+    private static func path(_ environment: [String: String]) -> String? {
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            return folder + "/errand/contexts.toml"
+        }
+        guard let home = environment["HOME"], !home.isEmpty else { return nil }
+        return home + "/.config/errand/contexts.toml"
+    }
+
+    private static func isOpenToOthers(_ path: String) -> Bool {
+        var info = stat()
+        return unsafe stat(path, &info) == 0 && info.st_mode & (S_IRGRP | S_IROTH) != 0
+    }
+
+    private static func read(_ path: String) throws(CommandFailure) -> String? {
+        guard unsafe access(path, F_OK) == 0 else { return nil }
+        guard let data = FileManager.default.contents(atPath: path),
+            let text = String(validating: data, as: UTF8.self)
+        else {
+            throw .usage("cannot read \(path)", hint: "it must be a file of UTF-8 text")
+        }
+        return text
+    }
+
+    /// Makes a context the current one, in the file; nothing else of it changes.
+    package func use(_ name: String) throws(CommandFailure) {
+        guard let book, book[name] != nil, let path, let text = try Self.read(path) else {
+            throw Self.unknown(name, book)
+        }
+        // Some keep the file elsewhere, and only a link to it here.
+        let file = URL(filePath: path).resolvingSymlinksInPath().path
+        try TextFile.replace(file, with: ContextBook.text(text, withCurrent: name))
+    }
+}

@@ -1,0 +1,35 @@
+import Glibc
+
+/// Writing of small files.
+package enum TextFile {
+    /// Writes a file in one step: whoever reads it meanwhile sees the old or the new text, whole.
+    ///
+    /// It keeps the permissions of the file that was there; a new one can be read by all.
+    /// - Throws: `CommandFailure` naming the file and what the system said.
+    package static func replace(_ path: String, with text: String) throws(CommandFailure) {
+        let fresh = "\(path).\(getpid())"
+        let bytes = Array(text.utf8)
+        var info = stat()
+        let mode = unsafe stat(path, &info) == 0 ? info.st_mode & 0o777 : 0o644
+        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw unwritable(path, errno) }
+        let (count, code) = (unsafe write(descriptor, bytes, bytes.count), errno)
+        _ = fchmod(descriptor, mode)
+        close(descriptor)
+        guard count == bytes.count else {
+            _ = unsafe unlink(fresh)
+            throw unwritable(path, count < 0 ? code : ENOSPC)
+        }
+        guard unsafe rename(fresh, path) == 0 else {
+            let code = errno
+            _ = unsafe unlink(fresh)
+            throw unwritable(path, code)
+        }
+    }
+
+    private static func unwritable(_ path: String, _ code: Int32) -> CommandFailure {
+        CommandFailure(
+            exit: .failed, message: "cannot write \(path): \(systemError(code))",
+            hint: "name a place that you may write to")
+    }
+}

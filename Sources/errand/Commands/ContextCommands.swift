@@ -1,0 +1,89 @@
+import Terminal
+
+/// `errand context …`: the named sets of servers of this user.
+enum ContextCommands {
+    static let all = [list, show, use]
+
+    private static let name = Argument.required(
+        ValueFormat.text("NAME"), help: "The context's name")
+    private static let optionalName = Argument<String?>.optional(
+        ValueFormat.text("NAME"), help: "The context's name (default: the one in use)")
+
+    private static let list = Command(
+        "context", "ls", effect: .looks, summary: "List the contexts and which is in use",
+        discussion: """
+            They stand in $XDG_CONFIG_HOME/errand/contexts.toml or ~/.config/errand/contexts.toml, \
+            in a small part of TOML. Above all: current = "name", the one that is used when \
+            neither --context nor ERRAND_CONTEXT names one. Then for each [name], any of: \
+            database_url = "…", redis_url = "…", operator = "…", production = true, \
+            read_only = true, color = "never".
+
+            production = true asks for the context's name before any change, or takes --yes.
+
+            Options win over the environment, which wins over the file; but the URLs of a context \
+            that is named by --context win over the environment's.
+            """,
+        examples: [.init("errand context ls", "which are there")]
+    ) { invocation in
+        let contexts = invocation.contexts
+        try invocation.output.list(
+            (contexts.book?.contexts ?? []).map { record($0, contexts.current) },
+            columns: [
+                Column("name"), Column("current"), Column("production"), Column("read_only"),
+                Column("operator"), Column("database_url", isFlexible: true),
+            ], empty: "there are none: \(contexts.path ?? "contexts.toml") would hold them")
+        return .done
+    }
+
+    private static let show = Command(
+        "context", "show", effect: .looks, summary: "Show a context, without its passwords",
+        examples: [.init("errand context show", "which servers a command would use")],
+        arguments: [optionalName]
+    ) { invocation in
+        let contexts = invocation.contexts
+        guard let name = invocation[optionalName] ?? contexts.current?.name else {
+            throw CommandFailure(
+                exit: .notFound, message: "no context is in use",
+                hint: "'errand context ls' lists what there is")
+        }
+        try invocation.output.show(record(try found(name, contexts), contexts.current))
+        return .done
+    }
+
+    private static let use = Command(
+        "context", "use", effect: .configures, summary: "Use a context from now on",
+        discussion: "Writes current = \"NAME\" into contexts.toml; the rest of it stays as it is.",
+        examples: [.init("errand context use staging", "for all commands that name no other")],
+        arguments: [name]
+    ) { invocation in
+        let context = try found(invocation[name], invocation.contexts)
+        try invocation.contexts.use(context.name)
+        try invocation.output.show(record(context, context))
+        if let variable = invocation.environment["ERRAND_CONTEXT"], !variable.isEmpty {
+            invocation.output.warn("ERRAND_CONTEXT=\(variable) wins over it")
+        }
+        return .done
+    }
+
+    private static func found(
+        _ name: String, _ contexts: ContextsInForce
+    ) throws(CommandFailure) -> NamedContext {
+        guard let context = contexts.book?[name] else {
+            let failure = ContextsInForce.unknown(name, contexts.book)
+            throw CommandFailure(exit: .notFound, message: failure.message, hint: failure.hint)
+        }
+        return context
+    }
+
+    private static func record(_ context: NamedContext, _ current: NamedContext?) -> Record {
+        Record([
+            ("name", .text(context.name)), ("current", .flag(context.name == current?.name)),
+            ("production", .flag(context.isProduction)),
+            ("read_only", .flag(context.isReadOnly ?? false)),
+            ("operator", .optional(context.operatorName) { .text($0) }),
+            ("database_url", .optional(context.databaseURL) { .text(SecretURL.hidden($0)) }),
+            ("redis_url", .optional(context.redisURL) { .text(SecretURL.hidden($0)) }),
+            ("color", .optional(context.color) { .text($0.rawValue) }),
+        ])
+    }
+}
