@@ -33,6 +33,7 @@ let migrationFiles = [
     "006_operations.sql",
     "007_activity.sql",
     "008_orders.sql",
+    "009_bulk.sql",
 ]
 
 let package = Package(

@@ -21,6 +21,7 @@ package let migrations: [Migration] = [
     Migration(number: 6, name: "operations", sql: PackageResources._06_operations_sql),
     Migration(number: 7, name: "activity", sql: PackageResources._07_activity_sql),
     Migration(number: 8, name: "orders", sql: PackageResources._08_orders_sql),
+    Migration(number: 9, name: "bulk", sql: PackageResources._09_bulk_sql),
 ]
 
 /// Why the schema could not be brought up to date.

@@ -13,6 +13,8 @@ package struct PositionReport: Job {
     package static let options = JobOptions(
         queue: "coupons", priority: .high, maxAttempts: 20, backoff: Backoff(base: 5, ceiling: 60),
         retention: .seconds(86_400))
+    /// Where somebody was is shown to nobody unasked.
+    package static let sensitive: Set<String> = ["longitude", "latitude"]
 
     package var personID: Int64
     /// WGS 84, degrees.

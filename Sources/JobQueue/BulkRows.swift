@@ -12,6 +12,8 @@ package struct BulkRows {
         package var runAt: Instant?
         package var notAfter: Instant?
         package var tags: [String] = []
+        /// JSON, as ``JobOverrides`` writes it.
+        package var overrides: [UInt8]?
 
         package init(
             queue: String, kind: String, version: Int, priority: Int16, maxAttempts: Int16
@@ -28,6 +30,7 @@ package struct BulkRows {
             self.init(
                 queue: shape.lane.queue, kind: shape.lane.kind, version: shape.lane.version,
                 priority: shape.priority, maxAttempts: shape.maxAttempts)
+            overrides = shape.overrides
         }
     }
 
@@ -56,10 +59,12 @@ package struct BulkRows {
             append(Int32(-1))
         }
         append(tags: job.tags)
-        append(Int32(-1))
-        append(Int32(args.count + 1))
-        bytes.append(1)
-        bytes += args
+        if let overrides = job.overrides {
+            append(json: overrides[...])
+        } else {
+            append(Int32(-1))
+        }
+        append(json: args)
     }
 
     /// What was built since the last time.
@@ -95,6 +100,13 @@ package struct BulkRows {
         append(Int32(tags.count))
         append(Int32(1))
         for tag in tags { append(text: tag) }
+    }
+
+    /// As jsonb: its version, then the text.
+    private mutating func append(json: ArraySlice<UInt8>) {
+        append(Int32(json.count + 1))
+        bytes.append(1)
+        bytes += json
     }
 
     private mutating func append(text: String) {

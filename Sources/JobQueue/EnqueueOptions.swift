@@ -23,6 +23,8 @@ public struct EnqueueOptions: Sendable {
     public var unique: Unique?
     /// Words to find the job by.
     public var tags: [String]
+    /// Who, or what, makes it; for the story of the job.
+    package var origin: JobOrigin?
 
     /// All as the kind says, due now.
     public init(
@@ -144,7 +146,8 @@ package struct EnqueueShape: Sendable, Hashable {
         unique = options.unique
         let asked = JobOverrides(
             timeoutMs: options.timeout?.milliseconds,
-            retentionS: options.retention?.components.seconds, backoff: options.backoff)
+            retentionS: options.retention?.components.seconds, backoff: options.backoff,
+            origin: options.origin)
         overrides = asked.isEmpty ? nil : Array(try JSONEncoder().encode(asked))
     }
 

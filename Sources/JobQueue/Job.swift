@@ -25,6 +25,10 @@ public protocol Job: Codable, Sendable {
 
     /// How arguments of earlier versions are lifted to this type.
     static var upcasters: [Upcaster<Self>] { get }
+
+    /// Names of fields of the arguments, at any depth and as they are called in JSON, that carry
+    /// personal data: listings show `[redacted]` in their place.
+    static var sensitive: Set<String> { get }
 }
 
 extension Job {
@@ -34,6 +38,8 @@ extension Job {
     public static var argsVersion: Int { 1 }
     /// None: there is only one version.
     public static var upcasters: [Upcaster<Self>] { [] }
+    /// None: arguments should carry ids.
+    public static var sensitive: Set<String> { [] }
 }
 
 /// Lifts the arguments of an earlier version to the present type.

@@ -15,7 +15,9 @@ public final class JobClient: Sendable {
     private let log: Log
     let offers: Offers?
     private let singles: SingleEnqueues
-    private let knownQueues = Mutex<Set<String>>(["default"])
+    private let knownQueues: KnownQueues
+    /// The job in whose handler this client is used.
+    private let parent: Int64?
 
     /// A client over a pool of connections.
     ///
@@ -42,6 +44,18 @@ public final class JobClient: Sendable {
         self.log = log
         offers = window.map { Offers(window: $0, log: log) }
         singles = SingleEnqueues(pool: pool, redis: redis, offers: offers)
+        knownQueues = KnownQueues()
+        parent = nil
+    }
+
+    /// The same client, in the hands of a job's handler: what it enqueues remembers that job.
+    init(_ other: JobClient, parent: Int64) {
+        pool = other.pool
+        log = other.log
+        offers = other.offers
+        singles = other.singles
+        knownQueues = other.knownQueues
+        self.parent = parent
     }
 
     /// Enqueues one job; on return it is committed.
@@ -53,7 +67,8 @@ public final class JobClient: Sendable {
     public func enqueue<Work: Job>(
         _ job: Work, _ options: EnqueueOptions = EnqueueOptions()
     ) async throws -> Enqueued {
-        let shape = try shape(Work.self, options)
+        // Jobs of one shape share a statement: where each comes from goes beside it.
+        let shape = try shape(Work.self, options, isSingle: options.unique == nil)
         let args = try JobCoding.encode([job])[0]
         return try await enqueue(args, at: options.at.map(Instant.init(date:)), shape: shape)
     }
@@ -119,7 +134,7 @@ public final class JobClient: Sendable {
             return try await enqueue([args], at: runAt, shape: shape)[0]
         }
         try await know(shape.lane.queue)
-        return try await singles.enqueue(args, at: runAt, shape: shape)
+        return try await singles.enqueue(args, at: runAt, shape: shape, parent: parent)
     }
 
     /// Copies any number of jobs into PostgreSQL in one transaction, then tells the feeder.
@@ -158,11 +173,11 @@ public final class JobClient: Sendable {
 
     /// Makes sure that a queue is in the list of queues.
     package func know(_ queue: String) async throws {
-        guard !knownQueues.withLock({ $0.contains(queue) }) else { return }
+        guard !knownQueues.names.withLock({ $0.contains(queue) }) else { return }
         _ = try await pool.withSession {
             try await $0.query(Statements.addQueue, [.text(queue)])
         }
-        knownQueues.withLock { _ = $0.insert(queue) }
+        knownQueues.names.withLock { _ = $0.insert(queue) }
     }
 
     private func offer(_ made: [Enqueued], at runAt: Instant?, shape: EnqueueShape) {
@@ -174,11 +189,18 @@ public final class JobClient: Sendable {
     }
 
     private func shape<Work: Job>(
-        _ type: Work.Type, _ options: EnqueueOptions
+        _ type: Work.Type, _ options: EnqueueOptions, isSingle: Bool = false
     ) throws -> EnqueueShape {
-        try EnqueueShape(
+        var options = options
+        if let parent, !isSingle { options.origin = JobOrigin(parent: parent) }
+        return try EnqueueShape(
             kind: Work.kind, version: Work.argsVersion, defaults: Work.options, options: options)
     }
+}
+
+/// Queues that are known to be in the list of queues.
+private final class KnownQueues: Sendable {
+    let names = Mutex<Set<String>>(["default"])
 }
 
 /// The INSERT for jobs of one shape, and the reading of its answer.
@@ -187,9 +209,19 @@ enum EnqueueStatement {
         make(args, times: runAt.map { [Instant?](repeating: $0, count: args.count) }, shape: shape)
     }
 
-    static func make(_ args: [[UInt8]], times: [Instant?]?, shape: EnqueueShape) -> Statement {
+    /// - Parameter parents: the jobs whose handlers enqueue them, where they do not all come from
+    ///   one (``JobOrigin``); not for a shape with a unique key.
+    static func make(
+        _ args: [[UInt8]], times: [Instant?]?, shape: EnqueueShape, parents: [Int64?]? = nil
+    ) -> Statement {
         var parameters = shape.parameters
         parameters.append(.jsonArray(args))
+        if let parents {
+            parameters.append(
+                .timestampArray(times ?? [Instant?](repeating: nil, count: args.count)))
+            parameters.append(.nullableInt64Array(parents))
+            return Statement(Statements.enqueueChildren, parameters)
+        }
         guard let unique = shape.unique else {
             guard let times else { return Statement(Statements.enqueueNow, parameters) }
             parameters.append(.timestampArray(times))

@@ -26,9 +26,10 @@ public struct JobContext: Sendable {
     public let log: Log
     /// The claim's token, for services that accept a fence.
     public let claimToken: Int64
-    /// Enqueues further jobs.
-    public let client: JobClient
+    /// Enqueues further jobs, which remember this one as their parent.
+    public var client: JobClient { JobClient(plainClient, parent: id) }
 
+    let plainClient: JobClient
     let engine: Engine
     let keepDays: Int16?
     let startedAt: ContinuousClock.Instant

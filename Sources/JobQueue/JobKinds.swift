@@ -102,6 +102,11 @@ public struct JobKinds: Sendable {
     /// The current version of a kind's arguments; nil for a kind that is not known here.
     public func argsVersion(of kind: String) -> Int? { registrations[kind]?.version }
 
+    /// The sensitive fields of each kind that has any (``Job/sensitive``).
+    package var sensitive: [String: Set<String>] {
+        registrations.compactMapValues { $0.sensitive.isEmpty ? nil : $0.sensitive }
+    }
+
     /// All that can be run here: `kind@version`.
     var capabilities: [String] {
         registrations.values.flatMap { known in
@@ -121,7 +126,7 @@ public struct JobKinds: Sendable {
         registrations[Work.kind] = Registration(
             kind: Work.kind, version: Work.argsVersion,
             versions: Set(Work.upcasters.map(\.version) + [Work.argsVersion]),
-            options: Work.options, batchLimit: batchLimit, run: run)
+            options: Work.options, sensitive: Work.sensitive, batchLimit: batchLimit, run: run)
     }
 
     /// Whether a text may name a kind or a queue.
@@ -148,6 +153,7 @@ struct Registration: Sendable {
     var version: Int
     var versions: Set<Int>
     var options: JobOptions
+    var sensitive: Set<String>
     var batchLimit: Int
     var run: @Sendable ([Claim]) async throws -> [Outcome]
 }

@@ -15,12 +15,14 @@ actor SingleEnqueues {
         let args: [UInt8]
         let runAt: Instant?
         let shape: EnqueueShape
+        let parent: Int64?
         private let answer = Mutex<Result<Enqueued, any Error>?>(nil)
 
-        init(_ args: [UInt8], _ runAt: Instant?, _ shape: EnqueueShape) {
+        init(_ args: [UInt8], _ runAt: Instant?, _ shape: EnqueueShape, _ parent: Int64?) {
             self.args = args
             self.runAt = runAt
             self.shape = shape
+            self.parent = parent
         }
 
         var result: Result<Enqueued, any Error>? {
@@ -57,9 +59,9 @@ actor SingleEnqueues {
 
     /// Enqueues one job that has no unique key; on return it is committed.
     nonisolated func enqueue(
-        _ args: [UInt8], at runAt: Instant?, shape: EnqueueShape
+        _ args: [UInt8], at runAt: Instant?, shape: EnqueueShape, parent: Int64? = nil
     ) async throws -> Enqueued {
-        let ticket = Ticket(args, runAt, shape)
+        let ticket = Ticket(args, runAt, shape, parent)
         waiting.withLock { $0.append(ticket) }
         return try await serve(ticket)
     }
@@ -105,7 +107,9 @@ actor SingleEnqueues {
 
     private static func statement(_ group: [Ticket]) -> Statement {
         let times = group.contains { $0.runAt != nil } ? group.map(\.runAt) : nil
-        return EnqueueStatement.make(group.map(\.args), times: times, shape: group[0].shape)
+        let parents = group.contains { $0.parent != nil } ? group.map(\.parent) : nil
+        return EnqueueStatement.make(
+            group.map(\.args), times: times, shape: group[0].shape, parents: parents)
     }
 
     /// Tells the workers: at once on our own connection, or in the background when Redis is in

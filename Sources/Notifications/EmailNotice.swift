@@ -12,6 +12,8 @@ package struct EmailNotice: Job {
     package static let options = JobOptions(
         queue: "mail", maxAttempts: 12, backoff: Backoff(base: 30, ceiling: 3_600),
         timeout: .seconds(120))
+    /// Today's arguments have no address in them; should one ever be added, it is not shown.
+    package static let sensitive: Set<String> = ["address", "email"]
 
     package var noticeID: Int64
 

@@ -16,7 +16,8 @@ extension CommandLine {
         ) async throws {
             try await bury(7)
             try await errand("dead", verb).expect(2, "not said which", "or --all")
-            try await errand("dead", verb, "--all", "--kind", "x").expect(2, "do not go together")
+            try await errand("dead", verb, "--all", "1").expect(2, "do not go together")
+            try await errand("dead", verb, "--all", "--kind", "x").expect(0, "nothing to do")
             try await errand("dead", verb, "x").expect(2, "ID 'x'")
             try await errand("dead", verb, "--kind", "x", "--yes").expect(0, "nothing to do")
             try await errand("dead", verb, "99998", "99999", "--yes")
@@ -27,7 +28,7 @@ extension CommandLine {
             let dry = try await errand("dead", verb, "--all", "--max", "6", "--dry-run", "-ojson")
             dry.expect(0)
             let preview = try dry.record
-            #expect(preview["action"].text == verb)
+            #expect(preview["action"].text == "dead \(verb)")
             #expect(preview["count"] == 6)
             #expect(preview["sample"].elements.count == 5)
             #expect(try await number(deadCount) == 7)
@@ -163,7 +164,7 @@ extension CommandLine {
             try await bury(2, kind: "demo.sleep")
             let run = try await made(
                 "dead", "discard", "--kind", "demo.noop", "--max", "1050", "--yes")
-            #expect(run["action"] == "discard")
+            #expect(run["action"] == "dead discard")
             #expect(run["done"] == 1_050)
             #expect(try await number(deadCount) == 52)
             #expect(try await number("SELECT min(id) FROM errand.dead_jobs") == 1_051)

@@ -42,7 +42,7 @@ extension CommandLine {
             let fingerprint = try #require(all[0]["fingerprint"].text)
             #expect(try await ls("--fingerprint", fingerprint).count == 2)
             let table = try await errand("dead", "ls", "--limit", "2")
-            table.expect(0, "more: errand dead ls … --before \(all[1]["id"].id)")
+            table.expect(0, "more: errand dead ls … --cursor \(all[1]["id"].id)")
             #expect(table.lines[0].contains("ERROR"))
             #expect(table.output.contains("timeout after 2 s"))
             try await errand("dead", "ls", "--kind", "x").expect(0, "no dead letter passes")

@@ -57,7 +57,8 @@ extension CommandLine {
             #expect(job["args"]["ms"] == 7)
             let options = """
                 SELECT count(*) FROM errand.jobs
-                WHERE options = '{"timeout_ms": 5000, "retention_s": 3600}'
+                WHERE options = '{"timeout_ms": 5000, "retention_s": 3600,
+                    "origin": {"operator": "tester"}}'
                 """
             #expect(try await number(options) == 1)
             // A queue is known once something waits in it.

@@ -50,13 +50,13 @@ extension CommandLine {
 
         @Test func `move takes a job to workers of another queue`() async throws {
             let job = try await made("enqueue", "demo.noop", "--priority", "low")["id"]
-            try await errand("job", "move", job.id, "--queue", "mail")
+            try await errand("job", "move", job.id, "--to", "mail")
                 .expect(3, "there is no queue mail", "--new-queue makes it")
-            try await errand("job", "move", job.id, "--queue", "No!", "--new-queue")
+            try await errand("job", "move", job.id, "--to", "No!", "--new-queue")
                 .expect(2, "cannot name a queue")
-            try await errand("job", "move", job.id).expect(2, "--queue NAME is needed")
+            try await errand("job", "move", job.id).expect(2, "--to QUEUE is needed")
             let moved = try await made(
-                "job", "move", job.id, "--queue", "mail", "--new-queue", "--priority", "high")
+                "job", "move", job.id, "--to", "mail", "--new-queue", "--priority", "high")
             #expect(moved["result"] == "changed")
             // It was staged for the old queue, and is not run from there.
             #expect(try await made("work", "--drain")["completed"] == 0)
@@ -73,7 +73,7 @@ extension CommandLine {
             for outcome in ["completed", "cancelled"] {
                 let run = try await made("schedule", "trigger", "shop.sync")
                 if outcome == "completed" {
-                    try await made("job", "move", run["job"].id, "--queue", "b", "--new-queue")
+                    try await made("job", "move", run["job"].id, "--to", "b", "--new-queue")
                     #expect(
                         try await made("work", "--drain", "--queues", "b")["completed"] == 1)
                 } else {
@@ -92,12 +92,12 @@ extension CommandLine {
         @Test func `edit gives a waiting job other arguments and tags`() async throws {
             let job = try await made("enqueue", "demo.fail", #"{"times": 9}"#, "--in", "1h")["id"]
             let edited = try await made(
-                "job", "edit", job.id, "--args", #"{"times": 0}"#, "--tag", "a,b")
+                "job", "edit", job.id, "--args", #"{"times": 0}"#, "--set-tag", "a,b")
             #expect(edited["result"] == "changed")
             let shown = try await show(job)
             #expect(shown["args"]["times"] == 0)
             #expect(shown["tags"] == ["a", "b"])
-            try await made("job", "edit", job.id, "--tag", "c")
+            try await made("job", "edit", job.id, "--set-tag", "c")
             #expect(try await show(job)["args"]["times"] == 0)
             try await made("job", "edit", job.id, "--args", "@-", input: #"{"times": 3}"#)
             #expect(try await show(job)["args"]["times"] == 3)
@@ -132,8 +132,8 @@ extension CommandLine {
         }
 
         @Test(arguments: [
-            ["run-now"], ["reschedule", "--in", "1h"], ["move", "--queue", "default"],
-            ["edit", "--tag", "x"], ["discard", "--yes"],
+            ["run-now"], ["reschedule", "--in", "1h"], ["move", "--to", "default"],
+            ["edit", "--set-tag", "x"], ["discard", "--yes"],
         ])
         func `what runs, has ended or is not there stays`(words: [String]) async throws {
             let job = try await made("enqueue", "demo.sleep", #"{"ms": 600000}"#)["id"]
@@ -150,7 +150,7 @@ extension CommandLine {
             let unknown = try await errand(verb + ["99999", "-ojson"] + options)
             unknown.expect(3, "there is no such job")
             #expect(try unknown.failure["code"] == "not_found")
-            try await errand(verb + options).expect(2, "needs ID")
+            try await errand(verb + options).expect(2, "not said which jobs are meant")
             try await errand(verb + ["x"] + options).expect(2, "ID 'x': expected")
             worker.signal(SIGTERM)
             try await finish(worker).expect(0)

@@ -111,7 +111,11 @@ extension CommandLine {
             expectGivenBack(seen.last)
             let audit = try await errand("audit", "ls", "-ojson")
             let lines = try audit.records.reversed().map { $0["action"].text ?? "" }
-            #expect(lines == ["queue pause", "queue resume", "job cancel", "job retry"])
+            #expect(
+                lines == [
+                    "queue pause", "queue resume", "job run-now", "job cancel", "job retry",
+                    "job discard",
+                ])
             let pause = try audit.records.last
             #expect(pause?["reason"] == "the disk")
             #expect(pause?["operator"] == "tester")

@@ -9,17 +9,19 @@ package struct AuditEntry: Sendable {
     package var action: String
     package var subject: String
     package var reason: String?
-    /// JSON.
+    /// JSON, without the arguments that a kind calls sensitive.
     package var change: [UInt8]?
 
-    init(_ row: Row) throws {
+    init(_ row: Row, sensitive: Set<String>) throws {
         id = try row.int64("id")
         at = try row.timestamp("at")
         operatorName = try row.text("operator")
         action = try row.text("action")
         subject = try row.text("subject")
         reason = try row.optionalText("reason")
-        change = try row.optionalJSON("change")
+        change = try row.optionalJSON("change").map { json in
+            Redaction(args: json, sensitive: sensitive).args
+        }
     }
 }
 
@@ -57,12 +59,13 @@ extension Inspector {
         operatorName: String?, action: String?, since: Duration?, before: Int64?, limit: Int
     ) async throws -> [AuditEntry] {
         let seconds = since.map { $0 / .seconds(1) }
+        let sensitive = try await sensitiveNames()
         return try await session.query(
             Statements.audit,
             [
                 .optional(operatorName), .optional(action), .optional(seconds),
                 .optional(before), .int64(Int64(limit)),
             ]
-        ).map(AuditEntry.init)
+        ).map { try AuditEntry($0, sensitive: sensitive) }
     }
 }

@@ -14,15 +14,18 @@ package struct DeadGroup: Sendable {
     /// The last error of the sample.
     package var error: String?
 
-    init(_ row: Row) throws {
+    init(_ row: Row, reveals: Bool) throws {
+        let redaction = Redaction(
+            args: try row.optionalJSON("args") ?? Array("{}".utf8),
+            sensitive: reveals ? [] : Set(try row.optionalTextArray("sensitive") ?? []))
         fingerprint = try row.text("fingerprint")
         kind = try row.text("kind")
         count = Int(try row.int64("count"))
         firstSeen = try row.timestamp("first_seen")
         lastSeen = try row.timestamp("last_seen")
         sample = try row.int64("sample")
-        pattern = try row.text("pattern")
-        error = try row.optionalText("error")
+        pattern = redaction.text(try row.text("pattern"))
+        error = try row.optionalText("error").map(redaction.text)
     }
 }
 
@@ -34,23 +37,7 @@ extension Inspector {
         let most = conditions.placeholder(.int64(Int64(limit)))
         return try await session.query(
             Statements.deadGroups(condition, limit: most), conditions.parameters, prepare: false
-        ).map(DeadGroup.init)
-    }
-
-    /// How many dead letters pass a filter, and the database's time just before they were counted.
-    package func deadCount(_ filter: JobFilter) async throws -> (count: Int, asOf: Instant) {
-        let now = try await session.query("SELECT clock_timestamp()").timestamp(0, 0)
-        var filter = filter
-        filter.asOf = filter.asOf ?? now
-        let count = try await session.query(Self.countOfDead(filter), prepare: false).int64(0, 0)
-        return (Int(count), filter.asOf ?? now)
-    }
-
-    static func countOfDead(_ filter: JobFilter) throws -> Statement {
-        var conditions = JobConditions()
-        let condition = JobConditions.joined(try conditions.clauses(filter, .dead))
-        return Statement(
-            "SELECT count(*) FROM errand.dead_jobs WHERE \(condition)", conditions.parameters)
+        ).map { try DeadGroup($0, reveals: reveals) }
     }
 }
 
@@ -65,10 +52,11 @@ extension Statements {
             GROUP BY fingerprint, kind
             ORDER BY count(*) DESC, max(finished_at) DESC LIMIT \(limit)
         )
-        SELECT g.*, l.error, errand.error_pattern(l.error) AS pattern
+        SELECT g.*, l.error, l.args, \(sensitive) AS sensitive,
+            errand.error_pattern(l.error) AS pattern
         FROM grouped g
         LEFT JOIN LATERAL (
-            SELECT coalesce(d.errors -> -1 ->> 'error', d.reason) AS error
+            SELECT coalesce(d.errors -> -1 ->> 'error', d.reason) AS error, d.args
             FROM errand.dead_jobs d WHERE d.id = g.sample
         ) l ON true
         ORDER BY g.count DESC, g.last_seen DESC

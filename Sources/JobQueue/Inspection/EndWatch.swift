@@ -1,4 +1,4 @@
-package import Postgres
+import Postgres
 
 /// Sees jobs as they end, without an index on when: it reads the ends of the history's parts.
 package struct EndWatch: Sendable {
@@ -12,7 +12,7 @@ package struct EndWatch: Sendable {
     /// A transaction that ends jobs takes no longer.
     private static let longest = Duration.seconds(60)
 
-    private let session: Session
+    private let inspector: Inspector
     private let queue: String?
     private let kind: String?
     /// The size of each part when it was last looked at.
@@ -21,15 +21,15 @@ package struct EndWatch: Sendable {
     private var readAt: Instant?
 
     /// Only jobs of the queue and the kind, unless they are nil.
-    package init(session: Session, queue: String?, kind: String?) {
-        self.session = session
+    package init(_ inspector: Inspector, queue: String?, kind: String?) {
+        self.inspector = inspector
         self.queue = queue
         self.kind = kind
     }
 
     /// Jobs that have ended since the last call, oldest first; the first call has none.
     package mutating func next() async throws -> [JobRecord] {
-        let rows = try await session.query(Statements.historyParts)
+        let rows = try await inspector.session.query(Statements.historyParts)
         var parts: [(name: String, block: Int64)] = []
         var sizes: [String: Int64] = [:]
         var now = readAt
@@ -49,10 +49,10 @@ package struct EndWatch: Sendable {
             seen = []
             return []
         }
-        let jobs = try await session.query(
+        let jobs = try await inspector.session.query(
             Statements.newlyEnded(parts),
             [.timestamp(since), .optional(queue), .optional(kind)]
-        ).map(JobRecord.init)
+        ).map { try JobRecord($0, reveals: inspector.reveals) }
         let before = seen
         seen = Set(jobs.map { Mark(id: $0.id, at: $0.finishedAt) })
         guard !isFirst else { return [] }

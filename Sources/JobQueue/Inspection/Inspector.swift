@@ -23,72 +23,65 @@ package struct Inspector: Sendable {
     }
 
     let session: Session
+    /// Whether sensitive values may be seen (``revealing(_:)``).
+    let reveals: Bool
 
-    package init(session: Session) { self.session = session }
+    package init(session: Session) {
+        self.session = session
+        reveals = false
+    }
+
+    /// An inspector that shows what is otherwise redacted; who asked for it is in the audit
+    /// before anything can be seen.
+    package func revealing(_ look: Reveal) async throws -> Inspector {
+        let sensitive = try await sensitiveNames()
+        let filter = try look.filter.map { try $0.redacted(sensitive).json }
+        _ = try await session.query(
+            AuditLine(
+                operatorName: look.operatorName, action: look.command + " --reveal",
+                subject: look.subject, reason: look.reason, change: filter
+            ).statement)
+        return Inspector(session: session, reveals: true)
+    }
+
+    private init(session: Session, reveals: Bool) {
+        self.session = session
+        self.reveals = reveals
+    }
+
+    /// Who wants to see sensitive values, and of which jobs.
+    package struct Reveal: Sendable {
+        package var operatorName: String
+        package var reason: String?
+        /// As it is called.
+        package var command: String
+        package var subject: String
+        package var filter: JobFilter?
+
+        package init(
+            by operatorName: String, reason: String?, command: String, subject: String,
+            filter: JobFilter? = nil
+        ) {
+            self.operatorName = operatorName
+            self.reason = reason
+            self.command = command
+            self.subject = subject
+            self.filter = filter
+        }
+    }
 
     /// One job, live or finished.
     package func job(_ id: Int64) async throws -> JobRecord? {
-        try await session.query(Statements.job, [.int64(id)]).first.map(JobRecord.init)
+        try await session.query(Statements.job, [.int64(id)]).first.map(record)
     }
 
-    /// The newest jobs that pass a filter, newest first.
+    /// One page of the jobs that pass a filter, the newest first unless it says otherwise.
     package func jobs(_ filter: JobFilter) async throws -> [JobRecord] {
-        guard let statement = try JobConditions.newest(filter) else { return [] }
-        return try await session.query(statement, prepare: false).map(JobRecord.init)
+        guard let statement = try JobConditions.page(filter) else { return [] }
+        return try await session.query(statement, prepare: false).map(record)
     }
 
-    /// Cancels jobs: waiting ones end, running ones are told through their workers.
-    package func cancel(_ ids: [Int64], by operatorName: String) async throws -> [Int64: Effect] {
-        let sorted = ids.sorted()
-        var effects: [Int64: Effect] = [:]
-        // A job may be claimed between the two statements, or handed back: so twice.
-        for _ in 0..<2 {
-            let rest = sorted.filter { effects[$0] == nil }
-            guard !rest.isEmpty else { break }
-            let (ended, asked) = try await session.transaction { session in
-                let ended = try session.query(
-                    Statements.cancelWaiting,
-                    [.int64Array(rest), .text("cancelled by \(operatorName)")]
-                ).map { try $0.int64(0) }
-                let asked = try session.query(
-                    Statements.cancelRunning,
-                    [.int64Array(rest.filter { !ended.contains($0) })]
-                ).map { try $0.int64(0) }
-                try Self.note("job cancel", ended + asked, operatorName, session)
-                return (ended, asked)
-            }
-            for id in ended { effects[id] = .cancelled }
-            for id in asked { effects[id] = .asked }
-        }
-        for id in sorted where effects[id] == nil {
-            effects[id] = try await job(id) == nil ? .unknown : .finished
-        }
-        return effects
-    }
-
-    /// Lets jobs run again, or now: finished and dead ones with all their attempts, waiting ones
-    /// without waiting longer.
-    package func retry(
-        _ ids: [Int64], by operatorName: String = "unknown"
-    ) async throws -> [Int64: Effect] {
-        let sorted = ids.sorted()
-        var effects: [Int64: Effect] = [:]
-        let retried = try await session.transaction { session in
-            let answers = try session.pipeline([
-                Statement(Statements.retryFinished, [.int64Array(sorted)]),
-                Statement(Statements.retryWaiting, [.int64Array(sorted)]),
-            ])
-            let retried = try answers.flatMap { rows in try rows.map { try $0.int64(0) } }
-            // One that was finished is live by the second statement, so that both name it.
-            try Self.note("job retry", Set(retried).sorted(), operatorName, session)
-            return retried
-        }
-        for id in retried { effects[id] = .retried }
-        for id in sorted where effects[id] == nil {
-            effects[id] = try await job(id) == nil ? .unknown : .running
-        }
-        return effects
-    }
+    private func record(_ row: Row) throws -> JobRecord { try JobRecord(row, reveals: reveals) }
 
     /// The names of all queues, ascending; counts nothing.
     package func queueNames() async throws -> [String] {
@@ -129,17 +122,6 @@ package struct Inspector: Sendable {
                     .statement)
             return true
         }
-    }
-
-    /// Writes a line of the audit for each job.
-    private static func note(
-        _ action: String, _ ids: [Int64], _ operatorName: String, _ session: isolated Session
-    ) throws {
-        _ = try session.pipeline(
-            ids.map { id in
-                AuditLine(operatorName: operatorName, action: action, subject: "job \(id)")
-                    .statement
-            })
     }
 
     /// All workers in the table, alive or silent.

@@ -38,8 +38,12 @@ package struct JobFilter: Sendable, Equatable, Codable {
     /// The moment from which ages are counted; nil means now.
     package var asOf: Instant?
 
-    /// Only jobs with lower ids: the next page.
+    /// Only jobs with lower ids.
     package var before: Int64?
+    /// Only jobs with higher ids.
+    package var after: Int64?
+    /// The newest come first unless it is set.
+    package var isOldestFirst = false
     package var limit = 50
 
     // A page is no part of what is meant.

@@ -2,6 +2,8 @@ import FoundationEssentials
 package import Postgres
 
 /// One job as an operator sees it, live or finished.
+///
+/// What its kind calls sensitive was taken out of it when it was read (``Redaction``).
 package struct JobRecord: Sendable {
     package var id: Int64
     package var kind: String
@@ -33,8 +35,16 @@ package struct JobRecord: Sendable {
     package var tags: [String]
     /// Which occurrence of a schedule it is for.
     package var occurrence: ScheduledOccurrence?
+    /// Who, or what, made it; nil where that was not kept.
+    package var origin: JobOrigin?
+    /// For what else is told of the job.
+    let redaction: Redaction
 
-    init(_ row: Row) throws {
+    /// - Parameter reveals: whether sensitive values may be seen.
+    init(_ row: Row, reveals: Bool = false) throws {
+        redaction = Redaction(
+            args: try row.json("args"),
+            sensitive: reveals ? [] : Set(try row.optionalTextArray("sensitive") ?? []))
         id = try row.int64("id")
         kind = try row.text("kind")
         queue = try row.text("queue")
@@ -49,17 +59,20 @@ package struct JobRecord: Sendable {
         finishedAt = try row.optionalTimestamp("finished_at")
         worker = try row.optionalInt64("worker")
         notAfter = try row.optionalTimestamp("not_after")
-        uniqueKey = try row.optionalText("unique_key")
+        uniqueKey = try row.optionalText("unique_key").map(redaction.text)
         durationMs = try row.optionalDouble("duration_ms")
-        reason = try row.optionalText("reason")
-        args = try row.json("args")
-        errors = try row.json("errors")
-        lastError = try row.optionalText("last_error")
+        reason = try row.optionalText("reason").map(redaction.text)
+        args = redaction.args
+        errors = redaction.json(try row.json("errors"))
+        lastError = try row.optionalText("last_error").map(redaction.text)
         fingerprint = try row.optionalText("fingerprint")
-        tags = try row.textArray("tags")
+        tags = try row.textArray("tags").map(redaction.text)
         // One that somebody wrote by hand must not spoil a listing.
         occurrence = try row.optionalJSON("occurrence").flatMap { json in
             try? JSONDecoder().decode(ScheduledOccurrence.self, from: Data(json))
+        }
+        origin = try row.optionalJSON("origin").flatMap { json in
+            try? JSONDecoder().decode(JobOrigin.self, from: Data(json))
         }
     }
 }

@@ -130,7 +130,10 @@ package struct JobSituation: Sendable {
         startedAt = try row.optionalTimestamp("started_at")
         finishedAt = try row.optionalTimestamp("finished_at")
         duration = try row.optionalDouble("duration_ms").map { .microseconds(Int64($0 * 1000)) }
-        reason = try row.optionalText("reason")
+        let redaction = Redaction(
+            args: try row.json("args"),
+            sensitive: Set(try row.optionalTextArray("sensitive") ?? []))
+        reason = try row.optionalText("reason").map(redaction.text)
         isCancelRequested = try row.bool("cancel_requested")
         timeout = try row.optionalInt64("timeout_ms").map { .milliseconds($0) }
         ahead = Int(try row.int64("ahead"))
@@ -139,7 +142,7 @@ package struct JobSituation: Sendable {
         let decoder = JSONDecoder()
         // What somebody wrote by hand must not spoil the rest.
         failure = try row.optionalJSON("error").flatMap { json in
-            try? decoder.decode(Failure.self, from: Data(json))
+            try? decoder.decode(Failure.self, from: Data(redaction.json(json)))
         }
         workers = try decoder.decode([LiveWorker].self, from: Data(try row.json("workers")))
         if let at = try row.optionalTimestamp("paused_at") {

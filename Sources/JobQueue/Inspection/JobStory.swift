@@ -9,6 +9,14 @@ package struct StoryEntry: Sendable, Equatable {
         case forgotten
         /// When it may start, from then on.
         case due
+        /// It enqueued a job.
+        case child
+        /// It did an effect outside the database, once.
+        case effect
+        /// What became of the occurrence of a schedule that it is for.
+        case occurrence
+        /// More than these is not told.
+        case more
     }
 
     package var event: Event
@@ -26,7 +34,29 @@ extension JobRecord {
         var attempt: Int?
         var at: Instant?
         var worker: Int64?
+        var durationMs: Double?
         var error: String?
+
+        enum CodingKeys: String, CodingKey {
+            case attempt, at, worker, error
+            case durationMs = "duration_ms"
+        }
+
+        var duration: Duration? { durationMs.map { .microseconds(Int64($0 * 1000)) } }
+    }
+
+    // What somebody wrote by hand must not spoil the rest.
+    private var failures: [Failure] {
+        (try? JSONDecoder().decode([Failure].self, from: Data(errors))) ?? []
+    }
+
+    /// When its first attempt began, or a time before that; nil for one that never ran.
+    var firstStart: Instant? {
+        guard let first = failures.first else { return startedAt }
+        guard failures.count < Self.kept, let at = first.at, let duration = first.duration else {
+            return createdAt
+        }
+        return at.adding(.zero - duration)
     }
 
     /// So many failures are kept (`errand.with_error`).
@@ -34,20 +64,21 @@ extension JobRecord {
 
     /// What is known of its life, in order.
     package var story: [StoryEntry] {
-        var story = [StoryEntry(event: .made, at: createdAt, text: origin)]
-        // What somebody wrote by hand must not spoil the rest.
-        let failures = (try? JSONDecoder().decode([Failure].self, from: Data(errors))) ?? []
+        var story = [StoryEntry(event: .made, at: createdAt, text: maker)]
+        let failures = failures
         if failures.count >= Self.kept { story.append(StoryEntry(event: .forgotten)) }
         for failure in failures {
             story.append(
                 StoryEntry(
                     event: .failed, at: failure.at, attempt: failure.attempt,
-                    worker: failure.worker, text: failure.error))
+                    worker: failure.worker, duration: failure.duration, text: failure.error))
         }
         let length = durationMs.map { Duration.microseconds(Int64($0 * 1000)) }
         // The last attempt is told by its failure, if it failed.
         let hasFailed = failures.last.map { $0.attempt == attempt } ?? false
-        if hasFailed, finishedAt != nil { story[story.count - 1].duration = length }
+        if hasFailed, finishedAt != nil, story[story.count - 1].duration == nil {
+            story[story.count - 1].duration = length
+        }
         if let startedAt, !(hasFailed && finishedAt != nil) {
             story.append(
                 StoryEntry(event: .started, at: startedAt, attempt: attempt, worker: worker))
@@ -71,10 +102,15 @@ extension JobRecord {
         return story
     }
 
-    private var origin: String? {
-        guard let occurrence else { return nil }
-        let merged = occurrence.missed.count
-        return "by schedule \(occurrence.schedule), for \(Instant(date: occurrence.due))"
-            + (merged > 0 ? " and \(merged) missed before" : "")
+    /// Where it came from.
+    private var maker: String {
+        if let occurrence {
+            let merged = occurrence.missed.count
+            return "by schedule \(occurrence.schedule), for \(Instant(date: occurrence.due))"
+                + (merged > 0 ? " and \(merged) missed before" : "")
+        }
+        if let parent = origin?.parent { return "by job \(parent)" }
+        if let name = origin?.operatorName { return "by \(name), with errand enqueue" }
+        return "by a program, in SQL or Swift"
     }
 }

@@ -1,64 +1,31 @@
 package import Postgres
-import FoundationEssentials
+package import Redis
 
-/// One bulk action on dead letters: what it is to do, and how far it has come.
-package struct BulkOperation: Sendable {
-    package enum Action: String, Sendable {
-        case redrive, discard
-    }
-
-    package enum State: String, Sendable {
-        case running, done, cancelled, failed
-        /// It should run, and nobody runs it: `op resume` does.
-        case interrupted
-    }
-
-    package var id: Int64
-    package var action: Action
-    package var operatorName: String
-    package var reason: String?
-    package var startedAt: Instant
-    package var endedAt: Instant?
-    /// JSON.
-    package var filter: [UInt8]
-    package var ratePerSecond: Double?
-    package var total: Int
-    package var done: Int
-    package var state: State
-    /// Why it was cancelled or failed.
-    package var note: String?
-
-    init(_ row: Row) throws {
-        id = try row.int64("id")
-        action = Action(rawValue: try row.text("action")) ?? .redrive
-        operatorName = try row.text("operator")
-        reason = try row.optionalText("reason")
-        startedAt = try row.timestamp("started_at")
-        endedAt = try row.optionalTimestamp("ended_at")
-        filter = try row.json("filter")
-        ratePerSecond = try row.optionalDouble("rate_per_s")
-        total = Int(try row.int64("total"))
-        done = Int(try row.int64("done"))
-        state = State(rawValue: try row.text("state")) ?? .running
-        note = try row.optionalText("note")
-    }
-}
-
-/// Bulk actions on dead letters, and who may run and end them.
+/// Bulk actions on jobs and dead letters, and who may run and end them.
 package struct Operations: Sendable {
     /// What an operation is to do.
     package struct Request: Sendable {
         package var action: BulkOperation.Action
-        /// With the moment up to which letters are meant (``JobFilter/asOf``).
+        /// With the moment up to which jobs are meant (``JobFilter/asOf``).
         package var filter: JobFilter
+        package var change = BulkChange()
         package var reason: String?
         package var ratePerSecond: Double?
         /// Not more than so many.
         package var most: Int?
+        /// How many there are.
+        package var count: JobCount
 
-        package init(action: BulkOperation.Action, filter: JobFilter) {
+        package init(action: BulkOperation.Action, filter: JobFilter, count: JobCount) {
             self.action = action
             self.filter = filter
+            self.count = count
+        }
+
+        /// How many it is to be: exact where the limit is below what was counted.
+        package var total: JobCount {
+            guard let most, most <= count.count else { return count }
+            return JobCount(count: most, isEstimate: false)
         }
     }
 
@@ -69,52 +36,83 @@ package struct Operations: Sendable {
         package var error: String?
     }
 
-    /// So many letters are dealt with in one transaction, at most.
-    package static let chunk = 500
+    /// So many jobs are dealt with in one transaction, at most.
+    package static let chunk = 1_000
 
-    private let session: Session
+    let session: Session
+    let redis: RedisAddress?
 
     /// The session holds the lock of the operation that it runs, so it is nobody else's.
-    package init(session: Session) { self.session = session }
+    ///
+    /// - Parameter redis: jobs that leave a queue are taken out of its window there.
+    package init(session: Session, redis: RedisAddress? = nil) {
+        self.session = session
+        self.redis = redis
+    }
 
     /// One operation.
     package func one(_ id: Int64) async throws -> BulkOperation? {
-        try await session.query(Statements.operation, [.int64(id)]).first.map(BulkOperation.init)
+        let sensitive = try await Inspector(session: session).sensitiveNames()
+        return try await session.query(Statements.operation, [.int64(id)]).first.map {
+            try BulkOperation($0, sensitive: sensitive)
+        }
     }
 
     /// The newest operations, newest first.
     package func list(before: Int64?, limit: Int) async throws -> [BulkOperation] {
-        try await session.query(
+        let sensitive = try await Inspector(session: session).sensitiveNames()
+        return try await session.query(
             Statements.operations, [.optional(before), .int64(Int64(limit))]
-        ).map(BulkOperation.init)
+        ).map { try BulkOperation($0, sensitive: sensitive) }
     }
 
     /// Writes an operation down and takes it in hand; nothing is done yet.
     package func begin(_ request: Request, by operatorName: String) async throws -> Int64 {
-        try await session.transaction { session in
+        let sensitive = try await Inspector(session: session).sensitiveNames()
+        return try await session.transaction { session in
             var filter = request.filter
             if filter.asOf == nil {
                 filter.asOf = try session.query("SELECT clock_timestamp()").timestamp(0, 0)
             }
-            let count = try session.query(Inspector.countOfDead(filter), prepare: false).int64(0, 0)
-            let total = min(Int(count), request.most ?? Int.max)
-            let json = try AuditLine.json(filter)
+            let total = request.total
+            let change = request.change.isEmpty ? nil : try request.change.json
+            if let queue = request.change.queue {
+                _ = try session.query(Statements.addQueue, [.text(queue)])
+            }
+            let last = try session.query(
+                Statements.lastID(JobTable.holding(filter)), prepare: false
+            ).int64(0, 0)
             let id = try session.query(
                 Statements.addOperation,
                 [
                     .text(request.action.rawValue), .text(operatorName),
-                    .optional(request.reason), .json(json), .optional(request.ratePerSecond),
-                    .int64(Int64(total)),
+                    .optional(request.reason), .json(try filter.json),
+                    .optional(request.ratePerSecond), .int64(Int64(total.count)),
+                    .optionalJSON(change), .optional(request.most.map(Int64.init)),
+                    .bool(total.isEstimate), .int64(last),
                 ]
             ).int64(0, 0)
             _ = try session.query(Statements.holdOperation, [.int64(id)])
-            let change = Array("{\"total\":\(total),\"filter\":".utf8) + json + Array("}".utf8)
-            let line = AuditLine(
-                operatorName: operatorName, action: "dead \(request.action.rawValue)",
-                subject: "op \(id)", reason: request.reason, change: change)
-            _ = try session.query(line.statement)
+            _ = try session.query(
+                AuditLine(
+                    operatorName: operatorName, action: request.action.rawValue,
+                    subject: "op \(id)", reason: request.reason,
+                    change: try AuditLine.json(
+                        Noted(
+                            total: total.count, estimated: total.isEstimate ? true : nil,
+                            filter: filter.redacted(sensitive),
+                            change: change == nil ? nil : request.change.redacted(sensitive)))
+                ).statement)
             return id
         }
+    }
+
+    /// What the audit has of an operation.
+    private struct Noted: Encodable {
+        var total: Int
+        var estimated: Bool?
+        var filter: JobFilter
+        var change: BulkChange?
     }
 
     /// Takes an operation that has not done all in hand again.
@@ -161,66 +159,14 @@ package struct Operations: Sendable {
             Statements.endOperation, [.int64(id), .text("failed"), .text(note)])
     }
 
-    /// Deals with the next letters in one transaction; ends the operation when there are no more.
-    ///
-    /// - Returns: the ids of those that it dealt with: none when all is done, or when somebody
-    ///   has ended the operation.
-    package func step(_ id: Int64, atMost limit: Int) async throws -> [Int64] {
-        try await session.transaction { session in
-            guard let row = try session.query(Statements.lockOperation, [.int64(id)]).first,
-                try row.text("state") == "running"
-            else { return [] }
-            let (total, done) = (try row.int64("total"), try row.int64("done"))
-            let filter = try JSONDecoder().decode(
-                JobFilter.self, from: Data(try row.json("filter")))
-            let room = min(Int64(min(limit, Self.chunk)), total - done)
-            let found =
-                room > 0
-                ? try session.query(
-                    Self.next(filter, after: try row.int64("cursor"), limit: room),
-                    prepare: false
-                ).map { try $0.int64(0) } : []
-            guard let last = found.last else {
-                _ = try session.query(
-                    Statements.endOperation, [.int64(id), .text("done"), .null])
-                return []
-            }
-            let isDiscard = try row.text("action") == BulkOperation.Action.discard.rawValue
-            let dealtWith = try session.query(
-                isDiscard ? Statements.discard : Statements.redrive, [.int64Array(found)]
-            ).map { try $0.int64(0) }
-            _ = try session.query(
-                Statements.advanceOperation,
-                [.int64(id), .int64(Int64(dealtWith.count)), .int64(last)])
-            if done + Int64(dealtWith.count) >= total {
-                _ = try session.query(
-                    Statements.endOperation, [.int64(id), .text("done"), .null])
-            }
-            return dealtWith
-        }
-    }
-
-    /// The next letters in the order of their ids; those that somebody else acts on are left out,
-    /// and so are those that died after the operation was asked for.
-    private static func next(
-        _ filter: JobFilter, after cursor: Int64, limit: Int64
-    ) throws -> Statement {
-        var conditions = JobConditions()
-        var clauses = try conditions.clauses(filter, .dead)
-        clauses.append("id > \(conditions.placeholder(.int64(cursor)))")
-        let most = conditions.placeholder(.int64(limit))
-        return Statement(
-            """
-            SELECT id FROM errand.dead_jobs WHERE \(JobConditions.joined(clauses))
-            ORDER BY id LIMIT \(most) FOR UPDATE SKIP LOCKED
-            """, conditions.parameters)
-    }
-
     /// How jobs that were made live again fare.
     package func trial(_ ids: [Int64]) async throws -> Trial {
         let row = try await session.query(Statements.trial, [.int64Array(ids)])[0]
+        let failed = try row.optionalInt64("sample")
+        var error: String?
+        if let failed { error = try await Inspector(session: session).job(failed)?.lastError }
         return Trial(
             failed: Int(try row.int64("failed")), waiting: Int(try row.int64("waiting")),
-            error: try row.optionalText("error"))
+            error: error)
     }
 }

@@ -1,4 +1,8 @@
 extension Statements {
+    /// What a worker needs of a job's options: where most came from would only be decoded for
+    /// nothing.
+    private static let overrides = "nullif(options - 'origin', '{}') AS options"
+
     /// Takes the popped jobs that nobody holds: one round trip whatever the batch, and no indexed
     /// column changed, so that it is a heap-only update.
     ///
@@ -11,7 +15,7 @@ extension Statements {
         WHERE id = ANY ($1) AND claimed_by IS NULL AND run_at <= clock_timestamp()
           AND EXISTS (SELECT FROM errand.workers WHERE id = $2)
         RETURNING id, queue, kind, args_version, attempt, max_attempts, priority, run_at,
-            not_after, cancel_requested, args, options
+            not_after, cancel_requested, args, \(overrides)
         """
 
     /// The same past rows that somebody's transaction has locked.
@@ -29,7 +33,7 @@ extension Statements {
             FOR UPDATE SKIP LOCKED)
           AND EXISTS (SELECT FROM errand.workers WHERE id = $2)
         RETURNING id, queue, kind, args_version, attempt, max_attempts, priority, run_at,
-            not_after, cancel_requested, args, options
+            not_after, cancel_requested, args, \(overrides)
         """
 
     /// Gives back what a broken connection may have claimed without our hearing of it.

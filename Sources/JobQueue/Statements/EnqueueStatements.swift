@@ -18,6 +18,19 @@ extension Statements {
         RETURNING id, run_at
         """
 
+    /// The same for jobs that handlers make; those without a parent come from elsewhere.
+    static let enqueueChildren = """
+        INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
+            tags, options, args, run_at)
+        SELECT $1, $2, $3, $4, $5, $6, $7,
+            CASE WHEN a.parent IS NULL THEN $8::jsonb
+                ELSE coalesce($8::jsonb, '{}') || jsonb_build_object(
+                    'origin', jsonb_build_object('parent', a.parent)) END,
+            a.args, greatest(a.run_at, clock_timestamp())
+        FROM unnest($9::jsonb[], $10::timestamptz[], $11::bigint[]) AS a (args, run_at, parent)
+        RETURNING id, run_at
+        """
+
     /// Jobs with unique keys, each decided on its own.
     static let enqueueUnique = """
         SELECT made.job_id, made.due_at, made.outcome
@@ -44,14 +57,16 @@ extension Statements {
 
     /// Writes down what a kind asks for, for errand.enqueue().
     static let declareKind = """
-        INSERT INTO errand.kinds AS k (kind, args_version, queue, priority, max_attempts)
-        VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO errand.kinds AS k (kind, args_version, queue, priority, max_attempts,
+            sensitive)
+        VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (kind) DO UPDATE
         SET args_version = excluded.args_version, queue = excluded.queue,
             priority = excluded.priority, max_attempts = excluded.max_attempts,
-            updated_at = clock_timestamp()
-        WHERE (k.args_version, k.queue, k.priority, k.max_attempts) IS DISTINCT FROM
-            (excluded.args_version, excluded.queue, excluded.priority, excluded.max_attempts)
+            sensitive = excluded.sensitive, updated_at = clock_timestamp()
+        WHERE (k.args_version, k.queue, k.priority, k.max_attempts, k.sensitive)
+            IS DISTINCT FROM (excluded.args_version, excluded.queue, excluded.priority,
+                excluded.max_attempts, excluded.sensitive)
           AND k.args_version <= excluded.args_version
         """
 }

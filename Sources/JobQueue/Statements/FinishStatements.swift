@@ -45,7 +45,7 @@ extension Statements {
                 args_version, queue, kind, reason, args, unique_key, tags, options,
                 CASE WHEN error IS NULL THEN errors ELSE errand.with_error(errors,
                     jsonb_build_object('attempt', attempt, 'at', now(), 'worker', claimed_by,
-                        'error', error)) END
+                        'duration_ms', duration_ms, 'error', error)) END
             FROM ended WHERE outcome = 'dead' OR keep_days IS NOT NULL
         )
         SELECT count(*) FROM ended
@@ -63,9 +63,11 @@ extension Statements {
                 ELSE clock_timestamp() + make_interval(secs => e.delay_ms / 1000.0) END,
             errors = CASE WHEN e.error IS NULL THEN j.errors ELSE errand.with_error(j.errors,
                 jsonb_build_object('attempt', j.attempt, 'at', clock_timestamp(),
-                    'worker', j.claimed_by, 'error', e.error)) END
-        FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::text[])
-            AS e (id, token, refund, delay_ms, error)
+                    'worker', j.claimed_by, 'duration_ms', e.duration_ms,
+                    'error', e.error)) END
+        FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::text[],
+                $6::real[])
+            AS e (id, token, refund, delay_ms, error, duration_ms)
         WHERE j.id = e.id AND j.claim_token = e.token
         RETURNING j.id, j.queue, j.kind, j.args_version, j.priority, j.run_at
         """

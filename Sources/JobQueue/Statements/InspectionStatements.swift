@@ -1,4 +1,10 @@
 extension Statements {
+    /// What the kind of a row's job calls sensitive.
+    static let sensitive = """
+        (SELECT k.sensitive FROM (SELECT kind AS sought) s
+        JOIN errand.kinds k ON k.kind = s.sought)
+        """
+
     /// One row for each job, live or finished, in one shape.
     static let liveColumns = """
         id, kind, queue, errand.live_state(claimed_by, attempt, run_at, now()) AS state,
@@ -6,6 +12,7 @@ extension Statements {
         NULL::timestamptz AS finished_at, claimed_by AS worker, not_after, unique_key,
         NULL::real AS duration_ms, NULL::text AS reason, args, coalesce(errors, '[]') AS errors,
         coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence,
+        options -> 'origin' AS origin, \(sensitive) AS sensitive,
         \(JobTable.live.error) AS last_error, NULL::text AS fingerprint
         """
 
@@ -14,6 +21,7 @@ extension Statements {
         created_at, started_at, finished_at, worker, NULL::timestamptz AS not_after, unique_key,
         duration_ms, reason, args, coalesce(errors, '[]') AS errors,
         coalesce(tags, '{}') AS tags, args_version, options -> 'occurrence' AS occurrence,
+        options -> 'origin' AS origin, \(sensitive) AS sensitive,
         \(JobTable.finished.error) AS last_error, fingerprint
         """
 

@@ -23,7 +23,7 @@ extension Statements {
             WHERE id = ANY ($1) AND claimed_by IS NULL FOR UPDATE
         ), changed AS (
             UPDATE errand.jobs j
-            SET queue = $2, priority = coalesce($3, j.priority),
+            SET queue = coalesce($2, j.queue), priority = coalesce($3, j.priority),
                 run_at = greatest(j.run_at, clock_timestamp())
             FROM before b WHERE j.id = b.id
             RETURNING j.id, j.queue, j.kind, j.args_version, j.run_at, b.queue AS was
@@ -31,10 +31,10 @@ extension Statements {
         SELECT id, \(notifyLane), kind, args_version, was FROM changed
         """
 
-    /// Replaces the arguments or tags of a waiting job; null leaves them.
+    /// Replaces the arguments or tags of waiting jobs; null leaves them.
     static let edit = """
         UPDATE errand.jobs SET args = coalesce($2, args), tags = coalesce($3, tags)
-        WHERE id = $1 AND claimed_by IS NULL RETURNING id
+        WHERE id = ANY ($1) AND claimed_by IS NULL RETURNING id
         """
 
     /// Takes jobs out of the dead letters: from then on they are kept like cancelled ones, a day

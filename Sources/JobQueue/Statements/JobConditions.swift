@@ -50,26 +50,30 @@ enum JobTable: Sendable {
 struct JobConditions {
     private(set) var parameters: [Parameter] = []
 
-    /// The newest jobs that pass, newest first; nil when none can.
-    static func newest(_ filter: JobFilter) throws -> Statement? {
+    /// The jobs of one page, in the order asked for; nil when none can pass.
+    static func page(_ filter: JobFilter) throws -> Statement? {
         var conditions = JobConditions()
         let limit = conditions.placeholder(.int64(Int64(filter.limit)))
+        let order = filter.isOldestFirst ? "ASC" : "DESC"
         var parts: [String] = []
         for table in JobTable.holding(filter) {
             var clauses = try conditions.clauses(filter, table)
             if let before = filter.before {
                 clauses.append("id < \(conditions.placeholder(.int64(before)))")
             }
+            if let after = filter.after {
+                clauses.append("id > \(conditions.placeholder(.int64(after)))")
+            }
             parts.append(
                 """
                 (SELECT \(table.columns) FROM \(table.name)
-                WHERE \(Self.joined(clauses)) ORDER BY id DESC LIMIT \(limit))
+                WHERE \(Self.joined(clauses)) ORDER BY id \(order) LIMIT \(limit))
                 """)
         }
         guard !parts.isEmpty else { return nil }
         let sql = parts.joined(separator: "\nUNION ALL\n")
         return Statement(
-            "SELECT * FROM (\n\(sql)\n) AS found ORDER BY id DESC LIMIT \(limit)",
+            "SELECT * FROM (\n\(sql)\n) AS found ORDER BY id \(order) LIMIT \(limit)",
             conditions.parameters)
     }
 
@@ -105,8 +109,8 @@ struct JobConditions {
         }
         if let states = filter.states { clauses += self.states(states, table) }
         clauses += ages(filter, table)
-        // What died since then is not meant.
-        if table == .dead, let asOf = filter.asOf {
+        // What ended since then is not meant.
+        if table != .live, let asOf = filter.asOf {
             clauses.append("finished_at <= \(placeholder(.timestamp(asOf)))")
         }
         if let error = filter.error { clauses.append(self.error(error, table)) }
@@ -119,6 +123,9 @@ struct JobConditions {
         case .dead: return []
         case .live:
             let clauses = Set(states).compactMap(Self.condition)
+            // Simple words for what is asked for most.
+            if clauses.count == 4 { return [] }
+            if clauses.count == 3, !states.contains(.running) { return ["claimed_by IS NULL"] }
             return ["(" + clauses.sorted().joined(separator: " OR ") + ")"]
         case .finished:
             let names = placeholder(.textArray(states.filter(\.isEnd).map(\.rawValue)))

@@ -7,8 +7,8 @@ extension Statements {
     /// Operations with what they stand at; one that should run and that nobody holds the lock of
     /// was interrupted.
     private static let operationColumns = """
-        id, action, operator, reason, started_at, ended_at, filter, rate_per_s, total, done, note,
-        cursor, CASE WHEN state = 'running' AND NOT EXISTS (
+        id, action, operator, reason, started_at, ended_at, filter, change, rate_per_s, most,
+        total, is_estimate, done, asked, skipped, note, CASE WHEN state = 'running' AND NOT EXISTS (
             SELECT FROM pg_locks l
             WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid = \(operationLock)
               AND l.objid = \(lockKey)::oid AND l.granted AND l.database = (
@@ -24,8 +24,9 @@ extension Statements {
         """
 
     static let lockOperation = """
-        SELECT state, action, filter, total, done, cursor FROM errand.operations
-        WHERE id = $1 FOR UPDATE
+        SELECT id, state, action, operator, reason, filter, change, most, done, cursor, stage,
+            last_id
+        FROM errand.operations WHERE id = $1 FOR UPDATE
         """
 
     static let holdOperation = """
@@ -34,22 +35,50 @@ extension Statements {
         """
 
     static let addOperation = """
-        INSERT INTO errand.operations (action, operator, reason, filter, rate_per_s, total)
-        VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
+        INSERT INTO errand.operations (action, operator, reason, filter, rate_per_s, total,
+            change, most, is_estimate, last_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id
         """
 
     static let advanceOperation = """
-        UPDATE errand.operations SET done = done + $2, cursor = $3 WHERE id = $1
+        UPDATE errand.operations
+        SET done = done + $2, cursor = $3, stage = $4, skipped = skipped + $5,
+            asked = asked + $6
+        WHERE id = $1
         """
 
+    /// Those that were counted and not even found any more had changed too.
     static let endOperation = """
-        UPDATE errand.operations SET state = $2, note = $3, ended_at = clock_timestamp()
+        UPDATE errand.operations
+        SET state = $2, note = $3, ended_at = clock_timestamp(),
+            skipped = CASE WHEN $2 = 'done' AND NOT is_estimate
+                THEN greatest(skipped, total - done) ELSE skipped END
         WHERE id = $1 AND state = 'running' RETURNING id
         """
 
     static let reopenOperation = """
         UPDATE errand.operations SET state = 'running', note = NULL, ended_at = NULL
         WHERE id = $1 AND state <> 'done' RETURNING id
+        """
+
+    /// The highest id that a job has or had; rows that were written by hand may lie above the
+    /// sequence.
+    static func lastID(_ tables: [JobTable]) -> String {
+        let highest = tables.map { "(SELECT max(id) FROM \($0.name))" }
+        let all = ["(SELECT last_value FROM errand.jobs_id_seq)"] + highest
+        return "SELECT greatest(\(all.joined(separator: ", ")))"
+    }
+
+    /// Locks jobs in the order of their ids, past those that somebody else has locked.
+    static func lockJobs(_ table: JobTable, waits: Bool) -> String {
+        """
+        SELECT id FROM \(table.name) WHERE id = ANY ($1) ORDER BY id
+        FOR UPDATE\(waits ? "" : " SKIP LOCKED")
+        """
+    }
+
+    static let sensitiveNames = """
+        SELECT DISTINCT name FROM errand.kinds CROSS JOIN LATERAL unnest(sensitive) AS s (name)
         """
 
     /// Deletes dead letters, and what was remembered of their effects.
@@ -63,16 +92,15 @@ extension Statements {
         """
 
     /// How jobs that were made live again fare: how many failed once more, how many have not
-    /// ended, and one of the errors.
+    /// ended, and one of those that failed.
     static let trial = """
         SELECT count(*) FILTER (WHERE failed) AS failed,
             count(*) FILTER (WHERE waits AND NOT failed) AS waiting,
-            max(error) FILTER (WHERE failed) AS error
+            max(id) FILTER (WHERE failed) AS sample
         FROM (
-            SELECT j.id IS NOT NULL AS waits,
+            SELECT t.id, j.id IS NOT NULL AS waits,
                 d.id IS NOT NULL
-                    OR coalesce(j.attempt > (j.claimed_by IS NOT NULL)::int, false) AS failed,
-                coalesce(d.errors -> -1 ->> 'error', d.reason, j.errors -> -1 ->> 'error') AS error
+                    OR coalesce(j.attempt > (j.claimed_by IS NOT NULL)::int, false) AS failed
             FROM unnest($1::bigint[]) AS t (id)
             LEFT JOIN errand.jobs j ON j.id = t.id
             LEFT JOIN errand.dead_jobs d ON d.id = t.id

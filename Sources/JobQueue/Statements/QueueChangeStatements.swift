@@ -24,15 +24,4 @@ extension Statements {
             LIMIT $2
         ) AS due
         """
-
-    /// The newest job of all.
-    static let lastJob = "SELECT coalesce(max(id), 0) FROM errand.jobs"
-
-    /// The next waiting jobs of queue $1, none newer than $2, behind a place in the index.
-    static let purgePage = """
-        SELECT id, kind, args_version, priority, run_at FROM errand.jobs
-        WHERE queue = $1 AND id <= $2 AND claimed_by IS NULL
-          AND (kind, args_version, priority, run_at, id) > ($3, $4::smallint, $5::smallint, $6, $7)
-        ORDER BY queue, kind, args_version, priority, run_at, id LIMIT $8
-        """
 }

@@ -10,12 +10,13 @@ extension Statements {
                 errand.live_state(claimed_by, attempt, run_at, clock_timestamp()) AS state,
                 priority, attempt, max_attempts, run_at, not_after, claimed_at AS started_at,
                 claimed_by AS worker, cancel_requested, NULL::timestamptz AS finished_at,
-                NULL::real AS duration_ms, NULL::text AS reason, errors -> -1 AS error, options
+                NULL::real AS duration_ms, NULL::text AS reason, errors -> -1 AS error, options,
+                args
             FROM errand.jobs WHERE id = $1
             UNION ALL
             SELECT id, kind, queue, args_version, outcome::text, priority, attempt, max_attempts,
                 run_at, NULL, started_at, worker, false, finished_at, duration_ms, reason,
-                errors -> -1, options
+                errors -> -1, options, args
             FROM errand.finished_jobs WHERE id = $1
             LIMIT 1
         ), alive AS MATERIALIZED (
@@ -50,7 +51,8 @@ extension Statements {
                   AND lane.kind || '@' || lane.args_version = ANY (w.kinds))
             LIMIT $2
         )
-        SELECT job.*, (job.options ->> 'timeout_ms')::bigint AS timeout_ms,
+        SELECT job.*, \(sensitive) AS sensitive,
+            (job.options ->> 'timeout_ms')::bigint AS timeout_ms,
             clock_timestamp() AS now, q.paused_at, q.paused_by, q.pause_reason, q.paused_until,
             holder.host AS holder_host, holder.pid AS holder_pid,
             holder.last_seen_at AS holder_seen_at, holder.lease_seconds::float8 AS holder_lease,

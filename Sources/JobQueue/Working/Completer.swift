@@ -113,7 +113,9 @@ final class Completer: Sendable {
     /// One ending that PostgreSQL refuses for good must not hold up the others.
     private func writeEach(of batch: [Ending], after error: ServerError) async {
         if batch.count == 1 {
-            log.with("job", batch[0].id).error("the end of a job was refused: \(error)")
+            // Not the details: PostgreSQL puts the whole row there, arguments and all.
+            log.with("job", batch[0].id).error(
+                "the end of a job was refused: \(error.message) (SQLSTATE \(error.sqlState))")
             let reason = "its end could not be written: \(error.message)"
             var buried = batch[0]
             if case .dead = buried.verdict { return }
@@ -285,7 +287,7 @@ private struct FinishBatch {
                 [
                     .int64Array(waiting.map(\.id)), .int64Array(waiting.map(\.token)),
                     .int16Array(refunds), .nullableInt64Array(delays),
-                    .nullableTextArray(errors),
+                    .nullableTextArray(errors), .floatArray(waiting.map(\.duration)),
                 ]))
     }
 }

@@ -126,7 +126,7 @@ struct Runner: Sendable {
             occurrence: job.overrides?.occurrence, now: start,
             deadline: start.addingTimeInterval(Double(limit.milliseconds) / 1000),
             log: log(of: job),
-            claimToken: job.token, client: client, engine: engine,
+            claimToken: job.token, plainClient: client, engine: engine,
             keepDays: keepDays(job, kind), startedAt: clock)
     }
 

@@ -371,6 +371,7 @@ extension JobKinds {
                     .text(known.kind), .int16(Int16(known.version)), .text(known.options.queue),
                     .int16(known.options.priority.rawValue),
                     .int16(Int16(known.options.maxAttempts)),
+                    .textArray(known.sensitive.sorted()),
                 ])
         }
         return try kinds

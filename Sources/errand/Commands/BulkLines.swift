@@ -34,6 +34,7 @@ final class BulkLines: Sendable {
     private let common: BulkRows.Job?
     private let known: [String: (version: Int, options: JobOptions)]
     private let allowsUnknown: Bool
+    private let overrides: [UInt8]
     private let stopsAtEnd: Bool
     private let output: Output
     private let bar: ProgressBar
@@ -41,12 +42,13 @@ final class BulkLines: Sendable {
     init(
         path: String, common: BulkRows.Job?,
         known: [String: (version: Int, options: JobOptions)], allowsUnknown: Bool,
-        stopsAtEnd: Bool, output: Output
+        origin: JobOrigin, stopsAtEnd: Bool, output: Output
     ) throws {
         state = Mutex(State(reader: try LineReader(path: path)))
         self.common = common
         self.known = known
         self.allowsUnknown = allowsUnknown
+        overrides = try origin.overrides
         self.stopsAtEnd = stopsAtEnd
         self.output = output
         bar = ProgressBar("read", total: nil, output: output, now: .now)
@@ -155,9 +157,11 @@ final class BulkLines: Sendable {
         guard JobKinds.isName(kind, limit: 100) else {
             throw LineError(text: "\"kind\": expected a-z, 0-9, dot, dash, underscore")
         }
-        return BulkRows.Job(
+        var job = BulkRows.Job(
             queue: options.queue, kind: kind, version: version,
             priority: options.priority.rawValue, maxAttempts: Int16(options.maxAttempts))
+        job.overrides = overrides
+        return job
     }
 
     private func check<Value>(_ body: () throws(JSONScanner.Malformed) -> Value) throws -> Value {

@@ -36,13 +36,13 @@ struct BulkRun {
         Termination.onRequest { stop.ask() }
         let start = try await state(id)
         let bar = ProgressBar(
-            start.action == .discard ? "deleted" : "redriven", total: start.total, output: output,
+            start.action.participle, total: start.isEstimate ? nil : start.total, output: output,
             now: .now)
         var verdict = Verdict.good
         var trouble: CommandFailure?
         do {
             if trial > 0, start.total - start.done > trial {
-                let first = try await operations.step(id, atMost: trial)
+                let first = try await operations.step(id, atMost: trial).ids
                 bar.update(done: start.done + first.count, now: .now)
                 verdict = try await judge(first, of: id, within: patience, stop)
             }
@@ -58,6 +58,14 @@ struct BulkRun {
         let end = try await state(id)
         bar.finish(done: end.done, now: .now)
         try output.show(Self.record(end))
+        if end.asked > 0 {
+            output.note(
+                "\(HumanFormat.count(end.asked)) of them were running: their workers were asked")
+        }
+        if end.state == .done, end.skipped > 0 {
+            output.note(
+                "\(HumanFormat.count(end.skipped)) had changed meanwhile and were left as they are")
+        }
         if verdict == .tooSlow { throw Self.slow(end, trial, patience) }
         return try Self.exit(end, isInterrupted: stop.isAsked)
     }
@@ -76,11 +84,12 @@ struct BulkRun {
         let size = rate.map { max(1, min(Operations.chunk, Int($0))) } ?? Operations.chunk
         var done = try await state(start.id).done
         while !stop.isAsked {
-            let count = try await operations.step(start.id, atMost: size).count
-            guard count > 0 else { return }
+            let step = try await operations.step(start.id, atMost: size)
+            let count = step.ids.count
             done += count
             bar.update(done: done, now: .now)
-            guard let rate, done < start.total else { continue }
+            guard !step.isOver else { return }
+            guard let rate, count > 0 else { continue }
             try await pause(.seconds(Double(count) / rate), start.id, stop)
         }
     }
@@ -131,7 +140,8 @@ struct BulkRun {
     }
 
     private static func progress(_ end: BulkOperation) -> String {
-        "\(HumanFormat.count(end.done)) of \(HumanFormat.count(end.total)) done"
+        "\(HumanFormat.count(end.done)) of \(end.isEstimate ? "about " : "")"
+            + "\(HumanFormat.count(end.total)) done"
     }
 
     private static func exit(_ end: BulkOperation, isInterrupted: Bool) throws -> ExitCode {
@@ -146,7 +156,8 @@ struct BulkRun {
     static func nothing(_ action: BulkOperation.Action) -> Record {
         Record([
             ("id", .missing), ("action", .text(action.rawValue)), ("state", .text("done")),
-            ("done", .int(0)), ("total", .int(0)),
+            ("done", .int(0)), ("total", .int(0)), ("estimated", .flag(false)),
+            ("asked", .int(0)), ("skipped", .int(0)),
         ])
     }
 
@@ -161,13 +172,16 @@ struct BulkRun {
         return Record([
             ("id", .id(Int(operation.id))), ("action", .text(operation.action.rawValue)),
             ("state", .marked(operation.state.rawValue, style)), ("done", .int(operation.done)),
-            ("total", .int(operation.total)), ("operator", .text(operation.operatorName)),
+            ("total", .int(operation.total)), ("estimated", .flag(operation.isEstimate)),
+            ("asked", .int(operation.asked)), ("skipped", .int(operation.skipped)),
+            ("operator", .text(operation.operatorName)),
             ("started_at", operation.startedAt.cell),
             ("ended_at", .optional(operation.endedAt) { $0.cell }),
             ("reason", .optional(operation.reason) { .text($0) }),
             ("note", .optional(operation.note) { .text($0) }),
             ("rate_per_s", .optional(operation.ratePerSecond) { .number($0, decimals: 2) }),
-            ("filter", .json(operation.filter)),
+            ("max", .optional(operation.most) { .int($0) }), ("filter", .json(operation.filter)),
+            ("change", .optional(operation.change) { .json($0) }),
         ])
     }
 }

@@ -10,23 +10,23 @@ enum DeadCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The dead letter's id")
 
     private static let list = Command(
-        "dead", "ls", effect: .looks, summary: "List dead letters, the newest first",
+        "dead", "ls", effect: .looks,
+        summary: "List dead letters, the newest first",
         examples: [
             .init("errand dead ls --queue mail --error timeout", "which mails timed out")
         ],
-        options: JobFilterOptions.all + [JobFilterOptions.limit, JobFilterOptions.before]
+        options: JobFilterOptions.all + JobFilterOptions.page + RevealOptions.all
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        var inspector = Inspector(session: try invocation.session())
         var filter = try await DeadCommands.filter(invocation, inspector)
-        filter.limit = invocation[JobFilterOptions.limit]
-        filter.before = invocation[JobFilterOptions.before].map(Int64.init)
+        inspector = try await RevealOptions.revealing(
+            invocation, inspector, subject: "dead letters", filter)
+        JobFilterOptions.turn(to: &filter, invocation)
         let letters = try await inspector.jobs(filter)
         try invocation.output.list(
             letters.map(JobCommands.record), columns: listed,
             empty: "no dead letter passes these filters")
-        if letters.count == filter.limit, let last = letters.last {
-            invocation.output.note("more: errand dead ls … --before \(last.id)")
-        }
+        JobFilterOptions.noteMore(letters, filter, invocation)
         return .done
     }
 
@@ -48,10 +48,11 @@ enum DeadCommands {
     private static let show = Command(
         "dead", "show", effect: .looks,
         summary: "Show one dead letter: its arguments, attempts and errors",
-        examples: [.init("errand dead show 4711", "with the errors of all its attempts")],
-        arguments: [id]
+        examples: [.init("errand dead show 4711", "why it was given up")],
+        options: RevealOptions.all, arguments: [id]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        let inspector = try await RevealOptions.inspector(
+            invocation, subject: "job \(invocation[id])")
         guard let job = try await inspector.job(Int64(invocation[id])) else {
             throw CommandFailure(
                 exit: .notFound, message: "there is no dead letter \(invocation[id])",
@@ -68,7 +69,8 @@ enum DeadCommands {
     }
 
     private static let group = Command(
-        "dead", "group", effect: .looks, summary: "Gather dead letters by what went wrong",
+        "dead", "group", effect: .looks,
+        summary: "Gather dead letters by what went wrong",
         discussion: """
             Errors are alike when their first lines differ in numbers, hexadecimal ids, UUIDs and \
             quoted texts only. The fingerprint names such a group: all commands about dead letters \
@@ -77,10 +79,12 @@ enum DeadCommands {
         examples: [
             .init("errand dead group --newer 1d", "what went wrong since yesterday")
         ],
-        options: JobFilterOptions.all + [JobFilterOptions.limit]
+        options: JobFilterOptions.all + [JobFilterOptions.limit] + RevealOptions.all
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        var inspector = Inspector(session: try invocation.session())
         let filter = try await DeadCommands.filter(invocation, inspector)
+        inspector = try await RevealOptions.revealing(
+            invocation, inspector, subject: "dead letters", filter)
         let groups = try await inspector.deadGroups(
             filter, limit: invocation[JobFilterOptions.limit])
         let now = Instant.now().date
@@ -118,12 +122,12 @@ enum DeadCommands {
         examples: [
             .init("errand dead export --kind notification.email > dead.jsonl", "before a discard")
         ],
-        options: JobFilterOptions.all + [most, JobFilterOptions.before]
+        options: JobFilterOptions.all + [most, JobFilterOptions.before] + RevealOptions.all
     ) { invocation in
-        let (output, inspector) = (
-            invocation.output, Inspector(session: try invocation.session())
-        )
+        var inspector = Inspector(session: try invocation.session())
         var filter = try await DeadCommands.filter(invocation, inspector)
+        inspector = try await RevealOptions.revealing(
+            invocation, inspector, subject: "dead letters", filter)
         filter.before = invocation[JobFilterOptions.before].map(Int64.init)
         var written = 0
         while true {
@@ -131,17 +135,17 @@ enum DeadCommands {
             guard filter.limit > 0 else { break }
             let letters = try await inspector.jobs(filter)
             let records = letters.map(JobCommands.record)
-            if output.isForPeople {
-                for record in records { try output.json(record.json) }
+            if invocation.output.isForPeople {
+                for record in records { try invocation.output.json(record.json) }
             } else {
-                try output.list(records)
+                try invocation.output.list(records)
             }
             written += letters.count
             guard letters.count == filter.limit, let last = letters.last else { break }
             filter.before = last.id
         }
-        try output.flush()
-        output.note("dead letters written: \(HumanFormat.count(written))")
+        try invocation.output.flush()
+        invocation.output.note("dead letters written: \(HumanFormat.count(written))")
         return .done
     }
 }

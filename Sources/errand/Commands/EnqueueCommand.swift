@@ -136,6 +136,7 @@ enum EnqueueCommand {
             maxAttempts: invocation[maxAttempts], timeout: invocation[timeout],
             retention: invocation[retention], notAfter: invocation[notAfter]?.date,
             tags: invocation[tags])
+        options.origin = JobOrigin(operatorName: invocation.operatorName)
         if let key = invocation[unique] {
             options.unique = Unique(
                 key, invocation[uniqueFor].map(Unique.Scope.within) ?? .whileWaiting,
@@ -189,7 +190,9 @@ enum EnqueueCommand {
         common?.notAfter = invocation[notAfter]
         let lines = try BulkLines(
             path: path, common: common, known: try await knownKinds(invocation),
-            allowsUnknown: invocation[JobWords.allowUnknown], stopsAtEnd: !invocation[skipBad],
+            allowsUnknown: invocation[JobWords.allowUnknown],
+            origin: JobOrigin(operatorName: invocation.operatorName),
+            stopsAtEnd: !invocation[skipBad],
             output: invocation.output)
         let done: Int
         do {

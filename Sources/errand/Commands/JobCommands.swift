@@ -11,9 +11,6 @@ enum JobCommands {
 
     private static let id = Argument.required(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
-    private static let ids = Argument.several(
-        ValueFormat.integer("ID", in: 1...Int.max), help: "The jobs' ids")
-
     static let list = Command(
         "job", "ls", effect: .looks, summary: "List jobs, the newest first",
         examples: [
@@ -22,22 +19,22 @@ enum JobCommands {
             .init(
                 "errand job ls --error '~ timed? ?out' --arg person_id=42 --newer 2h",
                 "what went wrong for one person"),
+            .init("errand job ls --order oldest --cursor 4711", "those after job 4711"),
         ],
-        options: JobFilterOptions.all
-            + [JobFilterOptions.states, JobFilterOptions.limit, JobFilterOptions.before]
+        options: JobFilterOptions.all + [JobFilterOptions.states] + JobFilterOptions.page
+            + RevealOptions.all
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        var inspector = Inspector(session: try invocation.session())
         var filter = try await JobFilterOptions.filter(invocation, inspector)
         let states = invocation[JobFilterOptions.states]
         filter.states = states.isEmpty ? nil : states
-        filter.limit = invocation[JobFilterOptions.limit]
-        filter.before = invocation[JobFilterOptions.before].map(Int64.init)
+        inspector = try await RevealOptions.revealing(
+            invocation, inspector, subject: "jobs", filter)
+        JobFilterOptions.turn(to: &filter, invocation)
         let jobs = try await inspector.jobs(filter)
         try invocation.output.list(
             jobs.map(record), columns: listed, empty: "no job passes these filters")
-        if jobs.count == filter.limit, let last = jobs.last {
-            invocation.output.note("more: errand job ls … --before \(last.id)")
-        }
+        JobFilterOptions.noteMore(jobs, filter, invocation)
         return .done
     }
 
@@ -59,21 +56,34 @@ enum JobCommands {
     private static let show = Command(
         "job", "show", effect: .looks,
         summary: "Show one job: its arguments and its story, each attempt of it",
-        examples: [.init("errand job show 4711", "what became of it")], arguments: [id]
+        discussion: """
+            The story tells who made the job, each attempt with its worker, duration and error, \
+            and what the job made: jobs, effects, the end of its schedule's occurrence.
+            """,
+        examples: [
+            .init("errand job show 4711", "all that is known of it"),
+            .init("errand job show 4711 --reveal --reason 'ticket 88'", "also personal data"),
+        ],
+        options: RevealOptions.all, arguments: [id]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
+        let inspector = try await RevealOptions.inspector(
+            invocation, subject: "job \(invocation[id])")
         guard let job = try await inspector.job(Int64(invocation[id])) else {
             throw unknown(Int64(invocation[id]))
         }
-        try invocation.output.show(card(job, keepingErrors: !invocation.output.isForPeople))
+        let story = try await inspector.story(of: job)
+        try invocation.output.show(
+            card(job, story, keepingAll: !invocation.output.isForPeople))
         return .done
     }
 
-    /// A job and its story; on a card the story tells the errors.
-    static func card(_ job: JobRecord, keepingErrors: Bool = false) -> Record {
+    /// A job and its story; on a card the story tells errors and origin.
+    static func card(
+        _ job: JobRecord, _ story: [StoryEntry], keepingAll: Bool = false
+    ) -> Record {
         var shown = record(job)
-        if !keepingErrors { shown.fields.removeAll { $0.name == "errors" } }
-        shown.append("story", .records(job.story.map(told)))
+        if !keepingAll { shown.fields.removeAll { ["errors", "origin"].contains($0.name) } }
+        shown.append("story", .records(story.map(told)))
         return shown
     }
 
@@ -87,27 +97,43 @@ enum JobCommands {
     private static let retry = Command(
         "job", "retry", effect: .changes,
         summary: "Run jobs again: dead or finished ones, or waiting ones now",
-        discussion: "A finished job gets all its attempts again; a waiting one waits no longer.",
-        examples: [.init("errand job retry 4711", "after the cause is mended")], arguments: [ids]
+        discussion: """
+            A finished job gets all its attempts again; a waiting one waits no longer. Filters \
+            without --state mean those that are dead or retrying; completed and cancelled ones \
+            have to be asked for by --state.
+
+            """ + BulkOptions.discussion,
+        examples: [
+            .init("errand job retry 4711", "one, at once"),
+            .init("errand job retry --queue mail --error timeout --rate 50/s", "many, gently"),
+        ],
+        options: BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
-        let effects = try await inspector.retry(
-            invocation[ids].map(Int64.init), by: invocation.operatorName)
-        return try report(effects, good: [.retried], invocation)
+        try await BulkFlow(.retry, invocation).jobs(good: [.retried]) { inspector, ids in
+            try await inspector.retry(
+                ids, by: invocation.operatorName, reason: invocation[BulkOptions.reason])
+        }
     }
 
     private static let cancel = Command(
-        "job", "cancel", effect: .changes, summary: "Cancel jobs, waiting or running",
+        "job", "cancel", effect: .changes,
+        summary: "Cancel jobs, waiting or running",
         discussion: """
             A waiting job ends at once. The worker of a running one cancels its task; a handler \
             that ends nevertheless has done its work, and the job is completed.
-            """,
-        examples: [.init("errand job cancel 4711 4712", "two at once")], arguments: [ids]
+
+            """ + BulkOptions.discussion,
+        examples: [
+            .init("errand job cancel 4711", "one, at once"),
+            .init("errand job cancel --queue mail --older 2d --dry-run", "which would it be"),
+        ],
+        options: BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
-        let effects = try await inspector.cancel(
-            invocation[ids].map(Int64.init), by: invocation.operatorName)
-        return try report(effects, good: [.cancelled, .asked], invocation)
+        try await BulkFlow(.cancel, invocation).jobs(good: [.cancelled, .asked]) {
+            inspector, ids in
+            try await inspector.cancel(
+                ids, by: invocation.operatorName, reason: invocation[BulkOptions.reason])
+        }
     }
 
     static func report(
@@ -164,6 +190,7 @@ enum JobCommands {
             ("fingerprint", .optional(job.fingerprint) { .text($0) }), ("tags", .list(job.tags)),
             ("schedule", .optional(job.occurrence) { .text($0.schedule) }),
             ("due_at", .optional(job.occurrence) { .time($0.due) }),
+            ("origin", .optional(job.origin.flatMap { try? $0.json }) { .json($0) }),
             (
                 "merged_due",
                 .optional(job.occurrence) { occurrence in

@@ -50,9 +50,40 @@ enum JobFilterOptions {
         "limit", default: 50, range: 1...100_000, help: "At most so many")
     static let before = Option<Int?>.integer(
         "before", range: 1...Int.max, placeholder: "ID",
-        help: "Only jobs with lower ids: the next page")
+        help: "Only jobs with lower ids")
+    private static let cursor = Option<Int?>.integer(
+        "cursor", range: 1...Int.max, placeholder: "ID",
+        help: "Go on behind this id, with which the last page ended")
+    private static let order = Option<Order>.choice(
+        "order", default: .newest, help: "Which come first; the other order pages back")
 
-    /// What says which jobs are meant; a listing adds ``states``, ``limit`` and ``before``.
+    private enum Order: String, CaseIterable, Sendable { case newest, oldest }
+
+    /// What says which page of a listing is meant.
+    static let page: [any DeclaredOption] = [limit, before, cursor, order]
+
+    /// Adds the page that was asked for.
+    static func turn(to page: inout JobFilter, _ invocation: Invocation) {
+        page.limit = invocation[limit]
+        page.before = invocation[before].map(Int64.init)
+        page.isOldestFirst = invocation[order] == .oldest
+        guard let cursor = invocation[cursor].map(Int64.init) else { return }
+        if page.isOldestFirst {
+            page.after = cursor
+        } else {
+            page.before = min(page.before ?? cursor, cursor)
+        }
+    }
+
+    /// Tells how to see the next page, where there may be one.
+    static func noteMore(_ jobs: [JobRecord], _ page: JobFilter, _ invocation: Invocation) {
+        guard jobs.count == page.limit, let last = jobs.last else { return }
+        let order = page.isOldestFirst ? " --order oldest" : ""
+        invocation.output.note(
+            "more: errand \(invocation.command.name) …\(order) --cursor \(last.id)")
+    }
+
+    /// What says which jobs are meant; a listing adds ``states`` and ``page``.
     static let all: [any DeclaredOption] = [
         queue, kind, tag, key, older, newer, error, arguments, worker, schedule, fingerprint,
     ]

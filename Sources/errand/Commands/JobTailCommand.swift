@@ -21,16 +21,20 @@ enum JobTailCommand {
             seen. With --output json each is an object on a line, as 'errand job ls' has it.
             """,
         examples: [.init("errand job tail --queue mail", "what becomes of the mails")],
-        options: [queue, kind]
+        options: [queue, kind] + RevealOptions.all
     ) { invocation in
-        let session = try invocation.session()
+        var inspector = Inspector(session: try invocation.session())
         if let name = invocation[queue] {
-            let inspector = Inspector(session: session)
             if try await inspector.queues(named: name).isEmpty {
                 throw QueueCommands.unknown(name, try await inspector.queues().map(\.name))
             }
         }
-        var watch = EndWatch(session: session, queue: invocation[queue], kind: invocation[kind])
+        var filter = JobFilter()
+        filter.queue = invocation[queue]
+        filter.kind = invocation[kind]
+        inspector = try await RevealOptions.revealing(
+            invocation, inspector, subject: "jobs", filter)
+        var watch = EndWatch(inspector, queue: invocation[queue], kind: invocation[kind])
         let stop = Stop()
         Termination.onRequest { stop.stop() }
         let output = invocation.output

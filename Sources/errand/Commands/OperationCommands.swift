@@ -16,8 +16,10 @@ enum OperationCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The operation's id")
 
     private static let list = Command(
-        "op", "ls", effect: .looks, summary: "List bulk operations, the newest first",
-        examples: [.init("errand op ls --limit 5", "the latest")], options: [limit, before]
+        "op", "ls", effect: .looks,
+        summary: "List bulk operations, the newest first",
+        examples: [.init("errand op ls --limit 5", "who did what of late")],
+        options: [limit, before]
     ) { invocation in
         let operations = try await Operations(session: try invocation.session()).list(
             before: invocation[before].map(Int64.init), limit: invocation[limit])
@@ -36,7 +38,8 @@ enum OperationCommands {
     private static let show = Command(
         "op", "show", effect: .looks,
         summary: "Show one bulk operation: what it does and how far it is",
-        examples: [.init("errand op show 12", "how far it is")], arguments: [id]
+        examples: [.init("errand op show 7 --output json", "for a script that waits for its end")],
+        arguments: [id]
     ) { invocation in
         let operations = Operations(session: try invocation.session())
         try invocation.output.show(BulkRun.record(try await one(invocation, operations)))
@@ -44,9 +47,10 @@ enum OperationCommands {
     }
 
     private static let cancel = Command(
-        "op", "cancel", effect: .changes, summary: "End a bulk operation; what it has done stays",
+        "op", "cancel", effect: .changes,
+        summary: "End a bulk operation; what it has done stays",
         discussion: "It ends after the chunk under way; 'errand op resume' goes on with it.",
-        examples: [.init("errand op cancel 12 --reason 'wrong filter'", "for the record")],
+        examples: [.init("errand op cancel 7 --reason 'the wrong queue'", "and stop at once")],
         options: [reason], arguments: [id]
     ) { invocation in
         let operations = Operations(session: try invocation.session())
@@ -68,12 +72,14 @@ enum OperationCommands {
         "op", "resume", effect: .changes,
         summary: "Go on with a bulk operation that was ended or interrupted",
         discussion: """
-            It goes on where it was, with the dead letters that were meant when it began; none run \
-            first this time.
+            It goes on where it was, with the jobs or dead letters that were meant when it began; \
+            of a redrive none run first this time.
             """,
-        examples: [.init("errand op resume 12", "where it was interrupted")], arguments: [id]
+        examples: [.init("errand op resume 7", "after Ctrl-C, or when its terminal was lost")],
+        arguments: [id]
     ) { invocation in
-        let operations = Operations(session: try invocation.session())
+        let operations = Operations(
+            session: try invocation.session(), redis: try? invocation.redisAddress())
         let operation = try await one(invocation, operations)
         guard operation.state != .done else {
             throw CommandFailure(
@@ -119,7 +125,8 @@ enum AuditCommands {
         help: "Only entries with lower ids: the next page")
 
     private static let list = Command(
-        "audit", "ls", effect: .looks, summary: "List what operators changed, the newest first",
+        "audit", "ls", effect: .looks,
+        summary: "List what operators changed, the newest first",
         examples: [.init("errand audit ls --action queue --since 1d", "who paused what, and why")],
         options: [person, action, since, limit, before]
     ) { invocation in

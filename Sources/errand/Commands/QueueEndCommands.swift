@@ -82,34 +82,28 @@ enum QueueEndCommands {
     // MARK: purge
 
     private static let purge = Command(
-        "queue", "purge", effect: .changes, summary: "End all that waits in a queue, unrun",
+        "queue", "purge", effect: .changes,
+        summary: "End all that waits in a queue, unrun",
         discussion: """
             Also what is to run later or again. Running jobs go on, dead letters and what is \
             enqueued meanwhile stay. The jobs are kept as cancelled ones for as long as their \
             kinds say, so that 'errand job retry' can still bring them back.
+
+            It is an operation of its own: 'errand op ls' shows how far it is, 'errand op cancel' \
+            ends it from another terminal, 'errand op resume' goes on with it after anything.
             """,
         examples: [.init("errand queue purge mail", "shows how many there are, and asks")],
-        arguments: [name]
+        options: [
+            BulkOptions.most, BulkOptions.dryRun, BulkOptions.rate, BulkOptions.reason,
+        ], arguments: [name]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
-        let queue = try await found(invocation, inspector)
-        let count = queue.available + queue.scheduled + queue.retrying
-        let words = (queue.isEstimate ? "at least " : "") + HumanFormat.count(count)
-        if count > 0 {
-            try invocation.output.confirm(
-                "end all jobs that wait in queue \(queue.name), \(words) of them, unrun?",
-                yes: invocation[GlobalOptions.yes])
-        }
-        let bar = ProgressBar(
-            "purged", total: queue.isEstimate ? nil : count, output: invocation.output, now: .now)
-        var place = try await inspector.beginPurge(of: queue.name)
-        while !place.isOver {
-            try await inspector.purge(&place, by: invocation.operatorName)
-            bar.update(done: place.purged, now: .now)
-        }
-        bar.finish(done: place.purged, now: .now)
-        try invocation.output.show(
-            Record([("queue", .text(queue.name)), ("purged", .int(place.purged))]))
-        return .done
+        let session = try invocation.session()
+        let name = invocation[name]
+        let names = try await Inspector(session: session).queueNames()
+        guard names.contains(name) else { throw QueueCommands.unknown(name, names) }
+        var filter = JobFilter()
+        filter.queue = name
+        filter.states = BulkOperation.Action.purge.usualStates
+        return try await BulkFlow(.purge, invocation).run(filter, session)
     }
 }

@@ -253,7 +253,7 @@ struct WhyWords {
                     }
                         ?? "; none was finished in the last minute"),
                 "errand queue show \(queue)  # more workers or --concurrency; or errand job move "
-                    + "\(job.id) --queue \(queue) --priority critical")
+                    + "\(job.id) --to \(queue) --priority critical")
         case .slotsBusy(let slots):
             return Explained(
                 "it is next, and all \(HumanFormat.count(slots)) slots of queue \(queue) are busy",

@@ -25,6 +25,7 @@ struct TopData: Sendable {
     var jobs: [JobRecord] = []
     /// Of the view of one job; nil elsewhere, and when there is no such job.
     var job: JobRecord?
+    var story: [StoryEntry] = []
     /// Why it does not run, and what mends that.
     var why: [WhyWords.Explained] = []
 }
@@ -67,6 +68,7 @@ struct TopReader: Sendable {
         case .jobs(let words): data.jobs = try await jobs(words, limit, inspector)
         case .job(let id):
             data.job = try await inspector.job(id)
+            if let job = data.job { data.story = try await inspector.story(of: job) }
             if let situation = try await inspector.situation(of: id) {
                 let words = WhyWords(situation, times)
                 data.why = situation.causes.map { words.explain($0) }
@@ -88,8 +90,8 @@ struct TopReader: Sendable {
         var filter = try await JobFilterOptions.filter(invocation, inspector)
         let states = invocation[JobFilterOptions.states]
         filter.states = states.isEmpty ? nil : states
-        filter.before = invocation[JobFilterOptions.before].map(Int64.init)
-        filter.limit = min(limit, invocation[JobFilterOptions.limit])
+        JobFilterOptions.turn(to: &filter, invocation)
+        filter.limit = min(limit, filter.limit)
         return try await inspector.jobs(filter)
     }
 }

@@ -260,7 +260,7 @@ struct TopFrame {
             }
         }
         lines.append("")
-        var record = JobCommands.card(job)
+        var record = JobCommands.card(job, data.story)
         record.fields.removeAll { $0.cell == .missing }
         let plain = RecordCard(record, times: times).lines(paint: Paint(isColored: false))
         return lines + plain.flatMap { wrapped($0, width) }

@@ -219,7 +219,7 @@ struct TopActions: Sendable {
             return found ? "queue \(queue) goes on" : "there is no queue \(queue)"
         case .retry(let id): return told(id, try await inspector.retry([id], by: name))
         case .cancel(let id): return told(id, try await inspector.cancel([id], by: name))
-        case .runNow(let id): return told(id, try await inspector.runNow([id]))
+        case .runNow(let id): return told(id, try await inspector.runNow([id], by: name))
         case .discard(let id): return told(id, try await inspector.discard([id], by: name))
         }
     }

@@ -1,0 +1,39 @@
+import JobQueue
+import Terminal
+
+/// How sensitive arguments are shown, by those who may see them.
+enum RevealOptions {
+    private static let reveal = Option.flag(
+        "reveal", help: "Show sensitive arguments too; who does so is recorded ('audit ls')")
+    private static let reason = Option<String?>.text(
+        "reason", help: "With --reveal: why, for the record")
+
+    static let all: [any DeclaredOption] = [reveal, reason]
+
+    /// What looks at jobs: with --reveal, at all of them, after this was recorded.
+    static func inspector(
+        _ invocation: Invocation, subject: String, _ filter: JobFilter? = nil
+    ) async throws -> Inspector {
+        let inspector = Inspector(session: try invocation.session())
+        return try await revealing(invocation, inspector, subject: subject, filter)
+    }
+
+    /// The same with an inspector at hand.
+    static func revealing(
+        _ invocation: Invocation, _ inspector: Inspector, subject: String,
+        _ filter: JobFilter? = nil
+    ) async throws -> Inspector {
+        guard invocation[reveal] else {
+            guard invocation[reason] == nil else {
+                throw CommandFailure(
+                    exit: .usage, message: "--reason goes with --reveal",
+                    hint: "only what is revealed is recorded, and needs a reason")
+            }
+            return inspector
+        }
+        return try await inspector.revealing(
+            Inspector.Reveal(
+                by: invocation.operatorName, reason: invocation[reason],
+                command: invocation.command.name, subject: subject, filter: filter))
+    }
+}
