@@ -147,7 +147,7 @@ extension CommandLine {
             let found = try await checks(10)
             #expect(found.map { $0["check"] } == ["workers", "missed"])
             #expect(found[1]["found"].text?.contains("late") == true)
-            #expect(found[1]["found"].text?.contains("nothing runs schedules") == true)
+            #expect(found[1]["found"].text?.contains("no scheduler runs") == true)
         }
 
         @Test func `Redis that is down is shown, and stops nothing`() async throws {
