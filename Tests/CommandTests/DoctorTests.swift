@@ -123,7 +123,8 @@ extension CommandLine {
                 """
                 CREATE ROLE \(role) LOGIN;
                 GRANT USAGE ON SCHEMA errand TO \(role);
-                GRANT SELECT ON ALL TABLES IN SCHEMA errand, public TO \(role)
+                GRANT SELECT ON ALL TABLES IN SCHEMA errand, public TO \(role);
+                GRANT SELECT ON ALL SEQUENCES IN SCHEMA errand TO \(role)
                 """)
             let url = try TestDatabase.here().url.replacingOccurrences(
                 of: "errand@", with: "\(role)@")
@@ -146,7 +147,7 @@ extension CommandLine {
                 GRANT SELECT ON public.errand_migrations TO \(role);
                 GRANT USAGE ON SCHEMA errand, notification TO \(role);
                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schemas) TO \(role);
-                GRANT USAGE ON ALL SEQUENCES IN SCHEMA \(schemas) TO \(role);
+                GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA \(schemas) TO \(role);
                 REVOKE INSERT ON notification.people FROM \(role);
                 REVOKE USAGE ON SEQUENCE errand.jobs_id_seq FROM \(role)
                 """)
@@ -189,7 +190,7 @@ extension CommandLine {
             let lost = try await findings(
                 try await errand("doctor", environment: ["TZDIR": empty]).code,
                 environment: ["TZDIR": empty])
-            #expect(lost["time zones"]?["found"].text?.contains(empty) == false)
+            #expect(lost["time zones"]?["found"].text?.contains("in \(empty)") == false)
         }
 
         @Test func `schedules that are overdue, and nobody runs them`() async throws {

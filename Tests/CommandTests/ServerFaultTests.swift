@@ -48,30 +48,35 @@ extension CommandLine {
         @Test func `a missing partition, whose jobs lie where all others do`() async throws {
             let job = try await made("enqueue", "demo.noop")["id"]
             try await made("work", "--drain")
-            let partition = try await day("tableoid::regclass::text", of: job)
+            let partition = try await place(of: job)
             try await change(
                 """
-                CREATE TEMPORARY TABLE kept AS SELECT * FROM \(partition);
-                DROP TABLE \(partition);
+                CREATE TEMPORARY TABLE kept AS SELECT * FROM errand.\(partition);
+                DROP TABLE errand.\(partition);
                 INSERT INTO errand.finished_jobs SELECT * FROM kept
                 """)
             #expect(
-                try await day("tableoid::regclass::text", of: job) == "errand.finished_jobs_other")
-            let day = try await day("keep_until::text", of: job)
+                try await place(of: job) == "finished_jobs_other")
+            let day = try await column("keep_until::text", of: job)
             let words = "finished jobs that are kept until \(day) have no partition: 1 lie"
             let fault = try await planted(words)
             #expect(fault.remedy == "errand db prepare")
             try await fault.mend()
             #expect(try await CommandTests.fault("have no partition") == nil)
-            #expect(try await self.day("tableoid::regclass::text", of: job) == partition)
+            #expect(try await place(of: job) == partition)
             #expect(try await state(of: job) == "completed")
         }
 
-        /// Something of a finished job's row.
-        private func day(_ expression: String, of job: JSON) async throws -> String {
+        /// The partition that a finished job lies in.
+        private func place(of job: JSON) async throws -> String {
+            try await column(
+                "(SELECT relname::text FROM pg_class c WHERE c.oid = f.tableoid)", of: job)
+        }
+
+        private func column(_ expression: String, of job: JSON) async throws -> String {
             let session = try TestDatabase.here().session()
             let text = try await session.query(
-                "SELECT \(expression) FROM errand.finished_jobs WHERE id = \(job.id)"
+                "SELECT \(expression) FROM errand.finished_jobs f WHERE id = \(job.id)"
             ).text(0, 0)
             await session.close()
             return text
