@@ -34,7 +34,7 @@ enum StatusCommand {
         options: [check] + StatusLimits.options
     ) { invocation in
         let limits = StatusLimits(invocation)
-        let session = try invocation.session()
+        let session = try invocation.lookingSession()
         let address = try invocation.redisAddress()
         async let redis = Self.redis(address)
         let status: EngineStatus
@@ -42,7 +42,7 @@ enum StatusCommand {
             status = try await Inspector(session: session).status()
         } catch {
             guard invocation[check], let failure = describe(error) else { throw error }
-            return try report([unreachable(failure)], invocation)
+            return try report([unreadable(failure)], invocation)
         }
         let findings = StatusFindings(
             status: status, redis: await redis, limits: limits, now: .now(),
@@ -58,9 +58,11 @@ enum StatusCommand {
         }
     }
 
-    private static func unreachable(_ failure: CommandFailure) -> Finding {
-        Finding(
-            check: "postgresql", grade: .critical, found: failure.message, remedy: "errand doctor")
+    private static func unreadable(_ failure: CommandFailure) -> Finding {
+        let isEmpty = failure.hint?.contains("errand migrate") == true
+        return Finding(
+            check: isEmpty ? "schema" : "postgresql", grade: .critical, found: failure.message,
+            remedy: isEmpty ? "errand migrate" : "errand doctor")
     }
 
     private static func report(
