@@ -195,7 +195,7 @@ extension CommandLine {
                 try await operation()["state"] == "interrupted"
             }
             try await change("UPDATE errand.operations SET rate_per_s = NULL")
-            let end = try await made("op", "resume", "1")
+            let end = try await made("op", "resume", "1", "--try", "0")
             #expect(end["state"] == "done")
             #expect(end["done"] == 100)
             #expect(try await number(liveCount) == 100)
