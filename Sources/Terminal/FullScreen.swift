@@ -88,7 +88,8 @@ package final class FullScreen: Sendable {
     /// Stops the process, as Ctrl-Z does elsewhere, and draws anew once it goes on.
     package func suspend() throws(OutputError) {
         leave()
-        _ = kill(getpid(), SIGSTOP)
+        // The whole group, as the terminal would: a script around it is to stop too.
+        _ = kill(0, SIGTSTP)
         try enter()
     }
 }

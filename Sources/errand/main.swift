@@ -30,4 +30,5 @@ let program = Program(
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,
     screen: Screen.standard(environment: environment))
-exit(Int32(exitCode.rawValue))
+// Not exit(): what it tears down, such as OpenSSL, a thread that still connects may be using.
+_exit(exitCode.rawValue)

@@ -16,8 +16,8 @@ extension CommandLine {
             }
             let job = try await made("enqueue", "demo.noop")["id"]
             #expect(try await made("job", "show", job.id)["state"] == "available")
-            let table = try await errand("queue", "ls")
-            #expect(table.lines[1].contains("by tester at 2") && table.lines[1].contains("until 2"))
+            let card = try await errand("queue", "show", "default")
+            #expect(card.output.contains(/paused +by tester at 2.* until 2/))
             let status = try await made("status")
             #expect(status["queues"].elements[0]["paused_until"] == paused["paused_until"])
             try await errand("job", "wait", job.id, "--timeout", "20s").expect(0)

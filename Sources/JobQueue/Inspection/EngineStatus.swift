@@ -78,7 +78,7 @@ package struct EngineStatus: Sendable {
                 answers = answers.dropFirst(part.statements.count)
             }
             return status
-        } catch PostgresError.server(_) {
+        } catch PostgresError.server(let error) where !error.tookTooLong {
             return try await readEach(parts, session)
         }
     }
@@ -93,8 +93,17 @@ package struct EngineStatus: Sendable {
                 status.failure = status.failure ?? error
             }
         }
+        // No database of that name, or one without Errand: there is nothing to show.
+        if status.queues == nil, status.appliedMigrations == nil, let failure = status.failure {
+            throw failure
+        }
         return status
     }
+}
+
+extension ServerError {
+    /// Whether a time limit ended the statement: the next would take as long.
+    fileprivate var tookTooLong: Bool { ["57014", "55P03"].contains(sqlState) }
 }
 
 extension PostgresError {

@@ -64,7 +64,7 @@ enum StatusCommand {
             deadWarning: invocation[deadWarning], deadCritical: invocation[deadCritical],
             transactionWarning: invocation[transactionWarning],
             transactionCritical: invocation[transactionCritical])
-        let session = try invocation.session()
+        let session = try invocation.lookingSession()
         let address = try invocation.redisAddress()
         async let redis = Self.redis(address)
         let status: EngineStatus
@@ -72,7 +72,7 @@ enum StatusCommand {
             status = try await Inspector(session: session).status()
         } catch {
             guard invocation[check], let failure = describe(error) else { throw error }
-            return try report([unreachable(failure)], invocation)
+            return try report([unreadable(failure)], invocation)
         }
         let findings = StatusFindings(
             status: status, redis: await redis, limits: limits, now: .now())
@@ -87,9 +87,11 @@ enum StatusCommand {
         }
     }
 
-    private static func unreachable(_ failure: CommandFailure) -> StatusFinding {
-        StatusFinding(
-            check: "postgresql", grade: .critical, found: failure.message, remedy: "errand doctor")
+    private static func unreadable(_ failure: CommandFailure) -> StatusFinding {
+        let isEmpty = failure.hint?.contains("errand migrate") == true
+        return StatusFinding(
+            check: isEmpty ? "schema" : "postgresql", grade: .critical, found: failure.message,
+            remedy: isEmpty ? "errand migrate" : "errand doctor")
     }
 
     private static func report(
