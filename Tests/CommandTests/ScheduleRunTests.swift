@@ -165,7 +165,7 @@ extension CommandLine {
                     "outcome", "merged_into", "ended_at", "reason",
                 ])
             let first = try await errand("schedule", "history", "a.b", "--limit", "1")
-            first.expect(0, "--before 2095-01-01T15:00:00Z")
+            first.expect(0, "--cursor 2095-01-01T15:00:00Z")
             #expect(first.lines[0].hasPrefix("DUE"))
             let rest = try await history("a.b", "--cursor", "2095-01-01T15:00:00Z")
             #expect(rest.count == 2)
