@@ -40,7 +40,8 @@ extension CommandLine {
             try await made("enqueue", "demo.sleep", #"{"ms": 400}"#)
             try await made("enqueue", "demo.noop", "--in", "1h")
             try await errand("queue", "drain", "default")
-                .expect(4, "no worker works queue default", "errand work")
+                .expect(
+                    4, "no worker works queue default", "'errand work --queues default --drain'")
             let worker = try start(["work", "--grace", "0s"])
             try await eventually("the worker to sign on") {
                 try await number("SELECT count(*) FROM errand.workers") == 1

@@ -64,10 +64,13 @@ extension DatabaseBloat.Table {
 extension DatabaseBloat.Pin {
     init?(_ row: Row) throws {
         guard let kind = Kind(rawValue: try row.text("what")) else { return nil }
+        let query = try row.optionalText("query").map(QueryShape.of)
+        let detail = [try row.optionalText("detail"), query].compactMap(\.self)
         self.init(
             kind: kind, name: try row.text("name"), who: try row.optionalText("who"),
             age: Int(try row.optionalInt32("age") ?? 0),
-            since: try row.optionalTimestamp("since"), detail: try row.optionalText("detail"))
+            since: try row.optionalTimestamp("since"),
+            detail: detail.isEmpty ? nil : detail.joined(separator: ": "))
     }
 }
 
