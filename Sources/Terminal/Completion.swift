@@ -24,7 +24,7 @@ func shellQuoted(_ text: String) -> String {
 }
 
 /// A text as a shell needs it: as it is, if it has nothing that shells care about.
-func shellWord(_ text: String) -> String {
+package func shellWord(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { byte in
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
             || (0x61...0x7A).contains(byte) || "_-+.,:/@%=".utf8.contains(byte)

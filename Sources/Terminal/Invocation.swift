@@ -144,7 +144,11 @@ package struct Invocation: Sendable {
     ///   - cursor: the option that says where to go on.
     ///   - place: its value.
     package func line(behind cursor: any DeclaredOption, _ place: String) -> String {
-        let others = command.allOptions.filter { $0.spec.name != cursor.spec.name }
+        // Servers' URLs may have passwords in them: they are typed once more.
+        let left = [cursor.spec, GlobalOptions.databaseURL.spec, GlobalOptions.redisURL.spec]
+        let others = command.allOptions.filter { option in
+            !left.contains { $0.name == option.spec.name }
+        }
         let words =
             [program.name] + command.path + positionals + words(of: others)
             + ["--\(cursor.spec.name)", place]

@@ -26,6 +26,17 @@ struct Fault {
             .expect(0, at: place)
     }
 
+    /// Pastes a line that asks, on a terminal, and says yes.
+    func confirm() async throws {
+        let folder = URL(filePath: Program.errand).absoluteURL.deletingLastPathComponent().path
+        let call = try TerminalRun.call(
+            ["/usr/bin/env", "PATH=\(folder):/usr/bin:/bin", "bash", "-c", remedy], rows: 24,
+            columns: 100, steps: [.wait("[y/N]"), .send("y\r")])
+        let run = try await finish(try start([], input: call.input, through: call.words))
+        let result = try JSONDecoder().decode(TerminalRun.self, from: Data(run.output.utf8))
+        #expect(result.code == 0, "\(remedy)\n\(result.text)")
+    }
+
     /// Pastes a line that starts a worker, and stops that once something is so.
     func mend(
         within limit: Duration = .seconds(30), until what: String,

@@ -45,7 +45,7 @@ extension CommandLine {
             let words = "no live worker of queue default knows the kind demo.ghost"
             let fault = try await planted(words)
             #expect(fault.found.contains("a due job waits for one"))
-            try await fault.mend()
+            try await fault.confirm()
             #expect(try await state(of: ghost) == "cancelled")
             #expect(try await CommandTests.fault(words) == nil)
             try await completed(job)

@@ -56,7 +56,7 @@ extension StatusFindings {
                     + (job.kills == 1 ? "once" : "\(job.kills) times")
                     + (job.isDead ? ", and is a dead letter now" : ""),
                 remedy: job.isDead
-                    ? "errand dead discard \(job.id) --yes  # or keep it until its cause is mended"
+                    ? "errand dead discard \(job.id)  # or keep it until its cause is mended"
                     : "errand job cancel \(job.id)  # before it kills the next one")
         }
         if sure.count > 10 {
@@ -109,13 +109,13 @@ extension StatusFindings {
     /// Jobs that were cancelled can be retried: nothing is lost when nobody has such a program.
     private static func remedy(of lane: Lane) -> String {
         start(for: lane)
-            ?? "errand job cancel --queue \(lane.queue) --kind \(lane.kind) --yes  # or 'errand "
-            + "work --queues \(lane.queue)' with a program that has it"
+            ?? "errand job cancel --queue \(shellWord(lane.queue)) --kind \(shellWord(lane.kind))  "
+            + "# or start a worker whose program has it"
     }
 
     /// How a worker is started that can run the jobs of a lane; nil when this program cannot.
     static func start(for lane: Lane) -> String? {
-        let start = "errand work --queues \(lane.queue)"
+        let start = "errand work --queues \(shellWord(lane.queue))"
         if lane.kind == EmailNotice.kind {
             return start + "  # with ERRAND_SMTP_URL and ERRAND_MAIL_FROM set"
         }
@@ -129,8 +129,8 @@ extension StatusFindings {
     }
 
     func redrive(_ group: DeadGroup) -> String {
-        "errand dead redrive --fingerprint \(group.fingerprint) --kind \(group.kind) --yes  "
-            + "# once the cause is mended; tries five first"
+        "errand dead redrive --fingerprint \(group.fingerprint) --kind \(shellWord(group.kind)) "
+            + "--yes  # once the cause is mended; tries five first"
     }
 
     // MARK: The database

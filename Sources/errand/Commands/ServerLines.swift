@@ -17,27 +17,13 @@ struct ServerLines {
     func psql(_ sql: String, user: String? = nil) -> String {
         let place =
             user == nil && isOfEnvironment
-            ? "\"$DATABASE_URL\"" : Self.quoted(Self.withoutPassword(database, user: user))
-        return "psql \(place) -c \(Self.quoted(sql))"
+            ? "\"$DATABASE_URL\"" : shellWord(Self.withoutPassword(database, user: user))
+        return "psql \(place) -c \(shellWord(sql))"
     }
 
     /// Gives Redis a command.
     func redis(_ command: String) -> String {
-        (["redis-cli"] + redisWords.map(Self.quoted) + [command]).joined(separator: " ")
-    }
-
-    /// As one word of a shell.
-    static func quoted(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "/._-:@,+".utf8.contains(byte)
-            }
-        }
-        guard text.isEmpty || !isPlain else { return text }
-        return "'" + text.replacing("'", with: #"'\''"#) + "'"
+        (["redis-cli"] + redisWords.map(shellWord) + [command]).joined(separator: " ")
     }
 
     /// A URL of libpq without its password, and with another user's name where one is given.
