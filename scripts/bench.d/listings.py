@@ -84,7 +84,7 @@ FILL = (
     "INSERT INTO errand.audit (operator, action, subject)"
     " SELECT 'bench', 'job retry', 'job ' || n FROM generate_series(1, 100000) AS n",
     "INSERT INTO errand.operations (action, operator, filter, total, state)"
-    " SELECT 'redrive', 'bench', '{{}}', 5, 'done' FROM generate_series(1, 5000) AS n",
+    " SELECT 'dead redrive', 'bench', '{{}}', 5, 'done' FROM generate_series(1, 5000) AS n",
     "VACUUM ANALYZE",
 )
 LISTINGS = """

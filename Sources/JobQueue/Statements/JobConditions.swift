@@ -146,7 +146,7 @@ struct JobConditions {
         }
     }
 
-    private mutating func ages(_ filter: JobFilter, _ table: JobTable) -> [String] {
+    mutating func ages(_ filter: JobFilter, _ table: JobTable) -> [String] {
         var clauses: [String] = []
         let from = filter.asOf.map { placeholder(.timestamp($0)) } ?? "now()"
         for (sign, milliseconds) in [("<=", filter.olderMs), (">", filter.newerMs)] {

@@ -40,6 +40,7 @@ struct TopFrame {
             }
         }.joined(separator: " > ")
         var right = times.text(now.date)
+        if data?.view == state.view, data?.jobsReach != nil { right = "newest only  " + right }
         if state.isFrozen { right = "frozen  " + right }
         let left = DisplayWidth.truncated(
             DisplayWidth.harmless("errand top: \(place)"),
@@ -118,8 +119,9 @@ struct TopFrame {
         switch state.view {
         case .queues: return []
         case .jobs:
+            let none = data.jobsReach.map { "no job passes these filters among \($0)" }
             return table(
-                data.jobs.map(jobRecord), jobColumns, none: "no job passes these filters")
+                data.jobs.map(jobRecord), jobColumns, none: none ?? "no job passes these filters")
         case .job(let id):
             let card = Self.card(data, id, width: size.columns, paint: paint, times: times)
             return Array(card.dropFirst(state.choice))
