@@ -48,7 +48,7 @@ import Testing
     /// All jobs that pass, page by page, each page ending as soon as it may; and how many ended
     /// early.
     private func paged(
-        _ filter: JobFilter, limit: Int = 7
+        _ filter: JobFilter, limit: Int = 30
     ) async throws -> (ids: [Int64], stops: Int) {
         var filter = filter
         filter.limit = limit
@@ -79,7 +79,12 @@ import Testing
         ("no kind", { $0.kind = "b" }), ("queue", { $0.queue = "mail" }),
         ("states", { $0.states = [.cancelled, .retrying] }), ("dead", { $0.states = [.dead] }),
         ("scheduled", { $0.states = [.scheduled] }),
-        ("dead of a kind", { $0.states = [.dead]; $0.kind = "a.2"; $0.newerMs = 3_600_000 }),
+        (
+            "dead of a kind",
+            {
+                $0.states = [.dead]; $0.kind = "a.2"; $0.newerMs = 3_600_000
+            }
+        ),
         (
             "many",
             {
@@ -112,7 +117,7 @@ import Testing
         rare.isOldestFirst = isOldestFirst
         #expect(try await paged(rare).stops > 2)
         let page = try await inspector.page(rare, patience: .zero)
-        #expect(page.looked >= 1_000)
+        #expect(page.looked >= 200)
         #expect(page.looked < 5_000)
     }
 
@@ -136,9 +141,9 @@ import Testing
         filter.limit = 100
         for (key, tag, error) in [("k0", nil, nil), (nil, "u", nil), (nil, nil, "~ no such")] {
             (filter.key, filter.tag, filter.error) = (key, tag, error)
-            let page = try await inspector.page(filter)
+            let page = try await inspector.page(filter, patience: .seconds(60))
             #expect(page.stoppedAt == nil)
-            #expect(page.looked < 3_000)
+            #expect(page.looked < 3_500)
         }
     }
 
@@ -180,36 +185,46 @@ import Testing
         filter = JobFilter()
         filter.worker = 9
         filter.states = [.running]
-        #expect(try await inspector.page(filter).jobs.isEmpty)
+        #expect(try await inspector.page(filter, patience: .seconds(60)).jobs.isEmpty)
         #expect(try await inspector.page(filter, patience: nil).jobs.map(\.id) == [2_900])
     }
 
     @Test func `ages cut the ids off with a margin`() async throws {
         try await session.script(
             """
-            INSERT INTO errand.jobs (id, queue, kind, created_at)
-            SELECT n, 'default', 'a', now() - interval '1 s' * (60000 - n)
+            INSERT INTO errand.jobs (id, queue, kind, args, created_at)
+            SELECT n, 'default', 'a', CASE WHEN n % 50 < 2 THEN '{"n": 1}' ELSE '{}' END::jsonb, now() - interval '1 s' * (60000 - n)
                 -- Written late, or in a long transaction.
                 + interval '1 s' * CASE WHEN n % 50 = 0 THEN 5000 - n % 9500 ELSE 0 END
             FROM generate_series(1, 60000) n;
             INSERT INTO errand.finished_jobs (id, created_at, run_at, finished_at, keep_until,
                 outcome, priority, attempt, max_attempts, args_version, queue, kind, args)
             SELECT -n, now() - interval '1 day', now(), now() - interval '1 min' * n,
-                current_date + 1, 'completed', 2, 1, 1, 1, 'default', 'a', '{}'
+                current_date + 1, 'completed', 2, 1, 1, 1, 'default', 'a',
+                '{"n": 1}'
             FROM generate_series(1, 600) n;
+            -- Time goes on while the test looks: nothing lies near where it cuts.
+            DELETE FROM errand.jobs j USING unnest(ARRAY[3600, 36000, 30000, 20000]) s
+            WHERE abs(extract(epoch FROM now() - j.created_at) - s) < 600;
+            DELETE FROM errand.finished_jobs j USING unnest(ARRAY[3600, 36000, 30000, 20000]) s
+            WHERE abs(extract(epoch FROM now() - j.finished_at) - s) < 600;
             ANALYZE errand.jobs, errand.finished_jobs;
             """)
-        for (newer, older) in [(3_600_000, nil), (nil, 36_000_000), (30_000_000, 20_000_000)] {
+        let spans: [(Int64?, Int64?)] = [
+            (3_600_000, nil), (nil, 36_000_000), (30_000_000, 20_000_000),
+        ]
+        for (newer, older) in spans {
             var filter = JobFilter()
             (filter.newerMs, filter.olderMs) = (newer, older)
+            filter.arguments = [.init(name: "n", value: "1")]
             let expected = try await whole(filter)
             #expect(!expected.isEmpty)
-            #expect(try await paged(filter, limit: 20_000).ids == expected)
+            #expect(try await paged(filter, limit: 200).ids == expected)
         }
         // What is older than all there is costs a look at the margin only.
         var filter = JobFilter()
         filter.olderMs = 3_600_000_000
-        let page = try await inspector.page(filter)
+        let page = try await inspector.page(filter, patience: .seconds(60))
         #expect(page.jobs.isEmpty && page.stoppedAt == nil)
         #expect(page.looked < 20_000)
     }

@@ -5,8 +5,10 @@ package struct JobPage: Sendable {
     package var jobs: [JobRecord] = []
     /// How many jobs were looked at to find these.
     package var looked = 0
-    /// Where the look ended before the page was full and before the end: all up to this id, and
-    /// it itself, were looked at. The next page goes on behind it.
+    /// The last id that was looked at, where the look ended early: neither was the page full nor
+    /// was there nothing left.
+    ///
+    /// The next page goes on behind it.
     package var stoppedAt: Int64?
 }
 
@@ -54,14 +56,16 @@ struct JobLook {
     private var rows: Int
 
     /// More are not read to know them all beforehand.
-    private static let mostCandidates = 10_000
+    private static let mostCandidates = 5_000
     /// Jobs may be made so much out of the order of their ids.
-    private static let (marginSeconds, marginIDs) = (600.0, Int64(10_000))
+    private static let margin: Int64 = 10_000
+    /// What is found may take as much longer.
+    private static let each = Duration.microseconds(20)
 
     init(_ filter: JobFilter, _ patience: Duration?) {
         self.filter = filter
         self.patience = patience
-        rows = min(max(1_000, filter.limit * 2), 20_000)
+        rows = min(max(200, filter.limit * 2), 20_000)
     }
 
     consuming func page(reveals: Bool, _ session: isolated Session) throws -> JobPage {
@@ -69,11 +73,14 @@ struct JobLook {
         for table in JobTable.holding(filter) { places.append(try place(table, session)) }
         var page = JobPage()
         while ids.count < filter.limit, let next = slowest {
-            if let end, .now >= end, let reached = places[next].reached {
+            // Where many pass, what they take is no waste of time.
+            if let end, .now >= end + Self.each * ids.count, let reached = places[next].reached {
                 page.stoppedAt = reached
                 break
             }
-            try look(next, session)
+            let start = ContinuousClock.now
+            let seen = try look(next, session)
+            adapt(to: .now - start, seen, left: end.map { $0 - .now })
             take()
         }
         page.looked = looked
@@ -117,9 +124,9 @@ struct JobLook {
         ids += next.sorted { comes($0.id, before: $1.id) }
     }
 
-    private mutating func look(_ index: Int, _ session: isolated Session) throws {
+    /// Looks at the next rows of one table; returns how many there were.
+    private mutating func look(_ index: Int, _ session: isolated Session) throws -> Int {
         var place = places[index]
-        let start = ContinuousClock.now
         let known = place.candidates.map { $0.prefix(rows) }
         let window = JobWindow(
             table: place.table,
@@ -139,14 +146,14 @@ struct JobLook {
         }
         places[index] = place
         looked += seen
-        adapt(to: .now - start, seen)
+        return seen
     }
 
-    /// As many rows at a time as a fifth of the patience has room for.
-    private mutating func adapt(to taken: Duration, _ seen: Int) {
-        let aim = patience.map { $0 / 5 } ?? .milliseconds(250)
+    /// As many rows at a time as a fifth of the patience, or what is left of it, has room for.
+    private mutating func adapt(to taken: Duration, _ seen: Int, left: Duration?) {
+        let aim = patience.map { min($0 / 5, max(left ?? $0, .zero)) } ?? .milliseconds(250)
         let fit = Double(max(seen, 1)) * (aim / max(taken, .microseconds(10)))
-        rows = Int(min(max(fit, 500), Double(rows * 4), 100_000))
+        rows = Int(min(max(fit, 500), Double(rows * 5), 100_000))
     }
 
     // MARK: Where to look
@@ -181,23 +188,22 @@ struct JobLook {
     /// Leaves out ids at whose time no job was made that can pass: nothing ends before it is made.
     private func narrow(_ place: inout Place, _ session: isolated Session) throws {
         if let newer = filter.newerMs, place.table == .live {
-            let seconds = Double(newer) / 1000 + Self.marginSeconds
-            let first = try firstID(place.table, any: true, seconds, session) - Self.marginIDs
-            place.after = max(place.after ?? first, first)
+            let first = try firstID(place.table, any: true, newer, session)
+            let (last, isBeyond) = first.subtractingReportingOverflow(Self.margin)
+            if !isBeyond { place.after = max(place.after ?? last, last) }
         }
         if let older = filter.olderMs {
-            let seconds = Double(older) / 1000 - Self.marginSeconds
-            let first = try firstID(place.table, any: false, seconds, session)
-            let (last, isBeyond) = first.addingReportingOverflow(Self.marginIDs)
+            let first = try firstID(place.table, any: false, older, session)
+            let (last, isBeyond) = first.addingReportingOverflow(Self.margin)
             if !isBeyond { place.before = min(place.before ?? last, last) }
         }
     }
 
     private func firstID(
-        _ table: JobTable, any: Bool, _ seconds: Double, _ session: isolated Session
+        _ table: JobTable, any: Bool, _ milliseconds: Int64, _ session: isolated Session
     ) throws -> Int64 {
         let found = try session.query(
-            Statements.firstID(in: table, any: any), [.double(seconds)])
+            Statements.firstID(in: table, any: any), [.double(Double(milliseconds) / 1000)])
         return try found.first?.optionalInt64(0) ?? 0
     }
 }

@@ -149,7 +149,8 @@ extension Statements {
         """
     }
 
-    private static let asked = "($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR kind = $2)"
+    private static let asked =
+        "($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR kind = $2)"
 
     /// The claimed jobs of queue $1 and kind $2, null being any, and what workers told of last.
     static let claimed = """

@@ -70,8 +70,8 @@ enum JobFilterOptions {
         A listing answers at once: where few jobs pass and no index finds them, it ends before \
         all were looked through, and a note says where. It goes on from there with --cursor; with \
         --all-history it takes its time. --newer and --older trust ids to follow the times at \
-        which jobs were made, give or take ten minutes and ten thousand jobs, and running jobs \
-        are sought where workers take them; --all-history trusts nothing.
+        which jobs were made, give or take ten thousand jobs, and running jobs are sought where \
+        workers take them; --all-history trusts nothing.
         """
 
     /// Adds the page that was asked for.
