@@ -193,7 +193,8 @@ import Testing
         try await session.script(
             """
             INSERT INTO errand.jobs (id, queue, kind, args, created_at)
-            SELECT n, 'default', 'a', CASE WHEN n % 50 < 2 THEN '{"n": 1}' ELSE '{}' END::jsonb, now() - interval '1 s' * (60000 - n)
+            SELECT n, 'default', 'a', CASE WHEN n % 50 < 2 THEN '{"n": 1}' ELSE '{}' END::jsonb,
+                now() - interval '1 s' * (60000 - n)
                 -- Written late, or in a long transaction.
                 + interval '1 s' * CASE WHEN n % 50 = 0 THEN 5000 - n % 9500 ELSE 0 END
             FROM generate_series(1, 60000) n;

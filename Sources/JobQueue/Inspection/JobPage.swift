@@ -70,6 +70,10 @@ struct JobLook {
 
     consuming func page(reveals: Bool, _ session: isolated Session) throws -> JobPage {
         let end = patience.map { ContinuousClock.now + $0 }
+        // Where no row is looked at, nobody would say that it is no regular expression.
+        if let pattern = filter.error.flatMap(JobConditions.pattern) {
+            _ = try session.query("SELECT '' ~ $1", [.text(pattern)])
+        }
         for table in JobTable.holding(filter) { places.append(try place(table, session)) }
         var page = JobPage()
         while ids.count < filter.limit, let next = slowest {
