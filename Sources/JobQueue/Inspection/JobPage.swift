@@ -157,7 +157,8 @@ struct JobLook {
     private mutating func adapt(to taken: Duration, _ seen: Int, left: Duration?) {
         let aim = patience.map { min($0 / 5, max(left ?? $0, .zero)) } ?? .milliseconds(250)
         let fit = Double(max(seen, 1)) * (aim / max(taken, .microseconds(10)))
-        rows = Int(min(max(fit, 500), Double(rows * 5), 100_000))
+        // Not too many: what one look takes may differ much from the one before.
+        rows = Int(min(max(fit, 500), Double(rows * 5), patience == nil ? 100_000 : 10_000))
     }
 
     // MARK: Where to look
