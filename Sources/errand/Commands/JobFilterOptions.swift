@@ -99,10 +99,7 @@ enum JobFilterOptions {
         let empty = page.stoppedAt == nil ? "no \(noun) passes these filters" : "none so far"
         try invocation.output.list(
             page.jobs.map(JobCommands.record), columns: columns, empty: empty)
-        let order = filter.isOldestFirst ? " --order oldest" : ""
-        let more = { (id: Int64) in
-            "errand \(invocation.command.name) …\(order) --cursor \(id)"
-        }
+        let more = { (id: Int64) in invocation.line(behind: cursor, String(id)) }
         if let stop = page.stoppedAt {
             invocation.output.note(
                 "looked through \(reached(page, filter)); go on: \(more(stop)), or "
@@ -132,10 +129,7 @@ enum JobFilterOptions {
     static func filter(
         _ invocation: Invocation, _ inspector: Inspector
     ) async throws -> JobFilter {
-        if let name = invocation[queue] {
-            let names = try await inspector.queueNames()
-            guard names.contains(name) else { throw QueueCommands.unknown(name, names) }
-        }
+        if let name = invocation[queue] { try await QueueCommands.check(name, inspector) }
         var filter = JobFilter()
         filter.queue = invocation[queue]
         filter.kind = invocation[kind]
