@@ -84,7 +84,7 @@ FILL = (
     "INSERT INTO errand.audit (operator, action, subject)"
     " SELECT 'bench', 'job retry', 'job ' || n FROM generate_series(1, 100000) AS n",
     "INSERT INTO errand.operations (action, operator, filter, total, state)"
-    " SELECT 'redrive', 'bench', '{{}}', 5, 'done' FROM generate_series(1, 5000) AS n",
+    " SELECT 'dead redrive', 'bench', '{{}}', 5, 'done' FROM generate_series(1, 5000) AS n",
     "VACUUM ANALYZE",
 )
 LISTINGS = """
@@ -96,7 +96,9 @@ job ls --state available | job ls --state scheduled | job ls --state retrying
 job ls --state running | job ls --state completed | job ls --state cancelled | job ls --state dead
 job ls --queue mail --state retrying | job ls --worker 3 | job ls --tag none | job ls --key none
 job ls --older 1h | job ls --newer 1m | job ls --error timeout | job ls --error '~ ^nothing'
-job ls --arg person_id=42 | job ls --arg person_id=-1
+job ls --arg person_id=42 | job ls --arg person_id=-1 | job ls --limit 1000
+job ls --cursor 500000 | job ls --order oldest | job ls --order oldest --arg person_id=-1
+job ls --older 30h | job ls --queue mail --error nothing --newer 2h | job ls --schedule none
 """
 
 

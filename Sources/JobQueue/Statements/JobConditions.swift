@@ -146,7 +146,7 @@ struct JobConditions {
         }
     }
 
-    private mutating func ages(_ filter: JobFilter, _ table: JobTable) -> [String] {
+    mutating func ages(_ filter: JobFilter, _ table: JobTable) -> [String] {
         var clauses: [String] = []
         let from = filter.asOf.map { placeholder(.timestamp($0)) } ?? "now()"
         for (sign, milliseconds) in [("<=", filter.olderMs), (">", filter.newerMs)] {
@@ -158,11 +158,15 @@ struct JobConditions {
     }
 
     private mutating func error(_ text: String, _ table: JobTable) -> String {
-        guard text.hasPrefix("~") else {
+        guard let pattern = Self.pattern(text) else {
             return "position(lower(\(placeholder(.text(text)))) IN lower(\(table.error))) > 0"
         }
-        let pattern = String(text.dropFirst().drop { $0 == " " })
         return "\(table.error) ~ \(placeholder(.text(pattern)))"
+    }
+
+    /// The regular expression that is meant, if one is.
+    static func pattern(_ text: String) -> String? {
+        text.hasPrefix("~") ? String(text.dropFirst().drop { $0 == " " }) : nil
     }
 
     private mutating func argument(_ argument: JobFilter.Argument) throws -> String {

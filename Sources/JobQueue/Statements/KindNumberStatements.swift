@@ -15,31 +15,26 @@ extension Statements {
             FROM recent GROUP BY kind
         ), waits AS (
             SELECT kind, array_agg(bucket) AS buckets, array_agg(jobs) AS counts FROM (
-                SELECT r.kind, w.bucket, sum(w.jobs)::bigint AS jobs
-                FROM recent r CROSS JOIN LATERAL unnest(r.wait_buckets, r.wait_counts)
-                    AS w (bucket, jobs)
-                GROUP BY r.kind, w.bucket
+                SELECT kind, bucket, sum(jobs)::bigint AS jobs
+                FROM (
+                    SELECT kind, unnest(wait_buckets) AS bucket, unnest(wait_counts) AS jobs
+                    FROM recent
+                ) r
+                GROUP BY kind, bucket
             ) w GROUP BY kind
         ), runs AS (
             SELECT kind, array_agg(bucket) AS buckets, array_agg(jobs) AS counts FROM (
-                SELECT r.kind, w.bucket, sum(w.jobs)::bigint AS jobs
-                FROM recent r CROSS JOIN LATERAL unnest(r.run_buckets, r.run_counts)
-                    AS w (bucket, jobs)
-                GROUP BY r.kind, w.bucket
+                SELECT kind, bucket, sum(jobs)::bigint AS jobs
+                FROM (
+                    SELECT kind, unnest(run_buckets) AS bucket, unnest(run_counts) AS jobs
+                    FROM recent
+                ) r
+                GROUP BY kind, bucket
             ) w GROUP BY kind
         ), sampled AS (
             SELECT queue, kind, sum(jobs) AS jobs FROM sample GROUP BY queue, kind
-        ), held AS (
-            -- The claimed ones stand first among the due.
-            SELECT l.kind, count(j.claimed_by) AS jobs
-            FROM lane l CROSS JOIN generate_series(0, 3) AS p (priority)
-            CROSS JOIN LATERAL (
-                SELECT claimed_by FROM errand.jobs j
-                WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.args_version
-                  AND j.priority = p.priority::smallint AND j.run_at <= now()
-                ORDER BY j.run_at, j.id LIMIT 100
-            ) j
-            GROUP BY l.kind
+        ), \(heads(where: "$1::text IS NULL OR kind = $1", free: 25)), held AS (
+            SELECT kind, sum(cardinality(held)) AS jobs FROM head GROUP BY kind
         ), counted AS (
             SELECT l.kind, min(l.queue) AS queue, max(l.args_version) AS version,
                 bool_or(c.is_estimate) AS is_estimate, sum(c.running) AS running,

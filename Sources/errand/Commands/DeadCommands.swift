@@ -12,21 +12,18 @@ enum DeadCommands {
     private static let list = Command(
         "dead", "ls", effect: .looks,
         summary: "List dead letters, the newest first",
+        discussion: JobFilterOptions.reach,
         examples: [
             .init("errand dead ls --queue mail --error timeout", "which mails timed out")
         ],
         options: JobFilterOptions.all + JobFilterOptions.page + RevealOptions.all
     ) { invocation in
         var inspector = Inspector(session: try invocation.session())
-        var filter = try await DeadCommands.filter(invocation, inspector)
+        let filter = try await DeadCommands.filter(invocation, inspector)
         inspector = try await RevealOptions.revealing(
             invocation, inspector, subject: "dead letters", filter)
-        JobFilterOptions.turn(to: &filter, invocation)
-        let letters = try await inspector.jobs(filter)
-        try invocation.output.list(
-            letters.map(JobCommands.record), columns: listed,
-            empty: "no dead letter passes these filters")
-        JobFilterOptions.noteMore(letters, filter, invocation)
+        try await JobFilterOptions.list(
+            filter, inspector, columns: listed, noun: "dead letter", invocation)
         return .done
     }
 

@@ -13,6 +13,7 @@ enum JobCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
     static let list = Command(
         "job", "ls", effect: .looks, summary: "List jobs, the newest first",
+        discussion: JobFilterOptions.reach,
         examples: [
             .init("errand job ls --state dead", "what has been given up"),
             .init("errand job ls --queue mail --kind notification.email --limit 10", "some mails"),
@@ -20,6 +21,7 @@ enum JobCommands {
                 "errand job ls --error '~ timed? ?out' --arg person_id=42 --newer 2h",
                 "what went wrong for one person"),
             .init("errand job ls --order oldest --cursor 4711", "those after job 4711"),
+            .init("errand job ls --arg order=17 --all-history", "in all of the history"),
         ],
         options: JobFilterOptions.all + [JobFilterOptions.states] + JobFilterOptions.page
             + RevealOptions.all
@@ -30,11 +32,8 @@ enum JobCommands {
         filter.states = states.isEmpty ? nil : states
         inspector = try await RevealOptions.revealing(
             invocation, inspector, subject: "jobs", filter)
-        JobFilterOptions.turn(to: &filter, invocation)
-        let jobs = try await inspector.jobs(filter)
-        try invocation.output.list(
-            jobs.map(record), columns: listed, empty: "no job passes these filters")
-        JobFilterOptions.noteMore(jobs, filter, invocation)
+        try await JobFilterOptions.list(
+            filter, inspector, columns: listed, noun: "job", invocation)
         return .done
     }
 

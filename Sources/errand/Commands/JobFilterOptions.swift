@@ -59,8 +59,20 @@ enum JobFilterOptions {
 
     private enum Order: String, CaseIterable, Sendable { case newest, oldest }
 
+    private static let allHistory = Option.flag(
+        "all-history", help: "Look through everything, however long that takes")
+
     /// What says which page of a listing is meant.
-    static let page: [any DeclaredOption] = [limit, before, cursor, order]
+    static let page: [any DeclaredOption] = [limit, before, cursor, order, allHistory]
+
+    /// How far a listing looks.
+    static let reach = """
+        A listing answers at once: where few jobs pass and no index finds them, it ends before \
+        all were looked through, and a note says where. It goes on from there with --cursor; with \
+        --all-history it takes its time. --newer and --older trust ids to follow the times at \
+        which jobs were made, give or take ten thousand jobs, and running jobs are sought where \
+        workers take them; --all-history trusts nothing.
+        """
 
     /// Adds the page that was asked for.
     static func turn(to page: inout JobFilter, _ invocation: Invocation) {
@@ -75,10 +87,35 @@ enum JobFilterOptions {
         }
     }
 
-    /// Tells how to see the next page, where there may be one.
-    static func noteMore(_ jobs: [JobRecord], _ page: JobFilter, _ invocation: Invocation) {
-        guard jobs.count == page.limit, let last = jobs.last else { return }
-        invocation.output.note("more: " + invocation.line(behind: cursor, String(last.id)))
+    /// Reads the page that was asked for, shows it, and tells how to see the next one.
+    static func list(
+        _ filter: JobFilter, _ inspector: Inspector, columns: [Column], noun: String,
+        _ invocation: Invocation
+    ) async throws {
+        var filter = filter
+        turn(to: &filter, invocation)
+        let page = try await inspector.page(
+            filter, patience: invocation[allHistory] ? nil : Inspector.patience)
+        let empty = page.stoppedAt == nil ? "no \(noun) passes these filters" : "none so far"
+        try invocation.output.list(
+            page.jobs.map(JobCommands.record), columns: columns, empty: empty)
+        let more = { (id: Int64) in invocation.line(behind: cursor, String(id)) }
+        if let stop = page.stoppedAt {
+            invocation.output.note(
+                "looked through \(reached(page, filter)); go on: \(more(stop)), or "
+                    + "--all-history for everything")
+        } else if page.jobs.count == filter.limit, let last = page.jobs.last {
+            invocation.output.note("more: \(more(last.id))")
+        }
+    }
+
+    /// What was looked through, such as "the newest 310,000 jobs, down to id 123".
+    static func reached(_ page: JobPage, _ filter: JobFilter) -> String {
+        let isWhole = filter.before == nil && filter.after == nil
+        let which = !isWhole ? "" : filter.isOldestFirst ? "the oldest " : "the newest "
+        let way = filter.isOldestFirst ? "up" : "down"
+        return "\(which)\(HumanFormat.count(page.looked)) jobs, \(way) to id "
+            + "\(page.stoppedAt ?? 0)"
     }
 
     /// What says which jobs are meant; a listing adds ``states`` and ``page``.

@@ -23,6 +23,8 @@ struct TopData: Sendable {
     var silentWorkers: Int
     /// Of the view of jobs.
     var jobs: [JobRecord] = []
+    /// Where the look for them ended early, in words; nil when it did not.
+    var jobsReach: String?
     /// Of the view of one job; nil elsewhere, and when there is no such job.
     var job: JobRecord?
     var story: [StoryEntry] = []
@@ -65,7 +67,7 @@ struct TopReader: Sendable {
             silentWorkers: workers.count - alive.count)
         switch view {
         case .queues: break
-        case .jobs(let words): data.jobs = try await jobs(words, limit, inspector)
+        case .jobs(let words): (data.jobs, data.jobsReach) = try await jobs(words, limit, inspector)
         case .job(let id):
             data.job = try await inspector.job(id)
             if let job = data.job { data.story = try await inspector.story(of: job) }
@@ -85,13 +87,15 @@ struct TopReader: Sendable {
 
     private func jobs(
         _ words: [String], _ limit: Int, _ inspector: Inspector
-    ) async throws -> [JobRecord] {
+    ) async throws -> ([JobRecord], String?) {
         let invocation = try listing(words)
         var filter = try await JobFilterOptions.filter(invocation, inspector)
         let states = invocation[JobFilterOptions.states]
         filter.states = states.isEmpty ? nil : states
         JobFilterOptions.turn(to: &filter, invocation)
         filter.limit = min(limit, filter.limit)
-        return try await inspector.jobs(filter)
+        // However much it is asked for: a picture waits for nothing that takes long.
+        let page = try await inspector.page(filter)
+        return (page.jobs, page.stoppedAt.map { _ in JobFilterOptions.reached(page, filter) })
     }
 }

@@ -42,6 +42,7 @@ struct TopFrame {
             }
         }.joined(separator: " > ")
         var right = times.text(now.date)
+        if data?.view == state.view, data?.jobsReach != nil { right = "newest only  " + right }
         if state.isFrozen { right = "frozen  " + right }
         let left = DisplayWidth.truncated(
             DisplayWidth.harmless("errand top: \(place)"),
@@ -118,7 +119,9 @@ struct TopFrame {
         }
         guard data.view == state.view else { return [cut("reading …", .dim)] }
         if case .job = state.view { return Array(card.dropFirst(state.choice)) }
-        return table(data.jobs.map(jobRecord), jobColumns, none: "no job passes these filters")
+        let none = data.jobsReach.map { "no job passes these filters among \($0)" }
+        return table(
+            data.jobs.map(jobRecord), jobColumns, none: none ?? "no job passes these filters")
     }
 
     /// The lines of a table around the chosen one, which is marked.
