@@ -34,7 +34,7 @@ let migrationFiles = [
     "007_activity.sql",
     "008_orders.sql",
     "009_bulk.sql",
-    "011_listings.sql",
+    "010_listings.sql",
 ]
 
 let package = Package(
