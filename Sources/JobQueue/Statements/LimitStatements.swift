@@ -3,7 +3,9 @@ extension Statements {
     static let knownLimits = "SELECT queue, running, rate_per_s, set_at FROM errand.queue_limits"
 
     /// One claim of a limited queue at a time; a statement of its own, so that the next one sees
-    /// what the claim before it has committed. It waits for nobody.
+    /// what the claim before it has committed.
+    ///
+    /// It waits for nobody.
     static let lockLimit =
         "SELECT queue FROM errand.queue_limits WHERE queue = $1 FOR UPDATE NOWAIT"
 
@@ -25,9 +27,8 @@ extension Statements {
     /// Under the lock of ``lockLimit``. A queue whose limit was taken away meanwhile is claimed
     /// without one, and one that is limited by its rate alone has no slots. The slots are walked
     /// once: to count those that hold, and to sweep up the others. While somebody keeps an old
-    /// transaction open, what was swept can't be cleaned away and each walk passes it again: a
-    /// claim then costs about a millisecond more for every few thousand jobs that the queue has
-    /// run since. Only what is claimed needs to survive a crash of the server, so only then is
+    /// transaction open, what was swept cannot be cleaned away and each walk passes it again:
+    /// claims of this queue then get slower with each job that it runs. Only what is claimed needs to survive a crash of the server, so only then is
     /// the commit synced to disk.
     static let claimLimited = """
         WITH room AS MATERIALIZED (
