@@ -136,6 +136,16 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// How redis-cli is told the place and the user; it asks for the password.
+    package var clientArguments: [String] {
+        let place: [String] =
+            switch place {
+            case .tcp(let host, let port): ["-h", host, "-p", "\(port)"]
+            case .socket(let path): ["-s", path]
+            }
+        return place + (user.map { ["--user", $0] } ?? []) + (password == nil ? [] : ["--askpass"])
+    }
+
     /// The place without its secrets.
     public var description: String {
         switch place {

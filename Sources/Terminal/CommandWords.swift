@@ -81,11 +81,18 @@ struct CommandWords {
 
     private func hasNames(_ noun: String) -> Bool { command(at: [noun, "ls"]) != nil }
 
+    /// The options that say which servers are meant.
+    static let serverOptions = [
+        GlobalOptions.context.spec, GlobalOptions.databaseURL.spec, GlobalOptions.redisURL.spec,
+    ].map { "--\($0.name)" }
+
     /// The command that prints the names; a shell waits for it, but not for long.
-    func listing(_ noun: String) -> String {
+    ///
+    /// - Parameter servers: words of the shell for those of ``serverOptions`` that its line has.
+    func listing(_ noun: String, servers: String) -> String {
         let hasLimit = command(at: [noun, "ls"])?.options.contains { $0.spec.name == "limit" }
         return "\(program.name) \(noun) ls --output name --quiet --command-timeout 2s"
-            + (hasLimit == true ? " --limit 200" : "") + " 2>/dev/null"
+            + (hasLimit == true ? " --limit 200" : "") + " \(servers) 2>/dev/null"
     }
 
     // MARK: Examples

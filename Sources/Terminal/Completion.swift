@@ -23,7 +23,18 @@ func shellQuoted(_ text: String) -> String {
         + "'"
 }
 
+/// A text as a shell needs it: as it is, if it has nothing that shells care about.
+func shellWord(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+            || (0x61...0x7A).contains(byte) || "_-+.,:/@%=".utf8.contains(byte)
+    }
+    return isPlain && !text.isEmpty ? text : shellQuoted(text)
+}
+
 /// What the scripts for bash and zsh share: tables as case statements.
+///
+/// What may be typed is printed one to a line: it is data, and no shell may take it for a program.
 struct CaseTables {
     let words: CommandWords
 
@@ -52,7 +63,7 @@ struct CaseTables {
             words.places.compactMap { place in
                 let next = words.next(at: place).map(\.word)
                 return next.isEmpty
-                    ? nil : (pattern(place), "echo \(shellQuoted(next.joined(separator: " ")))")
+                    ? nil : (pattern(place), lines(next))
             })
     }
 
@@ -60,7 +71,7 @@ struct CaseTables {
         table(
             words.places.map { place in
                 let names = words.options(at: place).map { "--\($0.name)" }
-                return (pattern(place), "echo \(shellQuoted(names.joined(separator: " ")))")
+                return (pattern(place), lines(names))
             })
     }
 
@@ -80,12 +91,16 @@ struct CaseTables {
             })
     }
 
+    private func lines(_ texts: [String]) -> String {
+        "printf '%s\\n' \(texts.map(shellQuoted).joined(separator: " "))"
+    }
+
     private func answer(_ values: CommandWords.Values) -> String? {
         switch values {
         case .anything: nil
         case .file: "echo :files"
-        case .choices(let choices): "echo \(shellQuoted(choices.joined(separator: " ")))"
-        case .names(let noun): words.listing(noun)
+        case .choices(let choices): lines(choices)
+        case .names(let noun): words.listing(noun, servers: "\"${servers[@]}\"")
         }
     }
 
@@ -140,7 +155,17 @@ struct BashCompletion {
             \(CaseTables(words: words).functions)
             _\(name)() {
                 local current="${COMP_WORDS[COMP_CWORD]}" place='' option='' word i answers
+                local line="${COMP_LINE:0:${COMP_POINT:-0}}" pattern quoted
+                local -a servers=()
                 COMPREPLY=()
+                # From the line: bash takes URLs apart at their colons.
+                for word in \(CommandWords.serverOptions.joined(separator: " ")); do
+                    pattern="'([^']*)'|\\"([^\\"]*)\\"|([^[:space:]'\\"]+)"
+                    pattern="[[:space:]]$word[=[:space:]]+($pattern)[[:space:]]"
+                    if [[ $line =~ $pattern ]]; then
+                        servers+=("$word" "${BASH_REMATCH[2]}${BASH_REMATCH[3]}${BASH_REMATCH[4]}")
+                    fi
+                done
                 for ((i = 1; i < COMP_CWORD; i++)); do
                     word="${COMP_WORDS[i]}"
                     if [[ -n $option ]]; then
@@ -158,13 +183,22 @@ struct BashCompletion {
                 elif [[ $current == -* ]]; then
                     answers="$(_\(name)_options "$place")"
                 else
-                    answers="$(_\(name)_next "$place") $(_\(name)_argument_values "$place")"
+                    answers="$(_\(name)_next "$place"; _\(name)_argument_values "$place")"
                 fi
-                if [[ $answers == *:files* ]]; then
-                    COMPREPLY=($(compgen -f -- "$current"))
+                if [[ $answers == :files ]]; then
+                    compopt -o filenames 2>/dev/null
+                    while IFS= read -r word; do
+                        COMPREPLY+=("$word")
+                    done < <(compgen -f -- "$current")
                     return
                 fi
-                COMPREPLY=($(compgen -W "$answers" -- "$current"))
+                # Not compgen -W, which would run what it finds in a name.
+                while IFS= read -r word; do
+                    printf -v quoted %q "$word"
+                    if [[ -n $word && ($word == "$current"* || $quoted == "$current"*) ]]; then
+                        COMPREPLY+=("$quoted")
+                    fi
+                done <<< "$answers"
             }
             complete -F _\(name) \(name)
 
@@ -175,6 +209,8 @@ struct BashCompletion {
 struct ZshCompletion {
     let words: CommandWords
 
+    private var servers: String { CommandWords.serverOptions.joined(separator: "|") }
+
     var script: String {
         let name = words.program.name
         return """
@@ -184,27 +220,36 @@ struct ZshCompletion {
             \(CaseTables(words: words).functions)
             _\(name)() {
                 local current="${words[CURRENT]}" place='' option='' word i
-                local -a answers
+                local -a answers servers
                 for ((i = 2; i < CURRENT; i++)); do
                     word="${words[i]}"
                     if [[ -n $option ]]; then
+                        case "$option" in
+                            \(servers)) servers+=("$option" "${(Q)word}") ;;
+                        esac
                         option=''
                     elif [[ $word == -* ]]; then
+                        case "${word%%=*}" in
+                            \(servers)) if [[ $word == *=* ]]; then servers+=("${(Q)word}"); fi ;;
+                        esac
                         if _\(name)_takes_value "$word"; then option="$word"; fi
                     elif _\(name)_is_place "${place:+$place }$word"; then
                         place="${place:+$place }$word"
                     fi
                 done
                 if [[ -n $option ]]; then
-                    answers=(${=$(_\(name)_option_values "$option")})
+                    answers=("${(@f)$(_\(name)_option_values "$option")}")
                 elif [[ $current == --*=* ]]; then
-                    answers=(${=$(_\(name)_option_values "${current%%=*}")})
+                    answers=("${(@f)$(_\(name)_option_values "${current%%=*}")}")
                     compset -P '*='
                 elif [[ $current == -* ]]; then
-                    answers=(${=$(_\(name)_options "$place")})
+                    answers=("${(@f)$(_\(name)_options "$place")}")
                 else
-                    answers=(${=$(_\(name)_next "$place")} ${=$(_\(name)_argument_values "$place")})
+                    answers=(
+                        "${(@f)$(_\(name)_next "$place"; _\(name)_argument_values "$place")}"
+                    )
                 fi
+                answers=("${(@)answers:#}")
                 if [[ ${answers[1]} == :files ]]; then
                     _files
                 else
@@ -218,78 +263,5 @@ struct ZshCompletion {
             fi
 
             """
-    }
-}
-
-struct FishCompletion {
-    let words: CommandWords
-
-    var script: String {
-        let name = words.program.name
-        var lines = [
-            "# fish completion for \(name); made by '\(name) completion fish'.",
-            "# \(name) completion fish | source",
-            "function __\(name)_place",
-            "    set -l place",
-            "    set -l skip 0",
-            "    for word in (commandline -opc)[2..-1]",
-            "        if test $skip = 1",
-            "            set skip 0",
-            "        else if contains -- $word \(valueWords)",
-            "            set skip 1",
-            "        else if string match -q -- '-*' $word",
-            "            continue",
-            "        else if contains -- (string join ' ' $place $word) \(placeWords)",
-            "            set -a place $word",
-            "        end",
-            "    end",
-            "    test \"$place\" = \"$argv\"",
-            "end",
-            "complete -c \(name) -f",
-        ]
-        lines += GlobalOptions.all.map { "complete -c \(name) " + option($0.spec) }
-        for place in words.places {
-            let words = place.joined(separator: " ")
-            let start = "complete -c \(name) -n \(shellQuoted("__\(name)_place \(words)")) "
-            lines += self.words.next(at: place).map { next in
-                start + "-a \(shellQuoted(next.word)) -d \(shellQuoted(next.summary))"
-            }
-            if let answer = answer(self.words.values(at: place)) { lines.append(start + answer) }
-            guard let command = self.words.command(at: place) else { continue }
-            lines += command.options.map { start + option($0.spec) }
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-
-    private var placeWords: String {
-        words.places.dropFirst().map { shellQuoted($0.joined(separator: " ")) }
-            .joined(separator: " ")
-    }
-
-    private var valueWords: String {
-        words.valueOptions.flatMap { spec in
-            ["--\(spec.name)"] + (spec.short.map { ["-\($0)"] } ?? [])
-        }.joined(separator: " ")
-    }
-
-    private func option(_ spec: OptionSpec) -> String {
-        var parts = ["-l \(spec.name)"]
-        if let short = spec.short { parts.append("-s \(short)") }
-        parts.append("-d \(shellQuoted(spec.help))")
-        if spec.placeholder != nil {
-            let values = words.values(of: spec)
-            parts.append(values == .file ? "-r" : "-x")
-            if let answer = answer(values) { parts.append(answer) }
-        }
-        return parts.joined(separator: " ")
-    }
-
-    private func answer(_ values: CommandWords.Values) -> String? {
-        switch values {
-        case .anything: nil
-        case .file: "-F"
-        case .choices(let choices): "-a \(shellQuoted(choices.joined(separator: " ")))"
-        case .names(let noun): "-a \(shellQuoted("(\(words.listing(noun)))"))"
-        }
     }
 }

@@ -31,9 +31,7 @@ package struct ContextBook: Equatable, Sendable {
     /// Reads a text.
     package init(_ text: String) throws(Flaw) {
         var seen: Set<String> = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
-            .enumerated()
-        {
+        for (index, line) in Self.lines(text).enumerated() {
             do throws(Complaint) {
                 try read(line.drop { $0.isWhitespace }, &seen)
             } catch {
@@ -42,7 +40,7 @@ package struct ContextBook: Equatable, Sendable {
         }
         if let current, self[current] == nil {
             throw Flaw(
-                line: Self.lineOfCurrent(text) ?? 1,
+                line: Self.lineOfCurrent(text)?.number ?? 1,
                 message: "current = \"\(current)\" names no context; there are: "
                     + contexts.map(\.name).joined(separator: ", "))
         }
@@ -166,14 +164,17 @@ package struct ContextBook: Equatable, Sendable {
 
     // MARK: Writing
 
+    /// A file may come from where lines end with CR and LF, which are one character.
+    private static func lines(_ text: String) -> [Substring] {
+        text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    }
+
     /// The line that sets the current context.
-    private static func lineOfCurrent(_ text: String) -> Int? {
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
-            .enumerated()
-        {
-            let line = line.drop { $0.isWhitespace }
+    private static func lineOfCurrent(_ text: String) -> (number: Int, text: Substring)? {
+        for (index, whole) in lines(text).enumerated() {
+            let line = whole.drop { $0.isWhitespace }
             if line.first == "[" { return nil }
-            if line.hasPrefix("current") { return index + 1 }
+            if line.hasPrefix("current") { return (index + 1, whole) }
         }
         return nil
     }
@@ -181,9 +182,9 @@ package struct ContextBook: Equatable, Sendable {
     /// The text with another current context; all else stays as it was written.
     package static func text(_ text: String, withCurrent name: String) -> String {
         let setting = "current = \"\(name)\""
-        guard let line = lineOfCurrent(text) else { return setting + "\n" + text }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        lines[line - 1] = setting[...]
-        return lines.joined(separator: "\n")
+        guard let line = lineOfCurrent(text)?.text else {
+            return setting + (text.contains("\r\n") ? "\r\n" : "\n") + text
+        }
+        return "\(text[..<line.startIndex])\(setting)\(text[line.endIndex...])"
     }
 }

@@ -9,6 +9,10 @@ package struct ContextsInForce: Sendable {
     package let current: NamedContext?
     /// The environment with what the current context adds to it.
     let environment: [String: String]
+    /// The URLs that the environment itself names, by their variables.
+    package let given: [String: String]
+    /// Those of them that win over others of the current context.
+    let overruling: [String: String]
     /// What the user should know of the file.
     let warnings: [String]
 
@@ -17,6 +21,9 @@ package struct ContextsInForce: Sendable {
     /// - Parameter asked: what `--context` says; then its servers win over the environment's.
     init(asked: String?, environment: [String: String]) throws(CommandFailure) {
         path = Self.path(environment)
+        given = environment.filter {
+            ["DATABASE_URL", "REDIS_URL"].contains($0.key) && $0.value != ""
+        }
         let named = asked ?? environment["ERRAND_CONTEXT"].flatMap { $0.isEmpty ? nil : $0 }
         guard let path, let text = try Self.read(path) else {
             if let named {
@@ -25,7 +32,7 @@ package struct ContextsInForce: Sendable {
                     hint: "there is no file \(path ?? "contexts.toml"); 'errand help context ls' "
                         + "shows what to write into it")
             }
-            (book, current, warnings) = (nil, nil, [])
+            (book, current, overruling, warnings) = (nil, nil, [:], [])
             self.environment = environment
             return
         }
@@ -42,6 +49,13 @@ package struct ContextsInForce: Sendable {
             guard let context = book[name] else { throw Self.unknown(name, book) }
             return context
         }
+        let ofContext = ["DATABASE_URL": current?.databaseURL, "REDIS_URL": current?.redisURL]
+        overruling =
+            asked != nil
+            ? [:]
+            : given.filter { variable, url in
+                (ofContext[variable] ?? nil).map { $0 != url } ?? false
+            }
         self.environment =
             current?.environment(over: environment, winsURLs: asked != nil) ?? environment
         let isOpen = Self.isOpenToOthers(path) && book.contexts.contains(where: \.holdsPassword)

@@ -55,10 +55,25 @@ struct Execution {
                 hint: "leave --read-only out, and see that neither ERRAND_READ_ONLY nor the "
                     + "context sets it")
         }
+        tellOverruled()
         guard let context = invocation.contexts.current, context.isProduction,
             !invocation[GlobalOptions.yes]
         else { return }
-        try invocation.output.confirm(production: context.name, command: name)
+        try invocation.output.confirm(
+            production: context.name, command: name,
+            place: invocation[GlobalOptions.databaseURL].map(SecretURL.place))
+    }
+
+    /// Says which servers a change goes to when the environment names others than the context.
+    private func tellOverruled() {
+        guard let context = invocation.contexts.current else { return }
+        let winning = invocation.overruling
+        guard !winning.isEmpty else { return }
+        let servers = winning.map { "\($0.variable) (\(SecretURL.place($0.url)))" }
+        invocation.output.note(
+            "\(servers.joined(separator: " and ")) of the environment "
+                + "win\(servers.count == 1 ? "s" : "") over the context \(context.name); "
+                + "'--context \(context.name)' would take its own")
     }
 
     private func late(_ error: (any Error)?, _ limit: Duration?) -> CommandFailure {

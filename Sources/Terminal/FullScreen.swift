@@ -39,6 +39,7 @@ package final class FullScreen: Sendable {
                 throw .failed(code: errno)
             }
             state.before = settings
+            screen.onRestore { [weak self] in self?.leave() }
             unsafe cfmakeraw(&settings)
             _ = unsafe tcsetattr(screen.input, TCSADRAIN, &settings)
             state.shown = nil
@@ -52,6 +53,7 @@ package final class FullScreen: Sendable {
         state.withLock { state in
             guard var before = state.before else { return }
             state.before = nil
+            screen.onRestore(nil)
             try? screen.write("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l".utf8)
             try? screen.flush()
             _ = unsafe tcsetattr(screen.input, TCSADRAIN, &before)
@@ -86,7 +88,8 @@ package final class FullScreen: Sendable {
     /// Stops the process, as Ctrl-Z does elsewhere, and draws anew once it goes on.
     package func suspend() throws(OutputError) {
         leave()
-        _ = kill(getpid(), SIGSTOP)
+        // The whole group, as the terminal would: a script around it is to stop too.
+        _ = kill(0, SIGTSTP)
         try enter()
     }
 }

@@ -12,6 +12,7 @@ package struct Invocation: Sendable {
     let optionValues: [String: any Sendable]
     let argumentValues: [String: any Sendable]
     private let given: [String: [GivenText]]
+    private let positionals: [String]
 
     /// The value of an option that the command declares.
     package subscript<Value>(_ option: Option<Value>) -> Value {
@@ -61,6 +62,24 @@ package struct Invocation: Sendable {
         try output.confirm(question, yes: self[GlobalOptions.yes])
     }
 
+    /// URLs of the environment that are in force instead of those of the current context.
+    package var overruling: [(variable: String, url: String)] {
+        [GlobalOptions.databaseURL, GlobalOptions.redisURL].compactMap { option in
+            guard let variable = option.spec.environment, given[option.spec.name] == nil,
+                let url = contexts.overruling[variable]
+            else { return nil }
+            return (variable, url)
+        }
+    }
+
+    /// What says where a server is: the option, the environment or the context; nil when nothing
+    /// does.
+    package func source(of option: Option<String?>) -> String? {
+        guard self[option] != nil, let variable = option.spec.environment else { return nil }
+        if given[option.spec.name] != nil { return "option" }
+        return environment[variable] == contexts.given[variable] ? "environment" : "context"
+    }
+
     /// Whether this call changes something that others see; a dry run does not.
     var isChange: Bool {
         guard command.effect.isChange else { return false }
@@ -88,6 +107,7 @@ package struct Invocation: Sendable {
         }
         self.optionValues = options
         self.given = scanned.options
+        self.positionals = scanned.positionals
         self.argumentValues = try Self.arguments(
             of: command, positionals: scanned.positionals, program: program.name)
         self.program = program
@@ -116,6 +136,19 @@ package struct Invocation: Sendable {
                 spec.placeholder == nil ? ["--\(spec.name)"] : ["--\(spec.name)", text.text]
             }
         }
+    }
+
+    /// This call with another page, as a line to be pasted into a shell.
+    ///
+    /// - Parameters:
+    ///   - cursor: the option that says where to go on.
+    ///   - place: its value.
+    package func line(behind cursor: any DeclaredOption, _ place: String) -> String {
+        let others = command.allOptions.filter { $0.spec.name != cursor.spec.name }
+        let words =
+            [program.name] + command.path + positionals + words(of: others)
+            + ["--\(cursor.spec.name)", place]
+        return words.map(shellWord).joined(separator: " ")
     }
 
     /// Reads words as another command's options and arguments, as the command line would.

@@ -66,11 +66,11 @@ package struct Output: Sendable {
         _ records: [Record], columns: [Column]? = nil, empty: String? = nil
     ) throws {
         if records.isEmpty, isForPeople, let empty { return note(empty) }
+        // Without a record nobody knows which fields there are.
         let names = records.isEmpty ? nil : ColumnChoice.names(of: records)
-        try check(against: names ?? columns?.map(\.name))
+        try check(against: names)
         switch format {
-        case .json:
-            for record in records { try json(choice.applied(to: record).json) }
+        case .json: for record in records { try json(choice.applied(to: record).json) }
         case .csv: try csv(records, names: names ?? [])
         case .name:
             for record in records {
@@ -140,8 +140,21 @@ package struct Output: Sendable {
             try screen.write(CSV.line(names.map(CSV.quoted)))
         }
         for record in records {
-            try screen.write(CSV.line(names.map { CSV.field(record[$0].json) }))
+            try screen.write(
+                CSV.line(
+                    names.map { name in
+                        let field = CSV.field(record[name].json)
+                        // A file gets what is there; a terminal must not obey it.
+                        return screen.outputIsTerminal
+                            ? DisplayWidth.harmless(field, keepingLines: true) : field
+                    }))
         }
+    }
+
+    /// Prints records as JSON, one a line, whatever the form asked for; with its columns.
+    package func jsonLines(_ records: [Record]) throws {
+        if !records.isEmpty { try check(against: ColumnChoice.names(of: records)) }
+        for record in records { try json(choice.applied(to: record).json) }
     }
 
     /// Prints one JSON value on a line, whatever the form and the columns asked for.
@@ -192,8 +205,11 @@ package struct Output: Sendable {
     }
 
     /// Asks for the name of a production context before a change.
-    func confirm(production name: String, command: String) throws(CommandFailure) {
-        let question = "'\(command)' changes something in \(name), which is in production"
+    func confirm(
+        production name: String, command: String, place: String?
+    ) throws(CommandFailure) {
+        let server = place.map { " (\($0))" } ?? ""
+        let question = "'\(command)' changes something in \(name)\(server), which is in production"
         guard screen.inputIsTerminal, screen.errorIsTerminal else {
             throw CommandFailure(
                 exit: .refused, message: question,

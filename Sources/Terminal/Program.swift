@@ -51,9 +51,11 @@ package struct Program: Sendable {
                 for warning in invocation.contexts.warnings { output.warn(warning) }
                 exit = try await Execution(invocation: invocation, program: self).run()
             }
+            screen.restore()
             try screen.flush()
             return exit
         } catch {
+            screen.restore()
             return report(error, output)
         }
     }

@@ -31,6 +31,8 @@ package final class Screen: Sendable {
         var hasOpenLine = false
         /// What was printed since a frame began; nil outside of one.
         var frame: [UInt8]?
+        /// Gives the terminal back as it was; nil while nothing of it is changed.
+        var restore: (@Sendable () -> Void)?
     }
 
     private static let bufferLimit = 64 * 1024
@@ -148,6 +150,19 @@ package final class Screen: Sendable {
             defer { state.frame = nil }
             return String(decoding: state.frame ?? [], as: UTF8.self)
         }
+    }
+
+    /// Notes how to give the terminal back as it was, for an end that its owner does not see.
+    func onRestore(_ action: (@Sendable () -> Void)?) { state.withLock { $0.restore = action } }
+
+    /// Gives the terminal back, and lets what follows be printed on it: also when the command
+    /// that drew on it was left to itself.
+    func restore() {
+        let action = state.withLock { state in
+            defer { (state.frame, state.restore) = (nil, nil) }
+            return state.restore
+        }
+        action?()
     }
 
     /// Replaces the last line of a terminal's standard error, without ending it.

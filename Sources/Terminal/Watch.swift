@@ -15,8 +15,11 @@ struct Watch {
     func run() async throws -> ExitCode {
         let screen = invocation.output.screen
         let isDrawn = screen.outputIsTerminal && invocation.output.isForPeople
-        if isDrawn { try screen.write(Self.begin.utf8) }
-        defer { if isDrawn { try? screen.write((Self.end + "\n").utf8) } }
+        if isDrawn {
+            screen.onRestore { try? screen.write((Self.end + "\n").utf8) }
+            try screen.write(Self.begin.utf8)
+        }
+        defer { screen.restore() }
         var isFirst = true
         while !Task.isCancelled {
             if isDrawn {

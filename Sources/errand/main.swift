@@ -16,7 +16,7 @@ let program = Program(
         "queue": "Look at queues, pause, resume, limit, drain and purge them",
         "schedule": "Make jobs by the clock: add, change, pause and run schedules",
         "worker": "Look at the worker processes, let them be quiet or stop",
-        "db": "See how the database is, and what bloats it",
+        "db": "See how the database is and what bloats it, make missing partitions",
         "redis": "Compare Redis with PostgreSQL, and fill it anew",
         "leader": "See who leads, and let another one take over",
         "context": "Name sets of servers, and use one of them",
@@ -30,4 +30,5 @@ let program = Program(
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,
     screen: Screen.standard(environment: environment))
-exit(Int32(exitCode.rawValue))
+// Not exit(): what it tears down, such as OpenSSL, a thread that still connects may be using.
+_exit(exitCode.rawValue)

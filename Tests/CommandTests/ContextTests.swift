@@ -132,6 +132,35 @@ extension CommandLine {
             try await errand("context", "use", "hre", environment: inUse).expect(3)
         }
 
+        @Test func `a change says when the environment wins over the context`() async throws {
+            let settings = try Self.settings()
+            defer { settings.remove() }
+            try await made("enqueue", "demo.noop")
+            let url = try TestDatabase.here().url + "&application_name=elsewhere"
+            let environment = settings.with(["ERRAND_CONTEXT": "here", "DATABASE_URL": url])
+            let pause = ["queue", "pause", "default"]
+            let run = try await errand(pause, environment: environment)
+            run.expect(0, "DATABASE_URL (", "of the environment wins over the context here")
+            #expect(run.errors.split(separator: "\n").count == 1)
+            let shown = try await errand("context", "show", "-ojson", environment: environment)
+            #expect(try shown.record["database_from"] == "environment")
+            #expect(try shown.record["database_in_force"].text == url)
+            #expect(try shown.record["database_url"].text != url)
+            for silent in [
+                pause + ["-q"], ["queue", "ls"], pause + ["--context", "here"],
+                pause + ["--database-url", url],
+            ] {
+                let run = try await errand(silent, environment: environment)
+                run.expect(0)
+                #expect(run.errors == "", "\(silent)")
+            }
+            let own = try await errand(
+                "context", "show", "--context", "secret", "-ojson", environment: environment)
+            #expect(try own.record["database_from"] == "context")
+            try await errand("context", "use", "prod", environment: environment)
+                .expect(0, "of the environment wins over it, unless '--context prod'")
+        }
+
         @Test func `production refuses off a terminal, unless told yes`() async throws {
             let settings = try Self.settings()
             defer { settings.remove() }
@@ -139,7 +168,9 @@ extension CommandLine {
             try await made("enqueue", "demo.noop")
             let pause = ["queue", "pause", "default", "--context", "prod"]
             try await errand(pause, environment: environment).expect(
-                5, "'queue pause' changes something in prod", "--yes")
+                5, "'queue pause' changes something in prod (", "/errand",
+                "), which is in production",
+                "--yes")
             #expect(try await number("SELECT count(*) FROM errand.audit") == 0)
             try await errand(pause + ["--yes"], environment: environment).expect(0)
             try await errand("queue", "ls", "--context", "prod", environment: environment).expect(0)

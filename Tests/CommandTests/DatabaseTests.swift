@@ -11,7 +11,7 @@ extension CommandLine {
             let holder = database.session("holder")
             let waiter = database.session("waiter")
             try await holder.script("BEGIN; LOCK TABLE errand.demo_ledger; SELECT 1")
-            try await holder.script("SELECT pg_current_xact_id()")
+            try await holder.script("SELECT pg_current_xact_id(), 'geheim', 4711")
             let waiting = Task {
                 _ = try? await waiter.query("SELECT count(*) FROM errand.demo_ledger")
             }
@@ -37,6 +37,8 @@ extension CommandLine {
             #expect(oldest["application"] == "holder")
             #expect(oldest["state"] == "idle in transaction")
             #expect(oldest["holds_back_cleaning"] == true)
+            // What it asks is shown, and not about whom.
+            #expect(oldest["query"] == "SELECT pg_current_xact_id(), '…', …")
             let wait = try #require(status["lock_waits"].elements.first)
             #expect(wait["application"] == "waiter")
             #expect(wait["object"].text?.hasSuffix("demo_ledger") == true)

@@ -8,6 +8,56 @@ extension CommandLine {
             try await made("op", "show", id)
         }
 
+        @Test func `every change takes a reason, for the audit`() async throws {
+            try await made("enqueue", "demo.noop")
+            let why = ["--reason", "as asked", "--yes"]
+            let lines = [
+                ["schedule", "add", "a.b", "@daily", "--kind", "demo.noop"],
+                ["schedule", "edit", "a.b", "--cron", "@hourly"], ["schedule", "pause", "a.b"],
+                ["schedule", "resume", "a.b"], ["schedule", "trigger", "a.b"],
+                [
+                    "schedule", "backfill", "a.b", "--from", "2026-01-01T00:30:00Z", "--to",
+                    "2026-01-01T01:30:00Z",
+                ],
+                ["schedule", "rm", "a.b"], ["queue", "pause", "default"],
+                ["queue", "resume", "default"],
+            ]
+            for line in lines { try await errand(line + why).expect(0) }
+            let audit = try await errand("audit", "ls", "-ojson").records
+            #expect(audit.count == lines.count)
+            #expect(audit.allSatisfy { $0["reason"] == "as asked" }, "\(audit)")
+            try await errand("schedule", "pause", "a.b", "--note", "x", "--reason", "y")
+                .expect(2, "are the same")
+        }
+
+        @Test func `redrive stops when most of those that ran fail again, and resume tries first`()
+            async throws
+        {
+            try await bury(6)
+            try await bury(400, kind: "demo.fail", args: #"{"times": 99}"#)
+            let worker = try start(["work"])
+            let run = try await errand(
+                "dead", "redrive", "--all", "--yes", "--rate", "10/s", "-ojson")
+            run.expect(7, "that ran failed again: ", "failed on purpose", "of 406 done")
+            #expect(try run.record["state"] == "failed")
+            #expect(try await number(deadCount) > 0)
+            let again = try await errand("op", "resume", "1", "--reason", "mended", "-ojson")
+            again.expect(7, "of the first 5 failed again: ")
+            let audit = try await errand("audit", "ls", "--action", "op resume", "-ojson")
+            #expect(try audit.record["reason"] == "mended")
+            worker.signal(SIGTERM)
+            try await finish(worker).expect(0)
+        }
+
+        @Test func `who is asked sees a sample, also when the result is JSON`() async throws {
+            try await bury(2)
+            let run = try await onTerminal(
+                "dead", "redrive", "--all", "--rate", "0.5/s", "-ojson",
+                steps: [.wait("let 2 dead letters run again? [y/N]"), .send("n\n")])
+            #expect(run.code == 5)
+            #expect(run.parts[0].contains("demo.noop"))
+        }
+
         // MARK: what is meant
 
         @Test(arguments: ["redrive", "discard"])
@@ -81,7 +131,7 @@ extension CommandLine {
             #expect(try await number(deadCount) >= 15)
             worker.signal(SIGTERM)
             try await finish(worker).expect(0)
-            #expect(try await made("op", "resume", "1")["done"] == 20)
+            #expect(try await made("op", "resume", "1", "--try", "0")["done"] == 20)
         }
 
         @Test func `redrive waits for the first ones only so long`() async throws {
@@ -93,7 +143,8 @@ extension CommandLine {
             #expect(try await made("op", "resume", "1")["state"] == "done")
             #expect(try await number(liveCount) == 9)
             try await errand("op", "resume", "1").expect(4, "operation 1 is done")
-            try await errand("dead", "redrive", "--all", "--rate", "fast").expect(2, "such as 50/s")
+            try await errand("dead", "redrive", "--all", "--rate", "fast").expect(
+                2, "such as 100/s")
         }
 
         @Test func `what dies meanwhile is not meant`() async throws {
@@ -144,7 +195,7 @@ extension CommandLine {
                 try await operation()["state"] == "interrupted"
             }
             try await change("UPDATE errand.operations SET rate_per_s = NULL")
-            let end = try await made("op", "resume", "1")
+            let end = try await made("op", "resume", "1", "--try", "0")
             #expect(end["state"] == "done")
             #expect(end["done"] == 100)
             #expect(try await number(liveCount) == 100)
@@ -241,7 +292,7 @@ extension CommandLine {
             #expect(try await audit("--operator", "kim").isEmpty)
             #expect(try await audit("--since", "0s").isEmpty)
             let table = try await errand("audit", "ls", "--limit", "1")
-            table.expect(0, "more: errand audit ls … --before \(entries[0]["id"].id)")
+            table.expect(0, "more: errand audit ls --limit 1 --cursor \(entries[0]["id"].id)")
             #expect(table.lines[0].contains("OPERATOR"))
             try await errand("audit", "ls", "--since", "x").expect(2, "expected a duration")
         }

@@ -42,7 +42,7 @@ extension CommandLine {
             let fingerprint = try #require(all[0]["fingerprint"].text)
             #expect(try await ls("--fingerprint", fingerprint).count == 2)
             let table = try await errand("dead", "ls", "--limit", "2")
-            table.expect(0, "more: errand dead ls … --cursor \(all[1]["id"].id)")
+            table.expect(0, "more: errand dead ls --limit 2 --cursor \(all[1]["id"].id)")
             #expect(table.lines[0].contains("ERROR"))
             #expect(table.output.contains("timeout after 2 s"))
             try await errand("dead", "ls", "--kind", "x").expect(0, "no dead letter passes")
@@ -93,6 +93,8 @@ extension CommandLine {
             let records = try run.records
             try #require(Set(records.map { $0["id"].id }).count == 2_100)
             #expect(records[0].names.isSuperset(of: ["args", "errors", "fingerprint", "queue"]))
+            let chosen = try await errand("dead", "export", "--columns", "kind", "--limit", "1")
+            #expect(chosen.output == "{\"kind\":\"demo.noop\"}\n")
             let some = try await errand("dead", "export", "--limit", "1001", "--quiet")
             #expect(try some.records.count == 1_001)
             #expect(some.errors.isEmpty)

@@ -67,6 +67,19 @@ extension CommandLine {
             #expect(wrong.output == "")
         }
 
+        @Test func `without records no column is wrong, and CSV has its header`() async throws {
+            let columns = ["job", "ls", "--columns", "id,created_at"]
+            let csv = try await errand(columns + ["-ocsv"])
+            csv.expect(0)
+            #expect(csv.output == "id,created_at\r\n")
+            for form in ["json", "name"] {
+                let run = try await errand(columns + ["-o", form])
+                run.expect(0)
+                #expect(run.output == "")
+            }
+            try await errand(columns).expect(0, "no job passes these filters")
+        }
+
         @Test func `a change is made although a column is not there`() async throws {
             try await made("enqueue", "demo.noop")
             let run = try await errand("queue", "pause", "default", "--columns", "nothing")

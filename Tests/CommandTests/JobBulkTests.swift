@@ -37,7 +37,7 @@ extension CommandLine {
             try await errand(verb + ["--state", wrong])
                 .expect(2, "can do nothing about jobs that are \(wrong)", "it takes: ")
             try await errand(verb + ["--queue", "defalt"]).expect(3, "did you mean default?")
-            try await errand(verb + ["--all", "--rate", "fast"]).expect(2, "such as 50/s")
+            try await errand(verb + ["--all", "--rate", "fast"]).expect(2, "such as 100/s")
             try await errand(verb + ["--kind", "x", "--yes"]).expect(0, "nothing to do")
             let nothing = try await errand(verb + ["--kind", "x", "--yes", "-ojson"])
             #expect(try nothing.record["total"] == 0)
@@ -228,7 +228,12 @@ extension CommandLine {
             #expect(try await ids("--limit", "2", "--order", "oldest") == [1, 2])
             #expect(try await ids("--cursor", "4", "--before", "3") == [2, 1])
             let run = try await errand("job", "ls", "--order", "oldest", "--limit", "3")
-            run.expect(0, "more: errand job ls … --order oldest --cursor 3")
+            run.expect(0, "more: errand job ls --limit 3 --order oldest --cursor 3")
+            // It is to be pasted as it stands.
+            try await made("enqueue", "demo.noop", "--tag", "it's $HOME", "--count", "2")
+            let tagged = try await errand(
+                "job", "ls", "--tag=it's $HOME", "--columns", "id", "--limit", "1")
+            tagged.expect(0, "--tag 'it'\\''s $HOME' --limit 1 --columns id --cursor 7")
             try await errand("job", "ls", "--order", "best").expect(2, "newest")
             try await errand("job", "ls", "--cursor", "x").expect(2, "whole number")
         }

@@ -152,7 +152,7 @@ extension CommandLine {
             try await errand("job", "ls").expect(0, "no job passes these filters")
             try await made("enqueue", "demo.noop", "--count", "3")
             let run = try await errand("job", "ls", "--limit", "2")
-            run.expect(0, "more: errand job ls … --cursor ")
+            run.expect(0, "more: errand job ls --limit 2 --cursor ")
             #expect(run.lines[0].contains("ID  KIND"))
             #expect(run.lines.count == 4)
             let quiet = try await errand("job", "ls", "--limit", "2", "--quiet")

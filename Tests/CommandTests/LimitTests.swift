@@ -107,11 +107,31 @@ extension CommandLine {
             try await errand("work", "--command-timeout", "1s").expect(2, "runs until told to stop")
         }
 
+        @Test func `a terminal comes back when a server hangs, and says why`() async throws {
+            let script = """
+                import signal, socket
+                s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True)
+                signal.pause()
+                """
+            let server = try start([], through: ["/usr/bin/env", "python3", "-c", script])
+            try await eventually("it to listen") { server.output.hasSuffix("\n") }
+            let port = server.output.prefix { $0 != "\n" }
+            let run = try await onTerminal(
+                "queue", "ls", "--watch", "1", "--command-timeout", "1s", "--database-url",
+                "postgresql://u@127.0.0.1:\(port)/d", steps: [])
+            #expect(run.code == 8)
+            let restored = try #require(run.output.range(of: "\u{1B}[?7h\u{1B}[?25h"))
+            let complaint = try #require(run.output.range(of: "as --command-timeout says"))
+            #expect(restored.upperBound < complaint.lowerBound)
+            server.signal(SIGKILL)
+            _ = try await server.end(within: .seconds(20))
+        }
+
         /// Every command that changes something, with arguments that parse.
         static let changing = [
             "work", "work --drain", "enqueue demo.noop", "enqueue --bulk -", "migrate",
             "job retry 1", "job cancel 1", "job run-now 1", "job reschedule 1 --in 1h",
-            "job move 1 --queue x", "job edit 1 --tag x", "job discard 1 --yes",
+            "job move 1 --to x", "job edit 1 --tag x", "job discard 1 --yes",
             "dead redrive --all --yes", "dead discard --all --yes", "op cancel 1", "op resume 1",
             "queue pause x", "queue resume x", "queue purge x --yes",
             "schedule add x @daily "

@@ -16,8 +16,8 @@ extension CommandLine {
             }
             let job = try await made("enqueue", "demo.noop")["id"]
             #expect(try await made("job", "show", job.id)["state"] == "available")
-            let table = try await errand("queue", "ls")
-            #expect(table.lines[1].contains("by tester at 2") && table.lines[1].contains("until 2"))
+            let card = try await errand("queue", "show", "default")
+            #expect(card.output.contains(/paused +by tester at 2.* until 2/))
             let status = try await made("status")
             #expect(status["queues"].elements[0]["paused_until"] == paused["paused_until"])
             try await errand("job", "wait", job.id, "--timeout", "20s").expect(0)
@@ -40,7 +40,8 @@ extension CommandLine {
             try await made("enqueue", "demo.sleep", #"{"ms": 400}"#)
             try await made("enqueue", "demo.noop", "--in", "1h")
             try await errand("queue", "drain", "default")
-                .expect(4, "no worker works queue default", "errand work")
+                .expect(
+                    4, "no worker works queue default", "'errand work --queues default --drain'")
             let worker = try start(["work", "--grace", "0s"])
             try await eventually("the worker to sign on") {
                 try await number("SELECT count(*) FROM errand.workers") == 1

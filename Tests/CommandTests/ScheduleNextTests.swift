@@ -21,8 +21,8 @@ extension CommandLine {
             run.expect(0)
             #expect(
                 run.output == """
-                    {"at":"2026-10-31T01:30:00-04:00"}
-                    {"at":"2026-11-01T01:30:00-04:00"}
+                    {"at":"2026-10-31T05:30:00.000000Z","local":"2026-10-31T01:30:00-04:00"}
+                    {"at":"2026-11-01T05:30:00.000000Z","local":"2026-11-01T01:30:00-04:00"}
 
                     """)
             #expect(run.errors.isEmpty)
@@ -34,8 +34,8 @@ extension CommandLine {
             let records = try run.records
             #expect(records.count == 10)
             for record in records {
-                #expect(record.names == ["at"])
-                #expect(record["at"].text?.hasSuffix("T00:00:00Z") == true)
+                #expect(record.names == ["at", "local"])
+                #expect(record["local"].text?.hasSuffix("T00:00:00Z") == true)
             }
         }
 
@@ -44,12 +44,12 @@ extension CommandLine {
             let forward = try await errand(
                 ["schedule", "next", "0 9 * * *"] + from, environment: Self.bare)
             #expect(
-                try forward.records.map { $0["at"] }
+                try forward.records.map { $0["local"] }
                     == ["2026-11-21T09:00:00Z", "2026-11-22T09:00:00Z"])
             let back = try await errand(
                 ["schedule", "next", "0 9 * * *", "--before"] + from, environment: Self.bare)
             #expect(
-                try back.records.map { $0["at"] }
+                try back.records.map { $0["local"] }
                     == ["2026-11-19T09:00:00Z", "2026-11-18T09:00:00Z"])
         }
 
@@ -71,32 +71,39 @@ extension CommandLine {
             let from = "2026-10-31T00:00:00Z"
             let once = try await changing("30 1 * * *", from)
             #expect(
-                once.map { $0["at"] } == [
+                once.map { $0["local"] } == [
                     "2026-10-31T01:30:00-04:00", "2026-11-01T01:30:00-04:00",
                     "2026-11-02T01:30:00-05:00",
+                ])
+            // What programs rely on is in UTC.
+            #expect(
+                once.map { $0["at"] } == [
+                    "2026-10-31T05:30:00.000000Z", "2026-11-01T05:30:00.000000Z",
+                    "2026-11-02T06:30:00.000000Z",
                 ])
             #expect(once[0]["note"] == nil)
             #expect(once[1]["note"].text?.contains("only now, the first time") == true)
             #expect(once[2]["note"] == nil)
             let twice = try await changing("30 1 * * *", from, "--repeat", "both")
             #expect(twice[1]["note"].text?.hasPrefix("first of two") == true)
-            #expect(twice[2]["at"] == "2026-11-01T01:30:00-05:00")
+            #expect(twice[2]["local"] == "2026-11-01T01:30:00-05:00")
             #expect(twice[2]["note"].text?.hasPrefix("second of two") == true)
             let last = try await changing("30 1 * * *", from, "--repeat", "last")
-            #expect(last[1]["at"] == "2026-11-01T01:30:00-05:00")
+            #expect(last[1]["local"] == "2026-11-01T01:30:00-05:00")
             #expect(last[1]["note"].text?.contains("only now, the last time") == true)
         }
 
         @Test func `the beginning of daylight saving time`() async throws {
             let from = "2026-03-07T12:00:00Z"
             let moved = try await changing("30 2 * * *", from)
-            #expect(moved[0]["at"] == "2026-03-08T03:00:00-04:00")
+            #expect(moved[0]["local"] == "2026-03-08T03:00:00-04:00")
             #expect(
                 moved[0]["note"]
                     == "moved from 2026-03-08 02:30, which does not exist: clocks go forward")
-            #expect(moved[1] == .object(["at": "2026-03-09T02:30:00-04:00"]))
+            #expect(moved[1].names == ["at", "local"])
+            #expect(moved[1]["local"] == "2026-03-09T02:30:00-04:00")
             let skipped = try await changing("30 2 * * *", from, "--gap", "skip")
-            #expect(skipped[0]["at"] == "2026-03-09T02:30:00-04:00")
+            #expect(skipped[0]["local"] == "2026-03-09T02:30:00-04:00")
             #expect(
                 skipped[0]["note"]
                     == "2026-03-08 02:30 does not exist and was skipped: clocks went forward")
@@ -191,7 +198,7 @@ extension CommandLine {
             let run = try await errand("schedule", "next", "a.b", "-ojson")
             run.expect(0, "no more comes after that moment")
             #expect(
-                try run.records.map { $0["at"] }
+                try run.records.map { $0["local"] }
                     == ["2095-01-01T12:00:00+09:00", "2095-01-02T12:00:00+09:00"])
             try await errand("schedule", "next", "a.b", "--tz", "UTC")
                 .expect(2, "--tz does not go with a schedule", "'0 12 * * *'")

@@ -165,9 +165,9 @@ extension CommandLine {
                     "outcome", "merged_into", "ended_at", "reason",
                 ])
             let first = try await errand("schedule", "history", "a.b", "--limit", "1")
-            first.expect(0, "--before 2095-01-01T15:00:00Z")
+            first.expect(0, "--cursor 2095-01-01T15:00:00Z")
             #expect(first.lines[0].hasPrefix("DUE"))
-            let rest = try await history("a.b", "--before", "2095-01-01T15:00:00Z")
+            let rest = try await history("a.b", "--cursor", "2095-01-01T15:00:00Z")
             #expect(rest.count == 2)
             let table = try await errand("schedule", "history", "a.b")
             #expect(table.output.contains("3 up to 2095-01-01 14:00:00Z: no scheduler ran"))

@@ -117,14 +117,14 @@ extension CommandLine {
                 (["--kind", "demo.noop"], ["a.one", "a.three", "a.two"]),
                 (["--kind", "demo.fail"], []), (["--paused"], ["a.three"]),
                 (["--overdue"], ["a.two"]), (["--limit", "1"], ["a.one"]),
-                (["--limit", "1", "--after", "a.one"], ["a.three"]),
+                (["--limit", "1", "--cursor", "a.one"], ["a.three"]),
             ] as [([String], [String])] {
                 let run = try await errand(["schedule", "ls", "-ojson"] + options)
                 run.expect(0)
                 #expect(try run.records.map { $0["name"].text } == names, "\(options)")
             }
             let first = try await errand("schedule", "ls", "--limit", "1")
-            first.expect(0, "more: errand schedule ls … --after a.one")
+            first.expect(0, "more: errand schedule ls --limit 1 --cursor a.one")
             let table = try await errand("schedule", "ls")
             #expect(table.lines[0].hasPrefix("NAME"))
             #expect(table.lines[3].contains("overdue"))

@@ -40,6 +40,24 @@ extension CommandLine {
             #expect(table.lines[0].contains("dead"))
         }
 
+        @Test func `what jobs say does not reach the terminal as commands`() async throws {
+            let job = try await made("enqueue", "demo.noop", "--in", "1h")["id"]
+            let program = try await tail()
+            try await made("job", "cancel", job.id, "--reason", "\u{1B}[31mred")
+            try await eventually("it to be printed") { program.output.contains("red") }
+            program.signal(SIGINT)
+            let run = try await finish(program)
+            run.expect(0)
+            #expect(run.output.contains("\u{241B}[31mred"))
+            #expect(!run.output.contains("\u{1B}"))
+            // CSV is for files, which get what is there, but a terminal does not obey it.
+            let csv = ["job", "ls", "--columns", "reason", "-ocsv"]
+            #expect(try await errand(csv).output.contains("\u{1B}[31mred"))
+            let shown = try await onTerminal(csv[0], csv[1], csv[2], csv[3], csv[4], steps: [])
+            #expect(shown.code == 0)
+            #expect(shown.output.contains("\u{241B}[31mred"))
+        }
+
         @Test func `tail refuses what cannot match`() async throws {
             try await errand("job", "tail", "--queue", "defalt")
                 .expect(3, "there is no queue defalt", "did you mean default?")

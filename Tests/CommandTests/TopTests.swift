@@ -64,7 +64,9 @@ extension CommandLine {
                 .gone("QUEUE"), .press("f"), .wait("frozen"),
                 .sql("UPDATE errand.jobs SET attempt = 7"), .press("u"), .wait("7/20"),
                 .press("?"), .wait("Small letters look"), .press("x"), .gone("Small"),
-                .end(SIGTERM))
+                .resize(columns: 30, rows: 3), .wait("^errand …"), .resize(columns: 1, rows: 1),
+                .wait("^…$"), .resize(columns: 80, rows: 24), .wait("^errand top: queues"),
+                .press("\u{1A}"), .wait("^errand top: queues"), .end(SIGTERM))
             #expect(seen[3].lines.count == 10)
             #expect(seen[3].lines.last?.contains("? help") == true)
             #expect(seen[4].lines.count == 12)
@@ -138,7 +140,7 @@ extension CommandLine {
                     .sql(
                         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                             + "WHERE query LIKE 'LOCK%' AND datname = current_database()"),
-                    .wait("^> default"),
+                    .press("u"), .wait("^> default"),
                     .sql(
                         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
                             + "application_name = 'errand-look' AND datname = current_database()"
@@ -148,6 +150,22 @@ extension CommandLine {
             }
             expectGivenBack(try await program.value.last)
             await lock.close()
+        }
+
+        @Test func `a server that never answers keeps nobody`() async throws {
+            let listener = try LocalListener()
+            let url = "postgresql://127.0.0.1:\(listener.port)/x"
+            let seen = try await onFullScreen(
+                80, 24, ["top"], environment: ["DATABASE_URL": url], .wait("reading …"),
+                .press("?"), .wait("Small letters look"), .press("x"), .gone("Small"),
+                .press("q"), .end(nil))
+            expectGivenBack(seen.last)
+            let late = try await onFullScreen(
+                80, 24, ["top", "--command-timeout", "1s"], environment: ["DATABASE_URL": url],
+                .wait("reading …"), .wait("was ended after 1s"), .end(nil))
+            #expect(late.last?.code == 8)
+            #expect(late.last?.alternate == false)
+            #expect(late.last?.cooked == true)
         }
 
         @Test func `no colour is asked for by NO_COLOR, and one picture by --once`() async throws {

@@ -107,7 +107,8 @@ extension CommandLine {
             run.expect(0, "stopping, as tester asks: new disk")
             try await errand("worker", "show", id).expect(3, "there is no worker \(id)")
             // The grace of the other, which may hold the job, would be waited for.
-            let all = try await errand("worker", "stop", "--all", "-ojson")
+            try await errand("worker", "stop", "--all").expect(5, "stop 1 worker?", "--yes")
+            let all = try await errand("worker", "stop", "--all", "-ojson", "--yes")
             all.expect(0)
             #expect(try all.records.map { $0["id"].id } == [otherId])
             try await finish(other).expect(0)
@@ -131,9 +132,13 @@ extension CommandLine {
             try await errand("worker", "quiet", ids[1]).expect(4, "is stopping")
             // By host, only those that are alive are meant.
             try await errand("worker", "stop", "--host", "gone").expect(3, "silent, so not asked")
-            try await errand("worker", "stop", "--host", "here").expect(0)
-            #expect(
-                try await number("SELECT count(*) FROM errand.workers WHERE asked = 'stop'") == 1)
+            for verb in ["stop", "quiet"] {
+                for whom in [["--host", "here"], ["--all"]] {
+                    try await errand(["worker", verb] + whom)
+                        .expect(0, "stopping already, so not asked: 1 (worker \(ids[1]))")
+                }
+            }
+            #expect(try await number("SELECT count(asked) FROM errand.workers") == 0)
             try await errand("worker", "quiet", ids[1], "--undo").expect(4, "is stopping")
             try await errand("worker", "stop", ids[1], "--wait", "--timeout", "50ms").expect(8)
         }

@@ -31,6 +31,16 @@ import Testing
         #expect(try ContextBook("").contexts == [])
     }
 
+    @Test func `lines may end with CR and LF, and keep doing so`() throws {
+        let text = Self.sample.split(separator: "\n", omittingEmptySubsequences: false)
+            .joined(separator: "\r\n")
+        #expect(try ContextBook(text) == ContextBook(Self.sample))
+        let changed = ContextBook.text(text, withCurrent: "prod-1")
+        #expect(try ContextBook(changed).current == "prod-1")
+        #expect(changed.count == text.count - "\"staging\"   # for now".count + "\"prod-1\"".count)
+        #expect(ContextBook.text("[a]\r\n", withCurrent: "a") == "current = \"a\"\r\n[a]\r\n")
+    }
+
     @Test(
         "what is not understood is refused with its line",
         arguments: [

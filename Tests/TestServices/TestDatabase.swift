@@ -50,6 +50,19 @@ package struct TestDatabase: Sendable {
         return value
     }
 
+    /// The URL of a new database with the migrations up to this number alone, as an older program
+    /// left it.
+    package static func url(migratedTo number: Int) async throws -> String {
+        let name = "older_\(UUID().uuidString.prefix(8).lowercased())"
+        let admin = Session(SessionSettings(try url(of: "postgres"), name: "older"))
+        try await admin.script("CREATE DATABASE \(name)")
+        await admin.close()
+        let session = Session(SessionSettings(try url(of: name), name: "older"))
+        _ = try await Migrator(session: session, list: Array(migrations.prefix(number))).migrate()
+        await session.close()
+        return try url(of: name)
+    }
+
     /// The URL of another database on the same server.
     package static func url(of database: String) throws -> String {
         let url = try environment("DATABASE_URL")

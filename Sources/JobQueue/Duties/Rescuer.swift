@@ -7,6 +7,9 @@ struct Rescuer: Sendable {
     let offer: @Sendable (Staged, Lane) -> Void
     let log: Log
 
+    /// What stands in the error of a job whose worker died, and by which it is known.
+    static let heldWhenDead = "died or hung while it held this job"
+
     /// Frees the jobs of workers whose lease has run out.
     func rescueSilent() async throws {
         let silent = try await session.query(Statements.silentWorkers, [])
@@ -16,7 +19,7 @@ struct Rescuer: Sendable {
             let id = try row.int64("id")
             let name = "worker \(id) (\(try row.text("host")), pid \(try row.int32("pid")))"
             let seen = try row.timestamp("last_seen_at")
-            dead.append((id, "\(name) died or hung while it held this job; last seen \(seen)"))
+            dead.append((id, "\(name) \(Self.heldWhenDead); last seen \(seen)"))
             log.warning("\(name) has been silent since \(seen): its jobs are freed")
         }
         try await free(dead)

@@ -51,13 +51,26 @@ package struct DatabaseBloat: Sendable {
     package var hidden: Int
 }
 
+extension DatabaseBloat.Table {
+    init(_ row: Row) throws {
+        self.init(
+            name: try row.text("name"), live: Int(try row.int64("live")),
+            dead: Int(try row.int64("dead")), size: Int(try row.int64("size")),
+            indexSize: Int(try row.int64("index_size")),
+            vacuumed: try row.optionalTimestamp("vacuumed"))
+    }
+}
+
 extension DatabaseBloat.Pin {
     init?(_ row: Row) throws {
         guard let kind = Kind(rawValue: try row.text("what")) else { return nil }
+        let query = try row.optionalText("query").map(QueryShape.of)
+        let detail = [try row.optionalText("detail"), query].compactMap(\.self)
         self.init(
             kind: kind, name: try row.text("name"), who: try row.optionalText("who"),
             age: Int(try row.optionalInt32("age") ?? 0),
-            since: try row.optionalTimestamp("since"), detail: try row.optionalText("detail"))
+            since: try row.optionalTimestamp("since"),
+            detail: detail.isEmpty ? nil : detail.joined(separator: ": "))
     }
 }
 
@@ -70,13 +83,7 @@ extension Inspector {
             Statement("SELECT \(Statements.hiddenSessions)"),
         ])
         return DatabaseBloat(
-            tables: try answers[0].map { row in
-                DatabaseBloat.Table(
-                    name: try row.text("name"), live: Int(try row.int64("live")),
-                    dead: Int(try row.int64("dead")), size: Int(try row.int64("size")),
-                    indexSize: Int(try row.int64("index_size")),
-                    vacuumed: try row.optionalTimestamp("vacuumed"))
-            },
+            tables: try answers[0].map(DatabaseBloat.Table.init),
             indexes: try answers[1].map { row in
                 DatabaseBloat.Index(
                     name: try row.text("name"), table: try row.text("of_table"),

@@ -105,7 +105,7 @@ extension DatabaseStatus.Transaction {
             pid: Int(try row.int32("pid")), application: try row.optionalText("application_name"),
             role: try row.optionalText("role"), state: try row.optionalText("state"),
             began: try row.timestamp("began"), holdsBack: try row.bool("holds_back"),
-            query: try row.optionalText("query"))
+            query: try row.optionalText("query").map(QueryShape.of))
     }
 }
 
@@ -115,7 +115,7 @@ extension DatabaseStatus.LockWait {
             pid: Int(try row.int32("pid")), application: try row.optionalText("application_name"),
             since: try row.timestamp("since"), mode: try row.text("mode"),
             object: try row.text("object"), blockers: try row.int32Array("blockers"),
-            query: try row.optionalText("query"))
+            query: try row.optionalText("query").map(QueryShape.of))
     }
 }
 

@@ -30,6 +30,8 @@ package struct EngineStatus: Sendable {
     package var appliedMigrations: Set<Int>?
     /// Why something is missing.
     package var failure: PostgresError?
+    /// What is missing.
+    package var unread: [String] = []
 
     package static let deadLimit = 10_000
 
@@ -37,31 +39,39 @@ package struct EngineStatus: Sendable {
 
     /// One part of it, read apart from the others where they cannot be read together.
     private struct Part {
+        var name: String
         var statements: [Statement]
         var read: (inout EngineStatus, [Rows]) throws -> Void
     }
 
     private static var parts: [Part] {
         [
-            Part(statements: [Statement(Statements.appliedMigrations)]) { status, rows in
+            Part(
+                name: "migrations", statements: [Statement(Statements.appliedMigrations)]
+            ) { status, rows in
                 status.appliedMigrations = Set(try rows[0].map { Int(try $0.int32(0)) })
             },
-            Part(statements: [Statement(Statements.oldestTransaction)]) { status, rows in
+            Part(
+                name: "transactions", statements: [Statement(Statements.oldestTransaction)]
+            ) { status, rows in
                 status.oldestTransaction = try rows[0].first.map(Transaction.init)
             },
-            Part(statements: QueueReading.statements()) { status, rows in
+            Part(name: "queues", statements: QueueReading.statements()) { status, rows in
                 status.queues = try QueueReading.queues(rows)
             },
-            Part(statements: [Statement(Statements.workerCounts)]) { status, rows in
+            Part(name: "workers", statements: [Statement(Statements.workerCounts)]) {
+                status, rows in
                 status.workers = try Workers(rows[0][0])
             },
-            Part(statements: [LeadRecord.statement]) { status, rows in
+            Part(name: "leads", statements: [LeadRecord.statement]) { status, rows in
                 status.leaders = try LeadRecord.records(rows[0]).filter { $0.backend != nil }
             },
-            Part(statements: [Statement(Statements.deadLastHour)]) { status, rows in
+            Part(
+                name: "dead letters", statements: [Statement(Statements.deadLastHour)]
+            ) { status, rows in
                 status.deadLastHour = Int(try rows[0].int64(0, 0))
             },
-            Part(statements: [ScheduleHealth.statement]) { status, rows in
+            Part(name: "schedules", statements: [ScheduleHealth.statement]) { status, rows in
                 status.schedules = try ScheduleHealth(rows[0][0])
             },
         ]
@@ -78,7 +88,7 @@ package struct EngineStatus: Sendable {
                 answers = answers.dropFirst(part.statements.count)
             }
             return status
-        } catch PostgresError.server(_) {
+        } catch PostgresError.server(let error) where !error.tookTooLong {
             return try await readEach(parts, session)
         }
     }
@@ -91,14 +101,25 @@ package struct EngineStatus: Sendable {
             } catch let error as PostgresError {
                 guard error.isOfServer else { throw error }
                 status.failure = status.failure ?? error
+                status.unread.append(part.name)
             }
+        }
+        // No database of that name, or one without Errand: there is nothing to show.
+        if status.queues == nil, status.appliedMigrations == nil, let failure = status.failure {
+            throw failure
         }
         return status
     }
 }
 
+extension ServerError {
+    /// Whether a time limit ended the statement: the next would take as long.
+    fileprivate var tookTooLong: Bool { ["57014", "55P03"].contains(sqlState) }
+}
+
 extension PostgresError {
-    fileprivate var isOfServer: Bool {
+    /// Whether the server said so, and can be asked further.
+    var isOfServer: Bool {
         if case .server = self { true } else { false }
     }
 }

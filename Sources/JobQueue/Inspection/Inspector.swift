@@ -111,15 +111,17 @@ package struct Inspector: Sendable {
 
     /// Lets a queue go on; false when there is none of that name.
     package func resume(
-        _ queue: String, by operatorName: String = "unknown"
+        _ queue: String, by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> Bool {
         try await session.transaction { session in
             guard try !session.query(Statements.resume, [.text(queue)]).isEmpty else {
                 return false
             }
             _ = try session.query(
-                AuditLine(operatorName: operatorName, action: "queue resume", subject: queue)
-                    .statement)
+                AuditLine(
+                    operatorName: operatorName, action: "queue resume", subject: queue,
+                    reason: reason
+                ).statement)
             return true
         }
     }

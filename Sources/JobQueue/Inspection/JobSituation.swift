@@ -104,6 +104,8 @@ package struct JobSituation: Sendable {
     /// Names this database in Redis.
     package var instance = ""
     var workers: [LiveWorker] = []
+    /// Whether any worker is alive, of whatever queue.
+    package var isAnyWorkerAlive: Bool { !workers.isEmpty }
     /// The limit of its queue that lets nothing more start now.
     var limit: ReachedLimit?
 

@@ -29,10 +29,17 @@ package struct Operations: Sendable {
         }
     }
 
-    /// How the first letters of a redrive fare.
+    /// How jobs fare that an operation let run again.
     package struct Trial: Sendable {
+        /// Those that have failed since, whether they are tried again or not.
         package var failed: Int
+        /// Of those, the dead.
+        package var died: Int
+        /// Those that have not failed, and not ended either.
         package var waiting: Int
+        /// Those that have not ended, failed or not.
+        package var live: Int
+        /// What the last of the failed, or of the dead, failed with.
         package var error: String?
     }
 
@@ -118,7 +125,9 @@ package struct Operations: Sendable {
     /// Takes an operation that has not done all in hand again.
     ///
     /// - Returns: false when somebody runs it; it is then left alone.
-    package func resume(_ id: Int64, by operatorName: String) async throws -> Bool {
+    package func resume(
+        _ id: Int64, by operatorName: String, reason: String? = nil
+    ) async throws -> Bool {
         guard try await session.query(Statements.holdOperation, [.int64(id)]).bool(0, 0) else {
             return false
         }
@@ -127,8 +136,10 @@ package struct Operations: Sendable {
                 return
             }
             _ = try session.query(
-                AuditLine(operatorName: operatorName, action: "op resume", subject: "op \(id)")
-                    .statement)
+                AuditLine(
+                    operatorName: operatorName, action: "op resume", subject: "op \(id)",
+                    reason: reason
+                ).statement)
         }
         return true
     }
@@ -166,7 +177,7 @@ package struct Operations: Sendable {
         var error: String?
         if let failed { error = try await Inspector(session: session).job(failed)?.lastError }
         return Trial(
-            failed: Int(try row.int64("failed")), waiting: Int(try row.int64("waiting")),
-            error: error)
+            failed: Int(try row.int64("failed")), died: Int(try row.int64("died")),
+            waiting: Int(try row.int64("waiting")), live: Int(try row.int64("live")), error: error)
     }
 }

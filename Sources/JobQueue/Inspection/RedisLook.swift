@@ -1,3 +1,4 @@
+import Postgres
 package import Redis
 
 /// How Redis is, in a few numbers.
@@ -9,8 +10,11 @@ package struct RedisLook: Sendable {
     /// What it does when its memory is full, such as `noeviction`.
     package var policy: String
 
-    /// Whether it may throw away ids that are staged.
-    package var mayEvict: Bool { limitBytes > 0 && policy != "noeviction" }
+    /// So far is its clock ahead of ours; nil when it does not tell.
+    package var clockLead: Duration?
+
+    /// Whether it throws away ids that are staged once its memory is full.
+    package var mayEvict: Bool { policy != "noeviction" }
 
     /// From the answer to INFO.
     init(info: String) {
@@ -31,7 +35,25 @@ package struct RedisLook: Sendable {
     package static func look(at address: RedisAddress) async throws -> RedisLook {
         let connection = Connection(
             address, name: "errand-cli", connectTimeout: .seconds(1), replyTimeout: .seconds(1))
-        let reply = try await connection.send(Command("INFO"))
-        return RedisLook(info: reply.text ?? "")
+        return try await ask(connection)
+    }
+
+    static func ask(_ connection: Connection) async throws -> RedisLook {
+        try await connection.connect()
+        let asked = Instant.now()
+        // One that may not ask is told less.
+        let replies = try await connection.pipeline([Command("TIME"), Command("INFO")])
+        let middle = asked.adding(Instant.now().durationSince(asked) / 2)
+        var look = RedisLook(info: replies[1].text ?? "")
+        look.clockLead = time(replies[0]).map { $0.durationSince(middle) }
+        return look
+    }
+
+    /// From the answer to TIME: seconds since 1970, and microseconds.
+    private static func time(_ reply: Reply) -> Instant? {
+        guard let parts = reply.array?.compactMap({ $0.text.flatMap(Int64.init) }),
+            parts.count == 2
+        else { return nil }
+        return Instant(microseconds: (parts[0] - 946_684_800) * 1_000_000 + parts[1])
     }
 }

@@ -16,15 +16,7 @@ package struct WindowCheck: Sendable {
     }
 
     /// Redis itself.
-    package struct Server: Sendable {
-        package var version: String?
-        package var memory: Int?
-        /// 0 is no limit.
-        package var memoryLimit: Int?
-        package var policy: String?
-    }
-
-    package var server: Server
+    package var server: RedisLook
     package var windows: [Window]
     /// Whether Redis has what a feeder staged since it was last emptied.
     package var isFed: Bool
@@ -62,7 +54,7 @@ package struct WindowInspector: Sendable {
 
     /// Compares; takes some seconds when jobs seem to be missing.
     package func check() async throws -> WindowCheck {
-        let server = try await server()
+        let server = try await RedisLook.ask(connection)
         let keys = try await keys()
         let lanes = try await lanes()
         let duties = try await inspector.leaders().first { $0.lead == .duties }
@@ -97,21 +89,6 @@ package struct WindowInspector: Sendable {
 
     private func isFed(_ keys: RedisKeys) async throws -> Bool {
         try await connection.send(Command("EXISTS", keys.fed)).int == 1
-    }
-
-    private func server() async throws -> WindowCheck.Server {
-        try await connection.connect()
-        let reply = try await connection.pipeline([Command("INFO")])[0]
-        var values: [Substring: String] = [:]
-        // One that may not ask is told less.
-        for line in (reply.text ?? "").split(whereSeparator: \.isNewline) {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            if parts.count == 2 { values[parts[0]] = String(parts[1]) }
-        }
-        return WindowCheck.Server(
-            version: values["redis_version"], memory: values["used_memory"].flatMap { Int($0) },
-            memoryLimit: values["maxmemory"].flatMap { Int($0) },
-            policy: values["maxmemory_policy"])
     }
 
     private func lanes() async throws -> [Lane] {

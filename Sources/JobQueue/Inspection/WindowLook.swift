@@ -26,6 +26,13 @@ package struct WindowLook: Sendable {
         }
     }
 
+    /// Whether Redis has what a feeder staged since it was last emptied.
+    ///
+    /// - Throws: `RedisError`
+    package func isFed() async throws -> Bool {
+        try await connection.send(Command("EXISTS", keys.fed)).int == 1
+    }
+
     /// Takes jobs out of a lane's window that do not belong there any more.
     ///
     /// Only saves a way: a worker that pops one before claims by what PostgreSQL says.

@@ -22,7 +22,8 @@ extension Schedules {
     /// - Returns: false when there is one of that name.
     /// - Throws: ``JobError/invalid(_:)`` for an expression or zone that cannot be read.
     package func add(
-        _ name: String, settings: [UInt8], pausedWith note: String? = nil, by operatorName: String
+        _ name: String, settings: [UInt8], pausedWith note: String? = nil,
+        by operatorName: String, reason: String? = nil
     ) async throws -> Bool {
         do {
             try await session.transaction { session in
@@ -30,7 +31,8 @@ extension Schedules {
                     try put(name, settings: settings, args: nil, by: operatorName, session)
                 else { throw NameTaken() }
                 try Self.note(
-                    "add", name, by: operatorName, reason: note, change: settings, session)
+                    "add", name, by: operatorName, reason: reason ?? note, change: settings,
+                    session)
                 guard let note else { return }
                 _ = try session.query(
                     Statements.pauseSchedule, [.text(name), .text(operatorName), .text(note)])
@@ -48,7 +50,7 @@ extension Schedules {
     ///   written, and both sides are the same.
     /// - Throws: ``JobError/invalid(_:)`` for an expression or zone that cannot be read.
     package func change(
-        _ name: String, by operatorName: String,
+        _ name: String, by operatorName: String, reason: String? = nil,
         _ settings: @Sendable (Listing) throws -> [UInt8]
     ) async throws -> Change? {
         do {
@@ -66,7 +68,8 @@ extension Schedules {
                 let change =
                     Array("{\"before\":".utf8) + before.settings + Array(",\"after\":".utf8)
                     + after.settings + Array("}".utf8)
-                try Self.note("edit", name, by: operatorName, change: change, session)
+                try Self.note(
+                    "edit", name, by: operatorName, reason: reason, change: change, session)
                 return Change(before: before, after: after)
             }
         } catch let error as Unchanged {

@@ -85,14 +85,14 @@ package struct Schedules: Sendable {
 
     /// Forgets a schedule and its history; false when there is none of that name.
     package func remove(
-        _ name: String, by operatorName: String = "unknown"
+        _ name: String, by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> Bool {
         try await noted("rm", name, by: operatorName) { session in
             let settings = try session.query(Statements.schedules, [.text(name)]).first
                 .map { try $0.json("settings") }
             let isRemoved =
                 try session.query(Statements.removeSchedule, [.text(name)]).affected == 1
-            return (isRemoved, nil, settings)
+            return (isRemoved, reason, settings)
         }
     }
 
@@ -139,10 +139,10 @@ package struct Schedules: Sendable {
 
     /// Lets a paused schedule go on, with what comes from now on; false when it was not paused.
     package func resume(
-        _ name: String, by operatorName: String = "unknown"
+        _ name: String, by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> Bool {
         try await noted("resume", name, by: operatorName) { session in
-            (try session.query(Statements.resumeSchedule, [.text(name)]).count == 1, nil, nil)
+            (try session.query(Statements.resumeSchedule, [.text(name)]).count == 1, reason, nil)
         }
     }
 
@@ -150,7 +150,7 @@ package struct Schedules: Sendable {
     ///
     /// - Returns: the job; nil when there is no such schedule.
     package func trigger(
-        _ name: String, by operatorName: String = "unknown"
+        _ name: String, by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> Int64? {
         try await session.transaction { session in
             guard let schedule = try Self.locked(name, session) else { return nil }
@@ -161,7 +161,8 @@ package struct Schedules: Sendable {
             guard !made.isEmpty else { return nil }
             let job = try made.int64(0, 0)
             try Self.note(
-                "trigger", name, by: operatorName, change: try AuditLine.json(["job": job]),
+                "trigger", name, by: operatorName, reason: reason,
+                change: try AuditLine.json(["job": job]),
                 session)
             return job
         }
@@ -252,7 +253,7 @@ package struct Schedules: Sendable {
     ///
     /// - Returns: how many jobs were made.
     package func run(
-        _ backfill: Backfill, by operatorName: String = "unknown",
+        _ backfill: Backfill, by operatorName: String = "unknown", reason: String? = nil,
         onProgress: @Sendable (Int) -> Void = { _ in }
     ) async throws -> Int {
         let name = backfill.schedule.name
@@ -276,7 +277,9 @@ package struct Schedules: Sendable {
                 let count = try session.pipeline(statements)[0].count
                 // A line for each transaction: what was made stays made if the rest never comes.
                 if count > 0 {
-                    try Self.note("backfill", name, by: operatorName, change: change, session)
+                    try Self.note(
+                        "backfill", name, by: operatorName, reason: reason, change: change,
+                        session)
                 }
                 return count
             }

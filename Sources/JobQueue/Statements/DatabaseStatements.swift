@@ -63,7 +63,7 @@ extension Statements {
     static let oldestTransactions = """
         SELECT pid, application_name, usename::text AS role, state, xact_start AS began,
             coalesce(backend_xmin, backend_xid) IS NOT NULL AS holds_back,
-            left(regexp_replace(query, '\\s+', ' ', 'g'), 60) AS query
+            query
         FROM pg_stat_activity
         WHERE datname = current_database() AND xact_start IS NOT NULL
           AND backend_type = 'client backend' AND pid <> pg_backend_pid()
@@ -75,7 +75,7 @@ extension Statements {
         SELECT a.pid, a.application_name, l.waitstart AS since, l.mode,
             coalesce(l.relation::regclass::text, l.locktype) AS object,
             pg_blocking_pids(a.pid) AS blockers,
-            left(regexp_replace(a.query, '\\s+', ' ', 'g'), 60) AS query
+            a.query
         FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
         WHERE NOT l.granted AND a.datname = current_database()
           AND l.waitstart < clock_timestamp() - interval '1 s'
@@ -139,24 +139,26 @@ extension Statements {
         SELECT * FROM (
             SELECT 'transaction' AS what, pid::text AS name, application_name AS who,
                 age(coalesce(backend_xmin, backend_xid)) AS age, xact_start AS since,
-                state || ': ' || left(regexp_replace(query, '\\s+', ' ', 'g'), 60) AS detail
+                state AS detail, query
             FROM pg_stat_activity
             WHERE datname = current_database() AND coalesce(backend_xmin, backend_xid) IS NOT NULL
               AND backend_type = 'client backend' AND pid <> pg_backend_pid()
               AND xact_start <= clock_timestamp() - make_interval(secs => $1)
             UNION ALL
-            SELECT 'prepared transaction', gid, owner::text, age(transaction), prepared, NULL
+            SELECT 'prepared transaction', gid, owner::text, age(transaction), prepared, NULL,
+                NULL
             FROM pg_prepared_xacts
             WHERE database = current_database()
               AND prepared <= clock_timestamp() - make_interval(secs => $1)
             UNION ALL
             SELECT 'replication slot', slot_name::text, slot_type,
                 greatest(age(xmin), age(catalog_xmin)), NULL,
-                CASE WHEN active THEN 'in use' ELSE 'not in use' END
+                CASE WHEN active THEN 'in use' ELSE 'not in use' END,
+                NULL
             FROM pg_replication_slots WHERE coalesce(xmin, catalog_xmin) IS NOT NULL
             UNION ALL
             SELECT 'standby', pid::text, application_name, age(backend_xmin), NULL,
-                client_addr::text
+                client_addr::text, NULL
             FROM pg_stat_replication WHERE backend_xmin IS NOT NULL
         ) p
         ORDER BY age DESC, name LIMIT 20

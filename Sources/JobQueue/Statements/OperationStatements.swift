@@ -93,10 +93,12 @@ extension Statements {
     /// ended, and one of those that failed.
     static let trial = """
         SELECT count(*) FILTER (WHERE failed) AS failed,
+            count(*) FILTER (WHERE died) AS died,
             count(*) FILTER (WHERE waits AND NOT failed) AS waiting,
-            max(id) FILTER (WHERE failed) AS sample
+            count(*) FILTER (WHERE waits) AS live,
+            coalesce(max(id) FILTER (WHERE died), max(id) FILTER (WHERE failed)) AS sample
         FROM (
-            SELECT t.id, j.id IS NOT NULL AS waits,
+            SELECT t.id, j.id IS NOT NULL AS waits, d.id IS NOT NULL AS died,
                 d.id IS NOT NULL
                     OR coalesce(j.attempt > (j.claimed_by IS NOT NULL)::int, false) AS failed
             FROM unnest($1::bigint[]) AS t (id)

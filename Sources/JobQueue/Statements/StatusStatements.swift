@@ -23,13 +23,13 @@ extension Statements {
         ) d
         """
 
-    /// The oldest transaction of a client; what is not for our eyes has no time.
+    /// The oldest transaction of a client of this database; what is not for our eyes has no time.
     static let oldestTransaction = """
         SELECT pid, coalesce(application_name, '') AS application,
             extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
         FROM pg_stat_activity
-        WHERE xact_start IS NOT NULL AND backend_type = 'client backend'
-          AND pid <> pg_backend_pid()
+        WHERE datname = current_database() AND xact_start IS NOT NULL
+          AND backend_type = 'client backend' AND pid <> pg_backend_pid()
         ORDER BY xact_start LIMIT 1
         """
 

@@ -42,13 +42,13 @@ struct BulkFlow {
         filter.asOf = asOf
         var request = Operations.Request(action: action, filter: filter, count: count)
         request.change = change
-        request.reason = invocation[BulkOptions.reason]
-        request.ratePerSecond = invocation[BulkOptions.rate]
+        request.reason = invocation[AuditOptions.reason]
+        request.ratePerSecond = invocation[BulkOptions.rate]?.perSecond
         request.most = invocation[BulkOptions.most]
         try await checkIDs(filter, count)
         let isDry = invocation[BulkOptions.dryRun]
         if output.isForPeople || isDry {
-            try await preview(request.total, filter, inspector, output)
+            try output.show(try await preview(request.total, filter, inspector))
         }
         if isDry { return .done }
         guard count.count > 0 else {
@@ -57,6 +57,14 @@ struct BulkFlow {
             return .done
         }
         try output.flush()
+        let screen = output.screen
+        let isAsked = screen.inputIsTerminal && screen.errorIsTerminal
+        if !output.isForPeople, isAsked, !invocation[GlobalOptions.yes] {
+            // Standard output is the result's alone; who is asked must see what it is about.
+            let sample = RecordCard(
+                try await preview(request.total, filter, inspector), times: output.times)
+            for line in sample.lines(paint: Paint(isColored: false)) { output.note(line) }
+        }
         try output.confirm(
             action.question(request.total, change, filter), yes: invocation[GlobalOptions.yes])
         let operations = Operations(session: session, redis: try? invocation.redisAddress())
@@ -73,8 +81,8 @@ struct BulkFlow {
     }
 
     private func preview(
-        _ total: JobCount, _ filter: JobFilter, _ inspector: Inspector, _ output: Output
-    ) async throws {
+        _ total: JobCount, _ filter: JobFilter, _ inspector: Inspector
+    ) async throws -> Record {
         var filter = filter
         filter.limit = Self.samples
         // With --max those with the lowest ids are meant.
@@ -93,11 +101,10 @@ struct BulkFlow {
             record.append("error", .optional(job.lastError) { .text($0) })
             return record
         }
-        try output.show(
-            Record([
-                ("action", .text(action.rawValue)), ("count", .int(total.count)),
-                ("estimated", .flag(total.isEstimate)), ("sample", .records(jobs)),
-            ]))
+        return Record([
+            ("action", .text(action.rawValue)), ("count", .int(total.count)),
+            ("estimated", .flag(total.isEstimate)), ("sample", .records(jobs)),
+        ])
     }
 }
 

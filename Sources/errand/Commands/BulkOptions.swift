@@ -8,11 +8,20 @@ enum BulkOptions {
     static let most = Option<Int?>.integer(
         "max", range: 1...Int.max, help: "Not more than so many, those with the lowest ids")
     static let dryRun = Option.flag("dry-run", help: "Only show which they are")
-    static let rate = Option<Double?>.value(
-        "rate", perSecond, help: "So many in a second, minute or hour, such as 50/s or 600/m")
-    static let reason = Option<String?>.text("reason", help: "Why, for the record")
+    static let rate = Option<Rate?>.value(
+        "rate", Rate.format, help: "So many in a second, minute or hour, such as 50/s or 600/m")
 
-    static let common: [any DeclaredOption] = [everything, most, dryRun, rate, reason]
+    static let common: [any DeclaredOption] = [
+        everything, most, dryRun, rate, AuditOptions.reason,
+    ]
+
+    static let trial = Option.integer(
+        "try", default: 5, range: 0...Operations.chunk,
+        help: "Of a redrive, let so many run first, and stop when one of them fails again; 0 "
+            + "tries none, and judges none later")
+    static let patience = Option.duration(
+        "patience", default: .seconds(30), range: .zero...Duration.seconds(86_400),
+        help: "How long to wait for those that run first")
 
     /// What a bulk action on jobs takes.
     static let jobs = JobFilterOptions.all + [JobFilterOptions.states] + common
@@ -32,21 +41,6 @@ enum BulkOptions {
         Exits 0 when all is done or nothing passes, 5 when it was not confirmed, 7 when it ended \
         before all was done.
         """
-
-    private static let perSecond = ValueFormat<Double>(
-        "RATE", expected: "a rate such as 50/s, 600/m or 1000/h"
-    ) { text in
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let count = Int(parts[0]), (1...1_000_000).contains(count) else {
-            return nil
-        }
-        switch parts[1] {
-        case "s": return Double(count)
-        case "m": return Double(count) / 60
-        case "h": return Double(count) / 3600
-        default: return nil
-        }
-    }
 
     /// The jobs that an action is to deal with; nil when they are named by their ids.
     static func meant(

@@ -1,6 +1,5 @@
 import JobQueue
 import Postgres
-import Synchronization
 import Terminal
 import Threads
 
@@ -9,18 +8,11 @@ struct BulkRun {
     let operations: Operations
     let output: Output
 
-    /// Whether a signal came.
-    private final class Stop: Sendable {
-        private let flag = Mutex(false)
-        var isAsked: Bool { flag.withLock(\.self) }
-        func ask() { flag.withLock { $0 = true } }
-    }
-
     /// Why the first letters keep the rest from going on.
     private enum Verdict {
         case good
         case tooSlow
-        /// One failed again, or somebody ended the operation.
+        /// Too many failed again, or somebody ended the operation.
         case ended
     }
 
@@ -33,7 +25,7 @@ struct BulkRun {
         _ id: Int64, trial: Int = 0, patience: Duration = .zero
     ) async throws -> ExitCode {
         let stop = Stop()
-        Termination.onRequest { stop.ask() }
+        Termination.onRequest { stop.stop() }
         let start = try await state(id)
         let bar = ProgressBar(
             start.action.participle, total: start.isEstimate ? nil : start.total, output: output,
@@ -46,7 +38,9 @@ struct BulkRun {
                 bar.update(done: start.done + first.count, now: .now)
                 verdict = try await judge(first, of: id, within: patience, stop)
             }
-            if verdict == .good { try await runRest(start, bar, stop) }
+            if verdict == .good {
+                try await runRest(start, bar, stop, judges: trial > 0 || start.action == .retry)
+            }
         } catch {
             trouble = describe(error) ?? CommandFailure(exit: .failed, message: "\(error)")
         }
@@ -67,7 +61,7 @@ struct BulkRun {
                 "\(HumanFormat.count(end.skipped)) had changed meanwhile and were left as they are")
         }
         if verdict == .tooSlow { throw Self.slow(end, trial, patience) }
-        return try Self.exit(end, isInterrupted: stop.isAsked)
+        return try Self.exit(end, isInterrupted: stop.isStopped)
     }
 
     private func state(_ id: Int64) async throws -> BulkOperation {
@@ -79,25 +73,56 @@ struct BulkRun {
         return operation
     }
 
-    private func runRest(_ start: BulkOperation, _ bar: ProgressBar, _ stop: Stop) async throws {
+    private func runRest(
+        _ start: BulkOperation, _ bar: ProgressBar, _ stop: Stop, judges: Bool
+    ) async throws {
+        var recent: [Int64] = []
         let rate = start.ratePerSecond
         let size = rate.map { max(1, min(Operations.chunk, Int($0))) } ?? Operations.chunk
         var done = try await state(start.id).done
-        while !stop.isAsked {
+        while !stop.isStopped {
             let step = try await operations.step(start.id, atMost: size)
             let count = step.ids.count
             done += count
             bar.update(done: done, now: .now)
             guard !step.isOver else { return }
-            guard let rate, count > 0 else { continue }
-            try await pause(.seconds(Double(count) / rate), start.id, stop)
+            if let rate, count > 0 {
+                try await pause(.seconds(Double(count) / rate), start.id, stop)
+            }
+            guard judges else { continue }
+            recent = Array((recent + step.ids).suffix(Self.judged))
+            if try await goesWrong(recent, start) { return }
         }
+    }
+
+    /// Of so many, those of late, it is judged whether to go on.
+    private static let judged = 2 * Operations.chunk
+    /// Fewer that have ended say nothing.
+    private static let leastEnded = 5
+
+    /// Ends the operation when more than half of those that ended have failed again.
+    private func goesWrong(_ ids: [Int64], _ start: BulkOperation) async throws -> Bool {
+        let trial = try await operations.trial(ids)
+        // What is retried may have failed before it was: of that only a death is news.
+        let isRedrive = start.action == .redrive
+        let failed = isRedrive ? trial.failed : trial.died
+        let ended = ids.count - (isRedrive ? trial.waiting : trial.live)
+        guard ended >= Self.leastEnded, failed * 2 > ended else { return false }
+        try await fail(start.id, failed, "of the last \(ended) that ran", trial)
+        return true
+    }
+
+    private func fail(
+        _ id: Int64, _ failed: Int, _ among: String, _ trial: Operations.Trial
+    ) async throws {
+        let error = trial.error.map { ": " + ($0.split(separator: "\n").first ?? "") } ?? ""
+        try await operations.fail(id, note: "\(failed) \(among) failed again\(error)")
     }
 
     /// Waits, and looks every second whether there is still something to wait for.
     private func pause(_ length: Duration, _ id: Int64, _ stop: Stop) async throws {
         let end = ContinuousClock.now + length
-        while !stop.isAsked {
+        while !stop.isStopped {
             let left = ContinuousClock.now.duration(to: end)
             guard left > .zero else { return }
             try await Task.sleep(for: min(left, .seconds(1)))
@@ -110,12 +135,10 @@ struct BulkRun {
         _ ids: [Int64], of id: Int64, within patience: Duration, _ stop: Stop
     ) async throws -> Verdict {
         let end = ContinuousClock.now + patience
-        while !stop.isAsked {
+        while !stop.isStopped {
             let trial = try await operations.trial(ids)
             if trial.failed > 0 {
-                let error = trial.error.map { ": " + ($0.split(separator: "\n").first ?? "") } ?? ""
-                try await operations.fail(
-                    id, note: "\(trial.failed) of the first \(ids.count) failed again\(error)")
+                try await fail(id, trial.failed, "of the first \(ids.count)", trial)
                 return .ended
             }
             if trial.waiting == 0 { return .good }

@@ -46,7 +46,10 @@ enum ContextCommands {
                 exit: .notFound, message: "no context is in use",
                 hint: "'errand context ls' lists what there is")
         }
-        try invocation.output.show(record(try found(name, contexts), contexts.current))
+        let context = try found(name, contexts)
+        var record = record(context, contexts.current)
+        if context.name == contexts.current?.name { addServers(to: &record, invocation) }
+        try invocation.output.show(record)
         return .done
     }
 
@@ -59,10 +62,32 @@ enum ContextCommands {
         let context = try found(invocation[name], invocation.contexts)
         try invocation.contexts.use(context.name)
         try invocation.output.show(record(context, context))
+        for (variable, own) in [
+            ("DATABASE_URL", context.databaseURL), ("REDIS_URL", context.redisURL),
+        ] {
+            guard let own, let url = invocation.contexts.given[variable], url != own else {
+                continue
+            }
+            invocation.output.warn(
+                "\(variable) (\(SecretURL.place(url))) of the environment wins over it, unless "
+                    + "'--context \(context.name)' names it")
+        }
         if let variable = invocation.environment["ERRAND_CONTEXT"], !variable.isEmpty {
             invocation.output.warn("ERRAND_CONTEXT=\(variable) wins over it")
         }
         return .done
+    }
+
+    /// Which servers commands use, and what says so.
+    private static func addServers(to record: inout Record, _ invocation: Invocation) {
+        for (name, option) in [
+            ("database", GlobalOptions.databaseURL), ("redis", GlobalOptions.redisURL),
+        ] {
+            let url = invocation[option].map(SecretURL.hidden)
+            record.append("\(name)_in_force", .optional(url) { .text($0) })
+            record.append(
+                "\(name)_from", .optional(invocation.source(of: option)) { .text($0) })
+        }
     }
 
     private static func found(

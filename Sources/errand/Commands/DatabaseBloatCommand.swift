@@ -64,7 +64,7 @@ enum DatabaseBloatCommand {
                 DisplayWidth.harmless(
                     "\(pin.kind.rawValue) \(pin.name) (\(pin.who ?? "unknown"))\(since ?? "")"
                         + (pin.detail.map { ", \($0)" } ?? "")))
-            try output.line("  " + mend(pin))
+            try output.line("  " + DisplayWidth.harmless(mend(pin)))
         }
         try mends(bloat, output)
     }
@@ -76,7 +76,7 @@ enum DatabaseBloatCommand {
         try output.line(
             bloat.pins.isEmpty
                 ? "\nto mend it:" : "\nto mend it, once nothing holds back the cleaning:")
-        for line in lines { try output.line("  " + line) }
+        for line in lines { try output.line("  " + DisplayWidth.harmless(line)) }
     }
 
     // MARK: What mends it

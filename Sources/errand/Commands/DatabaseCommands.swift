@@ -5,7 +5,7 @@ import Terminal
 
 /// `errand db status`.
 enum DatabaseCommands {
-    static let all = [status] + DatabaseBloatCommand.all
+    static let all = [status] + DatabaseBloatCommand.all + DatabasePrepareCommand.all
 
     private static let status = Command(
         "db", "status", effect: .looks,
@@ -70,7 +70,7 @@ enum DatabaseCommands {
         if let days = status.daysAhead, days < 3 {
             output.warn(
                 "partitions for finished jobs are prepared for \(days) days only: the worker "
-                    + "that leads makes them; see 'errand leader show'")
+                    + "that leads makes them, and so does 'errand db prepare'")
         }
         for (name, value, good) in [
             ("fsync", status.fsync, ["on"]), ("autovacuum", status.autovacuum, ["on"]),

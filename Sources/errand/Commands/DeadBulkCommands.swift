@@ -6,12 +6,6 @@ import Terminal
 enum DeadBulkCommands {
     static let all = [redrive, discard]
 
-    private static let trial = Option.integer(
-        "try", default: 5, range: 0...Operations.chunk,
-        help: "Let so many run first, and stop when one of them fails again; 0 tries none")
-    private static let patience = Option.duration(
-        "patience", default: .seconds(30), range: .zero...Duration.seconds(86_400),
-        help: "How long to wait for those that run first")
     private static let ids = Argument.several(
         ValueFormat.integer("ID", in: 1...Int.max), minimum: 0, help: "Dead letters by id")
 
@@ -20,7 +14,8 @@ enum DeadBulkCommands {
         summary: "Let dead letters run again, with all their attempts",
         discussion: """
             Takes ids, a filter, or --all. First shows how many there are and a few of them, then \
-            asks. Five run first: when one of them fails again, the rest stays where it is.
+            asks. Five run first: when one of them fails again, the rest stays where it is; later \
+            it stops when more than half of those that ended of late have failed again.
 
             It is an operation of its own: 'errand op ls' shows how far it is, 'errand op cancel' \
             ends it from another terminal, 'errand op resume' goes on with it after anything.
@@ -29,12 +24,15 @@ enum DeadBulkCommands {
             .init("errand dead redrive --fingerprint 2c26b46b68ff --rate 50/s", "gently"),
             .init("errand dead redrive --queue mail --newer 1d --dry-run", "which would it be"),
         ],
-        options: JobFilterOptions.all + BulkOptions.common + [trial, patience],
+        options: JobFilterOptions.all + BulkOptions.common + [
+            BulkOptions.trial, BulkOptions.patience,
+        ],
         arguments: [ids]
     ) { invocation in
         try await run(.redrive, invocation) { bulk, id in
             try await bulk.run(
-                id, trial: invocation[trial], patience: invocation[patience])
+                id, trial: invocation[BulkOptions.trial],
+                patience: invocation[BulkOptions.patience])
         }
     }
 

@@ -136,7 +136,7 @@ enum DeadCommands {
             let letters = try await inspector.jobs(filter)
             let records = letters.map(JobCommands.record)
             if invocation.output.isForPeople {
-                for record in records { try invocation.output.json(record.json) }
+                try invocation.output.jsonLines(records)
             } else {
                 try invocation.output.list(records)
             }

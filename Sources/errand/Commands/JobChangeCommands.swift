@@ -18,7 +18,7 @@ enum JobChangeCommands {
     ) { invocation in
         try await BulkFlow(.runNow, invocation).jobs(good: [.changed]) { inspector, ids in
             try await inspector.runNow(
-                ids, by: invocation.operatorName, reason: invocation[BulkOptions.reason])
+                ids, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         }
     }
 
@@ -53,7 +53,7 @@ enum JobChangeCommands {
         return try await flow.jobs(good: [.changed]) { inspector, ids in
             try await inspector.reschedule(
                 ids, at: time, by: invocation.operatorName,
-                reason: invocation[BulkOptions.reason])
+                reason: invocation[AuditOptions.reason])
         }
     }
 
@@ -90,7 +90,7 @@ enum JobChangeCommands {
             try await inspector.move(
                 ids, to: name, priority: invocation[priority],
                 redis: try? invocation.redisAddress(), by: invocation.operatorName,
-                reason: invocation[BulkOptions.reason])
+                reason: invocation[AuditOptions.reason])
         }
     }
 
@@ -147,7 +147,7 @@ enum JobChangeCommands {
         return try await flow.jobs(good: [.changed]) { inspector, ids in
             try await inspector.edit(
                 ids, args: bytes, tags: words, by: invocation.operatorName,
-                reason: invocation[BulkOptions.reason])
+                reason: invocation[AuditOptions.reason])
         }
     }
 
@@ -174,7 +174,7 @@ enum JobChangeCommands {
                     ? "discard job \(ids[0])?" : "discard \(HumanFormat.count(count)) jobs?",
                 yes: invocation[GlobalOptions.yes])
             return try await inspector.discard(
-                ids, by: invocation.operatorName, reason: invocation[BulkOptions.reason])
+                ids, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         }
     }
 }

@@ -111,7 +111,7 @@ enum JobCommands {
     ) { invocation in
         try await BulkFlow(.retry, invocation).jobs(good: [.retried]) { inspector, ids in
             try await inspector.retry(
-                ids, by: invocation.operatorName, reason: invocation[BulkOptions.reason])
+                ids, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         }
     }
 
@@ -132,7 +132,7 @@ enum JobCommands {
         try await BulkFlow(.cancel, invocation).jobs(good: [.cancelled, .asked]) {
             inspector, ids in
             try await inspector.cancel(
-                ids, by: invocation.operatorName, reason: invocation[BulkOptions.reason])
+                ids, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         }
     }
 

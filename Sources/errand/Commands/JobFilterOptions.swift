@@ -78,9 +78,7 @@ enum JobFilterOptions {
     /// Tells how to see the next page, where there may be one.
     static func noteMore(_ jobs: [JobRecord], _ page: JobFilter, _ invocation: Invocation) {
         guard jobs.count == page.limit, let last = jobs.last else { return }
-        let order = page.isOldestFirst ? " --order oldest" : ""
-        invocation.output.note(
-            "more: errand \(invocation.command.name) …\(order) --cursor \(last.id)")
+        invocation.output.note("more: " + invocation.line(behind: cursor, String(last.id)))
     }
 
     /// What says which jobs are meant; a listing adds ``states`` and ``page``.
@@ -94,10 +92,7 @@ enum JobFilterOptions {
     static func filter(
         _ invocation: Invocation, _ inspector: Inspector
     ) async throws -> JobFilter {
-        if let name = invocation[queue] {
-            let names = try await inspector.queueNames()
-            guard names.contains(name) else { throw QueueCommands.unknown(name, names) }
-        }
+        if let name = invocation[queue] { try await QueueCommands.check(name, inspector) }
         var filter = JobFilter()
         filter.queue = invocation[queue]
         filter.kind = invocation[kind]

@@ -24,11 +24,7 @@ enum JobTailCommand {
         options: [queue, kind] + RevealOptions.all
     ) { invocation in
         var inspector = Inspector(session: try invocation.session())
-        if let name = invocation[queue] {
-            if try await inspector.queues(named: name).isEmpty {
-                throw QueueCommands.unknown(name, try await inspector.queues().map(\.name))
-            }
-        }
+        if let name = invocation[queue] { try await QueueCommands.check(name, inspector) }
         var filter = JobFilter()
         filter.queue = invocation[queue]
         filter.kind = invocation[kind]
@@ -55,10 +51,12 @@ enum JobTailCommand {
         let time = job.finishedAt.map { output.times.text($0.date) } ?? ""
         let state = DisplayWidth.padded(job.state.rawValue, to: 9)
         let took = job.durationMs.map { HumanFormat.duration(.microseconds(Int64($0 * 1000))) }
+        let reason = job.reason?.split(whereSeparator: \.isNewline).first
         let text = [
-            time, output.paint(state, JobCommands.style(job.state)), String(job.id), job.kind,
-            job.queue, "attempt \(job.attempt)", took, job.reason,
-        ].compactMap(\.self).joined(separator: "  ")
-        return text.split(whereSeparator: \.isNewline).first.map(String.init) ?? text
+            time, output.paint(state, JobCommands.style(job.state)), String(job.id),
+            DisplayWidth.harmless(job.kind), DisplayWidth.harmless(job.queue),
+            "attempt \(job.attempt)", took, reason.map { DisplayWidth.harmless(String($0)) },
+        ]
+        return text.compactMap(\.self).joined(separator: "  ")
     }
 }

@@ -56,7 +56,6 @@ enum LeaderCommands {
 
     // MARK: resign
 
-    private static let reason = Option<String?>.text("reason", help: "Why, for the record")
     private static let timeout = Option<Duration>.duration(
         "timeout", default: .seconds(15), range: .zero ... .seconds(86_400),
         help: "Wait no longer than this for the next leader")
@@ -71,7 +70,7 @@ enum LeaderCommands {
         examples: [
             .init("errand leader resign duties --reason 'its host is busy'", "move the feeding")
         ],
-        options: [reason, timeout], arguments: [lead]
+        options: [AuditOptions.reason, timeout], arguments: [lead]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let asked = invocation[lead]
@@ -80,7 +79,7 @@ enum LeaderCommands {
         for leader in before {
             guard
                 try await inspector.askToResign(
-                    leader, by: invocation.operatorName, reason: invocation[reason])
+                    leader, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
             else { throw changed(leader) }
         }
         let deadline = ContinuousClock.now + invocation[timeout]

@@ -8,10 +8,9 @@ enum OperationCommands {
 
     private static let limit = Option.integer(
         "limit", default: 50, range: 1...100_000, help: "At most so many")
-    private static let before = Option<Int?>.integer(
-        "before", range: 1...Int.max, placeholder: "ID",
-        help: "Only operations with lower ids: the next page")
-    private static let reason = Option<String?>.text("reason", help: "Why, for the record")
+    private static let cursor = Option<Int?>.integer(
+        "cursor", range: 1...Int.max, placeholder: "ID",
+        help: "Go on behind this id, with which the last page ended")
     private static let id = Argument.required(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The operation's id")
 
@@ -19,10 +18,10 @@ enum OperationCommands {
         "op", "ls", effect: .looks,
         summary: "List bulk operations, the newest first",
         examples: [.init("errand op ls --limit 5", "who did what of late")],
-        options: [limit, before]
+        options: [limit, cursor]
     ) { invocation in
         let operations = try await Operations(session: try invocation.session()).list(
-            before: invocation[before].map(Int64.init), limit: invocation[limit])
+            before: invocation[cursor].map(Int64.init), limit: invocation[limit])
         try invocation.output.list(
             operations.map(BulkRun.record),
             columns: [
@@ -30,7 +29,7 @@ enum OperationCommands {
                 Column("operator"), Column("started_at"), Column("reason", isFlexible: true),
             ], empty: "no bulk operation was run yet")
         if operations.count == invocation[limit], let last = operations.last {
-            invocation.output.note("more: errand op ls --before \(last.id)")
+            invocation.output.note("more: " + invocation.line(behind: cursor, String(last.id)))
         }
         return .done
     }
@@ -51,12 +50,12 @@ enum OperationCommands {
         summary: "End a bulk operation; what it has done stays",
         discussion: "It ends after the chunk under way; 'errand op resume' goes on with it.",
         examples: [.init("errand op cancel 7 --reason 'the wrong queue'", "and stop at once")],
-        options: [reason], arguments: [id]
+        options: [AuditOptions.reason], arguments: [id]
     ) { invocation in
         let operations = Operations(session: try invocation.session())
         let operation = try await one(invocation, operations)
         let isCancelled = try await operations.cancel(
-            operation.id, by: invocation.operatorName, reason: invocation[reason])
+            operation.id, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         let now = try await one(invocation, operations)
         guard isCancelled else {
             throw CommandFailure(
@@ -73,10 +72,10 @@ enum OperationCommands {
         summary: "Go on with a bulk operation that was ended or interrupted",
         discussion: """
             It goes on where it was, with the jobs or dead letters that were meant when it began; \
-            of a redrive none run first this time.
+            of a redrive some run first again.
             """,
         examples: [.init("errand op resume 7", "after Ctrl-C, or when its terminal was lost")],
-        arguments: [id]
+        options: [AuditOptions.reason, BulkOptions.trial, BulkOptions.patience], arguments: [id]
     ) { invocation in
         let operations = Operations(
             session: try invocation.session(), redis: try? invocation.redisAddress())
@@ -86,13 +85,16 @@ enum OperationCommands {
                 exit: .conflict, message: "operation \(operation.id) is done",
                 hint: "'errand op show \(operation.id)' tells what it did")
         }
-        guard try await operations.resume(operation.id, by: invocation.operatorName) else {
+        let isResumed = try await operations.resume(
+            operation.id, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
+        guard isResumed else {
             throw CommandFailure(
                 exit: .conflict, message: "operation \(operation.id) is under way",
                 hint: "'errand op show \(operation.id)' tells how far it is")
         }
+        let trial = operation.action == .redrive ? invocation[BulkOptions.trial] : 0
         return try await BulkRun(operations: operations, output: invocation.output)
-            .run(operation.id)
+            .run(operation.id, trial: trial, patience: invocation[BulkOptions.patience])
     }
 
     private static func one(
@@ -120,19 +122,19 @@ enum AuditCommands {
         help: "Only changes of the last 2h, 7d or so")
     private static let limit = Option.integer(
         "limit", default: 50, range: 1...100_000, help: "At most so many")
-    private static let before = Option<Int?>.integer(
-        "before", range: 1...Int.max, placeholder: "ID",
-        help: "Only entries with lower ids: the next page")
+    private static let cursor = Option<Int?>.integer(
+        "cursor", range: 1...Int.max, placeholder: "ID",
+        help: "Go on behind this id, with which the last page ended")
 
     private static let list = Command(
         "audit", "ls", effect: .looks,
         summary: "List what operators changed, the newest first",
         examples: [.init("errand audit ls --action queue --since 1d", "who paused what, and why")],
-        options: [person, action, since, limit, before]
+        options: [person, action, since, limit, cursor]
     ) { invocation in
         let entries = try await Inspector(session: try invocation.session()).audit(
             operatorName: invocation[person], action: invocation[action],
-            since: invocation[since], before: invocation[before].map(Int64.init),
+            since: invocation[since], before: invocation[cursor].map(Int64.init),
             limit: invocation[limit])
         try invocation.output.list(
             entries.map { entry in
@@ -149,7 +151,7 @@ enum AuditCommands {
                 Column("subject"), Column("reason", isFlexible: true),
             ], empty: "nobody changed anything that passes these filters")
         if entries.count == invocation[limit], let last = entries.last {
-            invocation.output.note("more: errand audit ls … --before \(last.id)")
+            invocation.output.note("more: " + invocation.line(behind: cursor, String(last.id)))
         }
         return .done
     }

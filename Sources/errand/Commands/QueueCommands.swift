@@ -89,10 +89,13 @@ enum QueueCommands {
 
     private static let resume = Command(
         "queue", "resume", effect: .changes, summary: "Let a paused queue go on",
-        examples: [.init("errand queue resume mail", "its jobs run again")], arguments: [name]
+        examples: [.init("errand queue resume mail", "its jobs run again")],
+        options: [AuditOptions.reason], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
-        guard try await inspector.resume(invocation[name], by: invocation.operatorName) else {
+        let found = try await inspector.resume(
+            invocation[name], by: invocation.operatorName, reason: invocation[AuditOptions.reason])
+        guard found else {
             throw unknown(invocation[name], try await inspector.queueNames())
         }
         return try await report(invocation, inspector)
@@ -104,6 +107,12 @@ enum QueueCommands {
         let queues = try await inspector.queues(named: invocation[name])
         try await list(queues, inspector, invocation)
         return .done
+    }
+
+    /// Refuses a name that no queue has.
+    static func check(_ name: String, _ inspector: Inspector) async throws {
+        let names = try await inspector.queueNames()
+        guard names.contains(name) else { throw unknown(name, names) }
     }
 
     static func unknown(_ name: String, _ known: [String]) -> CommandFailure {

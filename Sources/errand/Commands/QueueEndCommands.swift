@@ -14,7 +14,7 @@ enum QueueEndCommands {
     ) async throws -> QueueRecord {
         let name = invocation[name]
         guard let queue = try await inspector.queues(named: name).first else {
-            throw QueueCommands.unknown(name, try await inspector.queues().map(\.name))
+            throw QueueCommands.unknown(name, try await inspector.queueNames())
         }
         return queue
     }
@@ -69,7 +69,7 @@ enum QueueEndCommands {
         throw CommandFailure(
             exit: .conflict, message: "no worker works queue \(queue.name)",
             hint: "start one with 'errand work --queues \(queue.name)', "
-                + "or one that ends by itself with 'errand work --drain'")
+                + "or one that ends by itself with 'errand work --queues \(queue.name) --drain'")
     }
 
     private static func late(_ left: Int, _ queue: String) -> CommandFailure {
@@ -94,13 +94,12 @@ enum QueueEndCommands {
             """,
         examples: [.init("errand queue purge mail", "shows how many there are, and asks")],
         options: [
-            BulkOptions.most, BulkOptions.dryRun, BulkOptions.rate, BulkOptions.reason,
+            BulkOptions.most, BulkOptions.dryRun, BulkOptions.rate, AuditOptions.reason,
         ], arguments: [name]
     ) { invocation in
         let session = try invocation.session()
         let name = invocation[name]
-        let names = try await Inspector(session: session).queueNames()
-        guard names.contains(name) else { throw QueueCommands.unknown(name, names) }
+        try await QueueCommands.check(name, Inspector(session: session))
         var filter = JobFilter()
         filter.queue = name
         filter.states = BulkOperation.Action.purge.usualStates

@@ -6,35 +6,13 @@ import Terminal
 enum QueueLimitCommand {
     static let all = [limit]
 
-    /// How many may start in a time.
-    private struct Rate: Sendable {
-        var perSecond: Double
-        var text: String
-
-        /// Reads `100/s`, `50/m` and `20/h`.
-        init?(_ text: String) {
-            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 2, let count = Double(parts[0]), count > 0, count <= 1_000_000
-            else { return nil }
-            switch parts[1] {
-            case "s": perSecond = count
-            case "m": perSecond = count / 60
-            case "h": perSecond = count / 3_600
-            default: return nil
-            }
-            self.text = text
-        }
-    }
-
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
     private static let running = Option<Int?>.integer(
         "running", range: 1...1_000_000, help: "Run at most so many at once, over all workers")
     private static let rate = Option<Rate?>.value(
-        "rate",
-        ValueFormat("RATE", expected: "a rate such as 100/s, 50/m or 20/h") { Rate($0) },
+        "rate", Rate.format,
         help: "Start at most so many in a time, such as 100/s or 50/m, over all workers")
     private static let none = Option<Bool>.flag("none", help: "Take the queue's limits away")
-    private static let reason = Option<String?>.text("reason", help: "Why, for the record")
 
     /// How long the workers have to hear of a limit.
     private static let patience = Duration.seconds(5)
@@ -51,7 +29,7 @@ enum QueueLimitCommand {
             .init("errand queue limit mail --running 50 --rate 100/s", "what the server takes"),
             .init("errand queue limit mail --none", "as many as there are slots"),
         ],
-        options: [running, rate, none, reason], arguments: [name]
+        options: [running, rate, none, AuditOptions.reason], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let (name, running, rate) = (invocation[name], invocation[running], invocation[rate])
@@ -60,16 +38,17 @@ enum QueueLimitCommand {
                 exit: .usage, message: "say --running, --rate or both, or else --none",
                 hint: "'errand queue show \(name)' shows the limit that it has")
         }
-        let names = try await inspector.queueNames()
-        guard names.contains(name) else { throw QueueCommands.unknown(name, names) }
+        try await QueueCommands.check(name, inspector)
         if invocation[none] {
             _ = try await inspector.removeLimit(
-                of: name, by: invocation.operatorName, reason: invocation[reason])
+                of: name, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         } else {
             let at = try await inspector.limit(
                 name, running: running, rate: rate.map { ($0.perSecond, $0.text) },
-                by: invocation.operatorName, reason: invocation[reason])
-            guard let at else { throw QueueCommands.unknown(name, names) }
+                by: invocation.operatorName, reason: invocation[AuditOptions.reason])
+            guard let at else {
+                throw QueueCommands.unknown(name, try await inspector.queueNames())
+            }
             try await settle(name, at, inspector, invocation.output)
         }
         let limit = try await inspector.limits(of: name)[name]

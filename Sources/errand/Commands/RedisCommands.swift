@@ -25,7 +25,7 @@ enum RedisCommands {
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let check = try await WindowInspector(try invocation.redisAddress(), inspector).check()
-        let troubles = troubles(of: check)
+        let troubles = troubles(of: check, ServerLines(invocation))
         let output = invocation.output
         if !output.isForPeople {
             var record = record(of: check)
@@ -59,10 +59,9 @@ enum RedisCommands {
     private static func record(of check: WindowCheck) -> Record {
         let server = check.server
         return Record([
-            ("version", .optional(server.version) { .text($0) }),
-            ("memory", .optional(server.memory) { .bytes($0) }),
-            ("memory_limit", .optional(server.memoryLimit) { $0 == 0 ? .missing : .bytes($0) }),
-            ("policy", .optional(server.policy) { .text($0) }),
+            ("version", .text(server.version)), ("memory", .bytes(server.usedBytes)),
+            ("memory_limit", server.limitBytes == 0 ? .missing : .bytes(server.limitBytes)),
+            ("policy", .text(server.policy)),
             ("fed", .flag(check.isFed)), ("feeder_alive", .flag(check.isFeederAlive)),
             ("staged", .int(check.windows.reduce(0) { $0 + $1.size })),
         ])
@@ -77,15 +76,13 @@ enum RedisCommands {
         ])
     }
 
-    private static func troubles(of check: WindowCheck) -> [Trouble] {
+    private static func troubles(
+        of check: WindowCheck, _ servers: ServerLines
+    ) -> [Trouble] {
         var troubles: [Trouble] = []
-        if let policy = check.server.policy, policy != "noeviction" {
+        for finding in StatusFindings.eviction(check.server, servers) {
             troubles.append(
-                Trouble(
-                    found: "Redis may evict what is staged (maxmemory-policy \(policy)), so that "
-                        + "jobs start late",
-                    remedy: "redis-cli CONFIG SET maxmemory-policy noeviction  # and in its "
-                        + "configuration file"))
+                Trouble(found: "Redis \(finding.found)", remedy: finding.remedy ?? ""))
         }
         if check.hasWorkers, !check.isFeederAlive {
             troubles.append(

@@ -33,7 +33,7 @@ enum ScheduleBackfillCommand {
                     + "--to 2026-11-02T00:00:00Z --dry-run",
                 "what is missing of that day")
         ],
-        options: [from, to, dryRun], arguments: [ScheduleWords.name]
+        options: [from, to, dryRun, AuditOptions.reason], arguments: [ScheduleWords.name]
     ) { invocation in
         let (name, start, end) = (
             invocation[ScheduleWords.name], invocation[from], invocation[to]
@@ -86,7 +86,8 @@ enum ScheduleBackfillCommand {
             "make \(HumanFormat.count(count)) jobs of \(name) now?",
             yes: invocation[GlobalOptions.yes])
         let made = try await make(
-            backfill, schedules, output, by: invocation.operatorName)
+            backfill, schedules, output, by: invocation.operatorName,
+            reason: invocation[AuditOptions.reason])
         if !output.isForPeople {
             try output.show(result(backfill, made: made))
         } else {
@@ -101,13 +102,13 @@ enum ScheduleBackfillCommand {
     /// Makes the jobs; a signal ends it after the batch that is under way.
     private static func make(
         _ backfill: Schedules.Backfill, _ schedules: Schedules, _ output: Output,
-        by operatorName: String
+        by operatorName: String, reason: String?
     ) async throws -> Int {
         let count = backfill.missing.count
         let bar = ProgressBar("made", total: count, output: output, now: .now)
         let tally = Tally()
         let work = Task {
-            try await schedules.run(backfill, by: operatorName) { done in
+            try await schedules.run(backfill, by: operatorName, reason: reason) { done in
                 tally.set(done)
                 bar.update(done: done, now: .now)
             }

@@ -22,8 +22,9 @@ enum ScheduleCommands {
         "overdue", help: "Only those that no scheduler has dealt with for a minute")
     private static let limit = Option.integer(
         "limit", default: 50, range: 1...100_000, help: "At most so many")
-    private static let after = Option<String?>.text(
-        "after", placeholder: "NAME", help: "Only those after this name: the next page")
+    private static let cursor = Option<String?>.text(
+        "cursor", placeholder: "NAME",
+        help: "Go on behind this name, with which the last page ended")
 
     private static let list = Command(
         "schedule", "ls", effect: .looks,
@@ -32,7 +33,7 @@ enum ScheduleCommands {
             .init("errand schedule ls --overdue", "what no scheduler takes care of"),
             .init("errand schedule ls --kind notification.email", "which mails go by the clock"),
         ],
-        options: [kind, queue, onlyPaused, onlyOverdue, limit, after]
+        options: [kind, queue, onlyPaused, onlyOverdue, limit, cursor]
     ) { invocation in
         let zones = invocation.zones
         let schedules = Schedules(session: try invocation.session(), zones: zones)
@@ -43,7 +44,7 @@ enum ScheduleCommands {
             shown, zones: zones, now: now, invocation.output,
             empty: "no schedule passes these filters; 'errand schedule add' adds one")
         if passing.count > shown.count, let last = shown.last {
-            invocation.output.note("more: errand schedule ls … --after \(last.schedule.name)")
+            invocation.output.note("more: " + invocation.line(behind: cursor, last.schedule.name))
         }
         return .done
     }
@@ -56,7 +57,7 @@ enum ScheduleCommands {
         if invocation[onlyPaused], schedule.pausedAt == nil { return false }
         if invocation[onlyOverdue], !schedule.isOverdue(at: now) { return false }
         // By bytes, as the database sorts them.
-        if let name = invocation[after] {
+        if let name = invocation[cursor] {
             return name.utf8.lexicographicallyPrecedes(schedule.name.utf8)
         }
         return true
@@ -85,7 +86,7 @@ enum ScheduleCommands {
             program next starts: 'errand schedule pause' is what stops it.
             """,
         examples: [.init("errand schedule rm shop.report --yes", "without asking")],
-        arguments: [ScheduleWords.name]
+        options: [AuditOptions.reason], arguments: [ScheduleWords.name]
     ) { invocation in
         let schedules = try invocation.schedules()
         let name = invocation[ScheduleWords.name]
@@ -98,7 +99,9 @@ enum ScheduleCommands {
         try invocation.output.confirm(
             "forget the schedule \(name) and its history of \(runs)?",
             yes: invocation[GlobalOptions.yes])
-        guard try await schedules.remove(name, by: invocation.operatorName) else {
+        let isRemoved = try await schedules.remove(
+            name, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
+        guard isRemoved else {
             throw try await ScheduleWords.unknown(name, schedules)
         }
         try invocation.output.show(
@@ -108,8 +111,9 @@ enum ScheduleCommands {
 
     // MARK: pause and resume
 
-    private static let note = Option<String?>.text(
-        "note", help: "Why, for those who find it paused")
+    private static let reason = Option<String?>.text(
+        "reason", help: "Why, for those who find it paused")
+    private static let note = Option<String?>.text("note", help: "The same as --reason")
 
     private static let pause = Command(
         "schedule", "pause", effect: .changes, summary: "Stop a schedule until it is resumed",
@@ -118,14 +122,18 @@ enum ScheduleCommands {
             backfill' does that, if it is wanted.
             """,
         examples: [
-            .init("errand schedule pause shop.report --note 'stocktaking'", "with a reason")
+            .init("errand schedule pause shop.report --reason 'stocktaking'", "with a reason")
         ],
-        options: [note], arguments: [ScheduleWords.name]
+        options: [reason, note], arguments: [ScheduleWords.name]
     ) { invocation in
+        guard invocation[reason] == nil || invocation[note] == nil else {
+            throw CommandFailure(
+                exit: .usage, message: "--reason and --note are the same", hint: "leave one out")
+        }
         let schedules = try invocation.schedules()
         let name = invocation[ScheduleWords.name]
         let found = try await schedules.pause(
-            name, by: invocation.operatorName, note: invocation[note])
+            name, by: invocation.operatorName, note: invocation[reason] ?? invocation[note])
         guard found else { throw try await ScheduleWords.unknown(name, schedules) }
         let listing = try await schedules.one(name)
         try ScheduleRecords.list(
@@ -141,14 +149,15 @@ enum ScheduleCommands {
             of failures in a row begins anew.
             """,
         examples: [.init("errand schedule resume shop.report", "what comes next is run again")],
-        arguments: [ScheduleWords.name]
+        options: [AuditOptions.reason], arguments: [ScheduleWords.name]
     ) { invocation in
         let (zones, output) = (invocation.zones, invocation.output)
         let schedules = Schedules(session: try invocation.session(), zones: zones)
         let name = invocation[ScheduleWords.name]
         let before = try await schedules.one(name).schedule
         let now = try await schedules.now()
-        let isResumed = try await schedules.resume(name, by: invocation.operatorName)
+        let isResumed = try await schedules.resume(
+            name, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         let listing = try await schedules.one(name)
         try ScheduleRecords.list([listing], zones: zones, now: now, output)
         guard isResumed else {
@@ -200,11 +209,13 @@ enum ScheduleCommands {
             out of this.
             """,
         examples: [.init("errand schedule trigger shop.report", "beside what is due")],
-        arguments: [ScheduleWords.name]
+        options: [AuditOptions.reason], arguments: [ScheduleWords.name]
     ) { invocation in
         let schedules = try invocation.schedules()
         let name = invocation[ScheduleWords.name]
-        guard let job = try await schedules.trigger(name, by: invocation.operatorName) else {
+        let made = try await schedules.trigger(
+            name, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
+        guard let job = made else {
             throw try await ScheduleWords.unknown(name, schedules)
         }
         try invocation.output.show(

@@ -9,8 +9,8 @@ enum ScheduleHistoryCommand {
 
     private static let limit = Option.integer(
         "limit", default: 50, range: 1...100_000, help: "At most so many")
-    private static let before = Option<Instant?>.value(
-        "before", JobWords.time, help: "Only what was due before: the next page")
+    private static let cursor = Option<Instant?>.value(
+        "cursor", JobWords.time, help: "Go on behind this time, with which the last page ended")
 
     private static let command = Command(
         "schedule", "history", effect: .looks,
@@ -20,20 +20,19 @@ enum ScheduleHistoryCommand {
             says why there was no job, or how it ended.
             """,
         examples: [.init("errand schedule history shop.report --limit 10", "the latest ten")],
-        options: [limit, before], arguments: [ScheduleWords.name]
+        options: [limit, cursor], arguments: [ScheduleWords.name]
     ) { invocation in
         let schedules = try invocation.schedules()
         let schedule = try await schedules.one(invocation[ScheduleWords.name]).schedule
         let entries = try await schedules.history(
-            of: schedule, before: invocation[before] ?? .infinity, limit: invocation[limit])
+            of: schedule, before: invocation[cursor] ?? .infinity, limit: invocation[limit])
         let output = invocation.output
         let isTable = output.isForPeople
         try output.list(
             entries.map { isTable ? line($0, output.times) : record($0) },
             columns: columns(output), empty: "nothing of \(schedule.name) was due so far")
         if entries.count == invocation[limit], let last = entries.last {
-            output.note(
-                "more: errand schedule history \(schedule.name) --before \(last.lastDue)")
+            output.note("more: " + invocation.line(behind: cursor, "\(last.lastDue)"))
         }
         return .done
     }

@@ -72,7 +72,10 @@ enum ScheduleNextCommand {
     }
 
     private static func object(_ occurrence: Occurrence, _ note: String?, _ zone: Zone) -> Record {
-        var record = Record([("at", .text(LocalTime(occurrence.at, in: zone).description))])
+        var record = Record([
+            ("at", Instant(unixSeconds: occurrence.at).cell),
+            ("local", .text(LocalTime(occurrence.at, in: zone).description)),
+        ])
         if let note { record.append("note", .text(note)) }
         return record
     }

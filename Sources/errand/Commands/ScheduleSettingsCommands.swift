@@ -28,7 +28,7 @@ enum ScheduleSettingsCommands {
                 "errand schedule add shop.sync '@every 90s' --kind demo.noop --overlap skip",
                 "never two at once"),
         ],
-        options: ScheduleOptions.all + [paused, JobWords.allowUnknown],
+        options: ScheduleOptions.all + [paused, AuditOptions.reason, JobWords.allowUnknown],
         arguments: [ScheduleWords.name, expression]
     ) { invocation in
         let name = invocation[ScheduleWords.name]
@@ -60,7 +60,7 @@ enum ScheduleSettingsCommands {
         let schedules = Schedules(session: session, zones: zones)
         let isNew = try await schedules.add(
             name, settings: ScheduleOptions.object(members), pausedWith: invocation[paused],
-            by: invocation.operatorName)
+            by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         guard isNew else {
             throw CommandFailure(
                 exit: .conflict, message: "there is a schedule \(name) already; nothing was added",
@@ -118,7 +118,8 @@ enum ScheduleSettingsCommands {
             .init("errand schedule edit shop.report --reset cron", "as the program has it"),
             .init("errand schedule edit shop.report --clear ends", "without an end"),
         ],
-        options: [cron] + ScheduleOptions.all + [reset, clear, JobWords.allowUnknown],
+        options: [cron] + ScheduleOptions.all
+            + [reset, clear, AuditOptions.reason, JobWords.allowUnknown],
         arguments: [ScheduleWords.name]
     ) { invocation in
         let name = invocation[ScheduleWords.name]
@@ -141,7 +142,9 @@ enum ScheduleSettingsCommands {
         }
         for setting in invocation[clear] { members[setting.column] = .null }
         let (asked, wanted) = (members, invocation[reset])
-        let change = try await schedules.change(name, by: invocation.operatorName) { listing in
+        let change = try await schedules.change(
+            name, by: invocation.operatorName, reason: invocation[AuditOptions.reason]
+        ) { listing in
             var all = asked
             for (column, value) in try declaredValues(of: wanted, listing) { all[column] = value }
             return try settings(all, for: listing)

@@ -9,29 +9,6 @@ enum StatusCommand {
 
     private static let check = Option<Bool>.flag(
         "check", help: "Print only what is amiss, and exit 10 on a warning, 11 if critical")
-    private static let oldestWarning = limit(
-        "oldest-warning", .seconds(60), "--check: warn when a job has waited so long")
-    private static let oldestCritical = limit(
-        "oldest-critical", .seconds(600), "--check: critical when a job has waited so long")
-    private static let deadWarning = count(
-        "dead-warning", 1, "--check: warn on so many dead letters within an hour")
-    private static let deadCritical = count(
-        "dead-critical", 100, "--check: critical on so many dead letters within an hour")
-    private static let transactionWarning = limit(
-        "transaction-warning", .seconds(300), "--check: warn on a transaction open for so long")
-    private static let transactionCritical = limit(
-        "transaction-critical", .seconds(3_600),
-        "--check: critical on a transaction open for so long")
-
-    private static func limit(_ name: String, _ value: Duration, _ help: String) -> Option<Duration>
-    {
-        .duration(name, default: value, help: help)
-    }
-
-    private static func count(_ name: String, _ value: Int, _ help: String) -> Option<Int> {
-        .integer(name, default: value, range: 1...1_000_000_000, placeholder: "N", help: help)
-    }
-
     private static let command = Command(
         "status", effect: .looks, summary: "Show queues, workers and servers on one screen",
         discussion: """
@@ -54,17 +31,10 @@ enum StatusCommand {
             .init("errand status --check || page-someone", "from cron"),
             .init("errand status --check --oldest-critical 2m --dead-warning 20", "other limits"),
         ],
-        options: [
-            check, oldestWarning, oldestCritical, deadWarning, deadCritical, transactionWarning,
-            transactionCritical,
-        ]
+        options: [check] + StatusLimits.options
     ) { invocation in
-        let limits = StatusLimits(
-            oldestWarning: invocation[oldestWarning], oldestCritical: invocation[oldestCritical],
-            deadWarning: invocation[deadWarning], deadCritical: invocation[deadCritical],
-            transactionWarning: invocation[transactionWarning],
-            transactionCritical: invocation[transactionCritical])
-        let session = try invocation.session()
+        let limits = StatusLimits(invocation)
+        let session = try invocation.lookingSession()
         let address = try invocation.redisAddress()
         async let redis = Self.redis(address)
         let status: EngineStatus
@@ -72,28 +42,31 @@ enum StatusCommand {
             status = try await Inspector(session: session).status()
         } catch {
             guard invocation[check], let failure = describe(error) else { throw error }
-            return try report([unreachable(failure)], invocation)
+            return try report([unreadable(failure)], invocation)
         }
         let findings = StatusFindings(
-            status: status, redis: await redis, limits: limits, now: .now())
-        if invocation[check] { return try report(findings.worstFirst, invocation) }
+            status: status, redis: await redis, limits: limits, now: .now(),
+            servers: ServerLines(invocation))
+        if invocation[check] { return try report(findings.all.worstFirst, invocation) }
         try StatusScreen(findings: findings, output: invocation.output).show()
         return .done
     }
 
-    private static func redis(_ address: RedisAddress) async -> RedisStatus {
+    static func redis(_ address: RedisAddress) async -> RedisStatus {
         do { return .reachable(try await RedisLook.look(at: address)) } catch {
             return .unreachable("\(error)")
         }
     }
 
-    private static func unreachable(_ failure: CommandFailure) -> StatusFinding {
-        StatusFinding(
-            check: "postgresql", grade: .critical, found: failure.message, remedy: "errand doctor")
+    private static func unreadable(_ failure: CommandFailure) -> Finding {
+        let isEmpty = failure.hint?.contains("errand migrate") == true
+        return Finding(
+            check: isEmpty ? "schema" : "postgresql", grade: .critical, found: failure.message,
+            remedy: isEmpty ? "errand migrate" : "errand doctor")
     }
 
     private static func report(
-        _ findings: [StatusFinding], _ invocation: Invocation
+        _ findings: [Finding], _ invocation: Invocation
     ) throws -> ExitCode {
         let output = invocation.output
         if output.isForPeople {
@@ -102,13 +75,12 @@ enum StatusCommand {
                 try output.line(
                     output.paint(finding.grade.rawValue, style)
                         + DisplayWidth.harmless(
-                            " \(finding.check): \(finding.found): \(finding.remedy)"))
+                            " \(finding.check): \(finding.found): \(finding.remedy ?? "")"))
             }
             if findings.isEmpty { try output.line("ok") }
         } else {
-            try output.list(findings.map(\.record))
+            try output.list(findings.map(\.trouble))
         }
-        if findings.contains(where: { $0.grade == .critical }) { return .critical }
-        return findings.isEmpty ? .done : .warning
+        return findings.exitCode
     }
 }

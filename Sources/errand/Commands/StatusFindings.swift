@@ -3,34 +3,6 @@ import Migrations
 import Postgres
 import Terminal
 
-/// One thing that is amiss, and the command that looks further or mends it.
-struct StatusFinding {
-    enum Grade: String { case warning, critical }
-
-    /// What it is about; the line of `errand status` that it belongs to.
-    var check: String
-    var grade: Grade
-    var found: String
-    var remedy: String
-
-    var record: Record {
-        Record([
-            ("grade", .marked(grade.rawValue, grade == .critical ? .red : .yellow)),
-            ("check", .text(check)), ("found", .text(found)), ("remedy", .text(remedy)),
-        ])
-    }
-}
-
-/// From where on something is amiss.
-struct StatusLimits {
-    var oldestWarning = Duration.seconds(60)
-    var oldestCritical = Duration.seconds(600)
-    var deadWarning = 1
-    var deadCritical = 100
-    var transactionWarning = Duration.seconds(300)
-    var transactionCritical = Duration.seconds(3_600)
-}
-
 /// What came of asking Redis.
 enum RedisStatus: Sendable {
     case reachable(RedisLook)
@@ -43,160 +15,185 @@ struct StatusFindings {
     let redis: RedisStatus
     let limits: StatusLimits
     let now: Instant
+    let servers: ServerLines
+    /// What only the doctor looks at.
+    var health: EngineHealth?
 
-    /// All of it, worst first.
-    var worstFirst: [StatusFinding] {
-        all.filter { $0.grade == .critical } + all.filter { $0.grade == .warning }
+    /// What `errand status` tells.
+    var all: [Finding] { engine + schedules + redisFindings + migrations }
+
+    /// What the doctor takes over, who looks at the rest more closely.
+    var engine: [Finding] {
+        (status.queues ?? []).flatMap(queue) + leaders + workers + dead + transaction
     }
 
-    var all: [StatusFinding] {
-        (status.queues ?? []).flatMap(queue) + leaders + workers + schedules + dead + redisFindings
-            + transaction + migrations
-    }
-
-    private func queue(_ queue: QueueRecord) -> [StatusFinding] {
+    private func queue(_ queue: QueueRecord) -> [Finding] {
         guard let wait = queue.oldestWait(at: now) else { return [] }
         let name = queue.name
         if queue.pausedAt != nil {
             // Somebody wants it so; after a while perhaps no longer.
             guard wait >= limits.oldestCritical else { return [] }
             return [
-                StatusFinding(
+                Finding(
                     check: "queue", grade: .warning,
                     found: "\(name) is paused, and its oldest job has waited "
                         + HumanFormat.duration(wait),
                     remedy: "errand queue resume \(name)")
             ]
         }
-        var findings: [StatusFinding] = []
+        var findings: [Finding] = []
         if queue.workers == 0 {
             findings.append(
-                StatusFinding(
+                Finding(
                     check: "queue", grade: .critical,
                     found: "\(name) has due jobs and no live worker",
                     remedy: "errand work --queues \(name)"))
         }
         if wait >= limits.oldestWarning {
+            let (cause, remedy) = delay(queue)
             findings.append(
-                StatusFinding(
+                Finding(
                     check: "queue", grade: wait >= limits.oldestCritical ? .critical : .warning,
-                    found: "\(name): the oldest job has waited \(HumanFormat.duration(wait))",
-                    remedy: "errand queue show \(name)"))
+                    found: "\(name): the oldest job has waited \(HumanFormat.duration(wait))"
+                        + cause,
+                    remedy: remedy))
         }
         return findings
     }
 
-    private var leaders: [StatusFinding] {
+    /// Why a queue's jobs wait for long, as far as its numbers tell, and what helps.
+    private func delay(_ queue: QueueRecord) -> (cause: String, remedy: String) {
+        let name = queue.name
+        let look = "errand queue show \(name)"
+        if queue.workers == 0 { return ("", "errand work --queues \(name)") }
+        if let limit = health?.limits?[name] {
+            if let most = limit.running, limit.held >= most {
+                return (
+                    ": its limit lets \(HumanFormat.count(most)) run",
+                    "errand queue limit \(name) --running \(most * 2)"
+                )
+            }
+            if let rate = limit.rate {
+                return (
+                    ": its limit lets \(rate) start",
+                    "errand queue limit \(name) --none  # or a higher --rate"
+                )
+            }
+        }
+        guard queue.slots > 0, queue.busy >= queue.slots else { return ("", look) }
+        let grows =
+            queue.rateIn > queue.rateOut
+            ? ", and more comes (\(HumanFormat.rate(queue.rateIn))) than ends "
+                + "(\(HumanFormat.rate(queue.rateOut)))" : ""
+        return (
+            ": all \(HumanFormat.count(queue.slots)) slots are busy" + grows,
+            "errand work --queues \(name)"
+        )
+    }
+
+    private var leaders: [Finding] {
         guard let leaders = status.leaders, let workers = status.workers,
             workers.alive > workers.stopping, !leaders.contains(where: { $0.lead == .duties })
         else { return [] }
         return [
-            StatusFinding(
+            Finding(
                 check: "leads", grade: .warning,
                 found: "no worker leads in feeding, which one should within a second",
-                remedy: "errand doctor")
+                remedy: "errand leader show duties")
         ]
     }
 
-    private var workers: [StatusFinding] {
+    private var workers: [Finding] {
         guard let workers = status.workers, workers.silent > 0 else { return [] }
+        if let silent = health?.silentWorkers { return silent.map(silence) }
         let ids = workers.silentIDs.map(String.init).joined(separator: ", ")
         return [
-            StatusFinding(
+            Finding(
                 check: "workers", grade: .warning,
                 found: "\(workers.silent) silent for longer than the lease: \(ids)"
                     + (workers.silent > workers.silentIDs.count ? " …" : ""),
-                remedy: "errand worker ls")
+                remedy: workers.alive == 0 ? "errand work" : "errand worker ls")
         ]
     }
 
-    private var schedules: [StatusFinding] {
+    private var schedules: [Finding] {
         guard let health = status.schedules else { return [] }
-        var findings: [StatusFinding] = []
-        if health.overdue > 0 {
-            let name = health.longestOverdue ?? "unknown"
-            findings.append(
-                StatusFinding(
-                    check: "missed", grade: .warning,
-                    found: "overdue schedules: \(HumanFormat.count(health.overdue)), "
-                        + "\(name) the longest"
-                        + (health.isLed ? "" : "; nothing runs schedules"),
-                    remedy: health.isLed ? "errand schedule show \(name)" : "errand work"))
+        return ScheduleFindings(health: health).running.map { finding in
+            var finding = finding
+            finding.check = "missed"
+            return finding
         }
-        if health.pausedByFailures > 0 {
-            findings.append(
-                StatusFinding(
-                    check: "missed", grade: .warning,
-                    found: "schedules that paused themselves because their jobs failed: "
-                        + HumanFormat.count(health.pausedByFailures),
-                    remedy: "errand schedule ls"))
-        }
-        return findings
     }
 
-    private var dead: [StatusFinding] {
+    private var dead: [Finding] {
         guard let count = status.deadLastHour, count > 0, count >= limits.deadWarning else {
             return []
         }
         let atLeast = count >= EngineStatus.deadLimit ? "at least " : ""
         return [
-            StatusFinding(
+            Finding(
                 check: "dead", grade: count >= limits.deadCritical ? .critical : .warning,
-                found: "\(atLeast)\(HumanFormat.count(count)) jobs died within the last hour",
-                remedy: "errand dead group --newer 1h")
+                found: "\(atLeast)\(HumanFormat.count(count)) jobs died within the last hour"
+                    + (health?.deadGroup.map(mostFrequent) ?? ""),
+                remedy: health?.deadGroup.map(redrive) ?? "errand dead group --newer 1h")
         ]
     }
 
-    private var redisFindings: [StatusFinding] {
+    private var redisFindings: [Finding] {
         switch redis {
         case .unreachable(let why):
             [
-                StatusFinding(
+                Finding(
                     check: "redis", grade: .critical, found: "cannot be used: \(why)",
                     remedy: "errand doctor")
             ]
-        case .reachable(let look) where look.mayEvict:
-            [
-                StatusFinding(
-                    check: "redis", grade: .warning,
-                    found: "evicts when its memory is full (\(look.policy)): ids start late",
-                    remedy: "redis-cli config set maxmemory-policy noeviction")
-            ]
-        case .reachable: []
+        case .reachable(let look): Self.eviction(look, servers)
         }
     }
 
-    private var transaction: [StatusFinding] {
+    /// What Redis throws away is missing until the feeder reads all anew.
+    static func eviction(_ look: RedisLook, _ servers: ServerLines) -> [Finding] {
+        guard look.mayEvict else { return [] }
+        return [
+            Finding(
+                check: "redis", grade: .warning,
+                found: "evicts when its memory is full (\(look.policy)): ids start late",
+                remedy: servers.redis("config set maxmemory-policy noeviction")
+                    + "  # and in its configuration file")
+        ]
+    }
+
+    private var transaction: [Finding] {
         guard let oldest = status.oldestTransaction, oldest.age >= limits.transactionWarning else {
             return []
         }
         return [
-            StatusFinding(
+            Finding(
                 check: "transaction",
                 grade: oldest.age >= limits.transactionCritical ? .critical : .warning,
                 found: "open for \(HumanFormat.duration(oldest.age)) (pid \(oldest.pid), "
                     + "\(oldest.application)): keeps dead rows from being cleaned",
-                remedy: "errand doctor")
+                remedy: servers.psql("SELECT pg_terminate_backend(\(oldest.pid))"))
         ]
     }
 
-    private var migrations: [StatusFinding] {
+    private var migrations: [Finding] {
         guard let pending = Self.pending(status) else {
             return [
-                StatusFinding(
+                Finding(
                     check: "schema", grade: .critical, found: "this database has none",
                     remedy: "errand migrate")
             ]
         }
-        var findings: [StatusFinding] = []
+        var findings: [Finding] = []
         if pending > 0 {
             findings.append(
-                StatusFinding(
+                Finding(
                     check: "schema", grade: .warning,
                     found: "pending migrations: \(pending)", remedy: "errand migrate"))
         } else if let failure = status.failure {
             findings.append(
-                StatusFinding(
+                Finding(
                     check: "schema", grade: .critical,
                     found: describe(failure)?.message ?? "\(failure)", remedy: "errand doctor"))
         }

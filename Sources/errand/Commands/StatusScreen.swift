@@ -41,7 +41,7 @@ struct StatusScreen {
         ]
     }
 
-    private func line(_ finding: StatusFinding) throws {
+    private func line(_ finding: Finding) throws {
         try line(
             finding.check, finding.found, remedy: finding.remedy,
             finding.grade == .critical ? .red : .yellow)
@@ -143,7 +143,7 @@ struct StatusScreen {
         record.append("leaders", .records((status.leaders ?? []).map(Self.record)))
         record.append(
             "queues", .records((queues ?? []).map { QueueCommands.record($0, output.times) }))
-        record.append("trouble", .records(findings.worstFirst.map(\.record)))
+        record.append("trouble", .records(findings.all.worstFirst.map(\.trouble)))
         return record
     }
 

@@ -109,7 +109,7 @@ struct WhyWords {
         case .redisEmptied:
             Explained(
                 "Redis has lost what was staged, or nothing was yet; the worker that leads fills "
-                    + "it again within seconds", "errand doctor  # if it stays so")
+                    + "it again within seconds", "errand redis rebuild --yes  # if it stays so")
         case .limited(let limit): limited(limit)
         case .behind, .slotsBusy, .unstaged, .ready: inLine(cause)
         }
@@ -162,7 +162,7 @@ struct WhyWords {
         case .holderGone:
             return Explained(
                 "\(worker) claimed it and is in the list of workers no more; the worker that "
-                    + "leads frees it", "errand worker ls  # start one with 'errand work' if none")
+                    + "leads frees it within a minute", rescue)
         default:
             return Explained(
                 "it runs: attempt \(job.attempt) of \(job.maxAttempts) on \(worker)\(since), "
@@ -180,7 +180,14 @@ struct WhyWords {
                         + "\(HumanFormat.duration(lease)) is over, if a live worker leads"
                     : "its lease of \(HumanFormat.duration(lease)) is over, and the next live "
                         + "worker that leads frees it"),
-            "errand worker ls  # start one with 'errand work' if none is alive")
+            rescue)
+    }
+
+    /// What frees the job of a worker that died: any live worker that leads.
+    private var rescue: String {
+        job.isAnyWorkerAlive
+            ? "errand leader show duties  # who leads frees it"
+            : "errand work --queues \(job.lane.queue)"
     }
 
     // MARK: Waiting
@@ -205,13 +212,12 @@ struct WhyWords {
         case .kindUnknown(let kinds):
             return Explained(
                 "no live worker of queue \(lane.queue) knows the kind \(lane.kind); they know "
-                    + Self.listed(kinds), "\(start)  # with a program that has this kind")
+                    + Self.listed(kinds), program)
         case .versionUnknown(let versions):
             return Explained(
                 "no live worker of queue \(lane.queue) knows version \(lane.version) of the "
                     + "arguments of \(lane.kind); they know "
-                    + Self.listed(versions.map(String.init)),
-                "\(start)  # with a program that has this version")
+                    + Self.listed(versions.map(String.init)), program)
         case .stopping:
             return Explained("all live workers that could run it are stopping", start)
         case .quiet(let ids):
@@ -221,6 +227,13 @@ struct WhyWords {
         default:
             return Explained("no worker is alive", start)
         }
+    }
+
+    /// What helps a job that no live worker knows: this program, or one that nobody has here.
+    private var program: String {
+        if let start = StatusFindings.start(for: job.lane) { return start }
+        return "errand job cancel \(job.id)  # or 'errand work --queues \(job.lane.queue)' with a "
+            + "program that has it"
     }
 
     private func limited(_ limit: JobSituation.ReachedLimit) -> Explained {

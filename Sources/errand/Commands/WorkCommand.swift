@@ -136,7 +136,7 @@ enum WorkCommand {
             // job was handed back by then; the fence turns away what it still writes.
             DispatchQueue.global().asyncAfter(deadline: .now() + grace + 8) {
                 log.error("some handlers did not end; leaving without them")
-                exit(1)
+                _exit(1)
             }
         }
         Termination.onRequest { stop.stop() }

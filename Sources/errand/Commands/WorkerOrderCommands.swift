@@ -11,7 +11,6 @@ enum WorkerOrderCommands {
     private static let everyone = Option<Bool>.flag("all", help: "All workers that are alive")
     private static let host = Option<String?>.text(
         "host", placeholder: "NAME", help: "The workers of this host that are alive")
-    private static let reason = Option<String?>.text("reason", help: "Why, for the record")
     private static let undo = Option<Bool>.flag("undo", help: "Let it take jobs again")
     private static let wait = Option<Bool>.flag("wait", help: "Wait until it is done")
     private static let timeout = Option<Duration>.duration(
@@ -30,7 +29,7 @@ enum WorkerOrderCommands {
             .init("errand worker quiet 12 --reason 'looks at its memory' --wait", "and wait"),
             .init("errand worker quiet 12 --undo", "let it work again"),
         ],
-        options: [everyone, host, reason, undo, wait, timeout], arguments: [ids]
+        options: [everyone, host, AuditOptions.reason, undo, wait, timeout], arguments: [ids]
     ) { invocation in
         try await run(invocation, invocation[undo] ? nil : .quiet)
     }
@@ -45,9 +44,9 @@ enum WorkerOrderCommands {
             """,
         examples: [
             .init("errand worker stop 12 --wait", "and wait until it is gone"),
-            .init("errand worker stop --host web3 --reason 'new disk'", "all of one machine"),
+            .init("errand worker stop --host web3 --reason 'new disk'", "all of one; asks first"),
         ],
-        options: [everyone, host, reason, wait, timeout], arguments: [ids]
+        options: [everyone, host, AuditOptions.reason, wait, timeout], arguments: [ids]
     ) { invocation in
         try await run(invocation, .stop)
     }
@@ -56,16 +55,24 @@ enum WorkerOrderCommands {
         _ invocation: Invocation, _ task: WorkerOrder.Task?
     ) async throws -> ExitCode {
         let inspector = Inspector(session: try invocation.session())
-        let targets = try chosen(try await inspector.workers(), invocation)
+        var targets = try chosen(try await inspector.workers(), invocation)
         guard !targets.isEmpty else {
             throw CommandFailure(
                 exit: .notFound, message: "no worker of that kind is alive",
                 hint: "'errand worker ls' lists what there is")
         }
-        if task != .stop { try refuseStopping(targets) }
+        if invocation[ids].isEmpty {
+            try settle(&targets, task, invocation)
+            guard !targets.isEmpty else {
+                try invocation.output.list([])
+                return .done
+            }
+        } else if task != .stop {
+            try refuseStopping(targets)
+        }
         let ids = targets.map(\.id)
         let asked = try await inspector.order(
-            ids, task, by: invocation.operatorName, reason: invocation[reason])
+            ids, task, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         if invocation[wait] {
             try await waitUntilDone(asked, task, inspector, for: invocation[timeout])
         }
@@ -124,6 +131,25 @@ enum WorkerOrderCommands {
             guard worker.isAlive else { throw dead(worker) }
             return worker
         }
+    }
+
+    /// Leaves out who is stopping anyway, and asks before many are stopped.
+    private static func settle(
+        _ targets: inout [WorkerRecord], _ task: WorkerOrder.Task?, _ invocation: Invocation
+    ) throws {
+        let stopping = targets.filter { $0.state == .stopping }
+        // With --wait their end is waited for too.
+        if let first = stopping.first, task != .stop || !invocation[wait] {
+            targets.removeAll { $0.state == .stopping }
+            invocation.output.note(
+                "stopping already, so not asked: \(stopping.count) (worker \(first.id)"
+                    + (stopping.count > 1 ? ", …)" : ")"))
+        }
+        guard task == .stop, !targets.isEmpty else { return }
+        let place = invocation[host].map { " of \($0)" } ?? ""
+        try invocation.confirm(
+            "stop \(HumanFormat.count(targets.count)) worker\(targets.count == 1 ? "" : "s")"
+                + "\(place)?")
     }
 
     private static func dead(_ worker: WorkerRecord) -> CommandFailure {

@@ -59,8 +59,8 @@ enum TopCommand {
                 state.mustType = context.name
             }
             try await loop.run(state)
+            try Task.checkCancellation()
         }
-        await reader.session.close()
         return .done
     }
 
@@ -74,7 +74,8 @@ enum TopCommand {
         // No line is chosen: nobody is there to choose.
         state.isStill = true
         let frame = TopFrame(
-            state: state, data: data, trouble: nil, history: TopHistory(data).values, size: size,
+            state: state, data: data, card: [], trouble: nil, history: TopHistory(data).values,
+            size: size,
             paint: invocation.output.paint, times: invocation.output.times, now: data.at)
         var lines = frame.lines().dropLast()
         while lines.last == "" { lines = lines.dropLast() }

@@ -7,6 +7,8 @@ struct TopFrame {
     let state: TopState
     /// nil before the first answer of the servers.
     let data: TopData?
+    /// The lines of the job that is shown.
+    let card: [String]
     /// What keeps the data from being new.
     let trouble: String?
     /// How many jobs ended a second in each queue, at the last looks.
@@ -23,7 +25,7 @@ struct TopFrame {
     func lines() -> [String] {
         var lines = [title, summary, ""]
         let body = state.showsHelp ? Self.help.map { cut($0) } : self.body
-        lines += body.prefix(size.rows - lines.count - 1)
+        lines += body.prefix(max(0, size.rows - lines.count - 1))
         while lines.count < size.rows - 1 { lines.append("") }
         lines.append(last)
         return lines
@@ -84,8 +86,8 @@ struct TopFrame {
             return input("\(action.question)? type \(word): ", typed, "Esc leaves it as it is")
         case nil: break
         }
-        if let trouble { return cut(trouble, .red, .bold) }
-        if let message = state.message { return cut(message, .yellow) }
+        if let trouble { return cut(DisplayWidth.harmless(trouble), .red, .bold) }
+        if let message = state.message { return cut(DisplayWidth.harmless(message), .yellow) }
         let keys =
             switch state.view {
             case .queues: "Enter jobs  d dead  / filter  s order  f freeze  P pause  U resume"
@@ -115,15 +117,8 @@ struct TopFrame {
             return table(queueRecords(data), queueColumns, none: "there is no queue")
         }
         guard data.view == state.view else { return [cut("reading …", .dim)] }
-        switch state.view {
-        case .queues: return []
-        case .jobs:
-            return table(
-                data.jobs.map(jobRecord), jobColumns, none: "no job passes these filters")
-        case .job(let id):
-            let card = Self.card(data, id, width: size.columns, paint: paint, times: times)
-            return Array(card.dropFirst(state.choice))
-        }
+        if case .job = state.view { return Array(card.dropFirst(state.choice)) }
+        return table(data.jobs.map(jobRecord), jobColumns, none: "no job passes these filters")
     }
 
     /// The lines of a table around the chosen one, which is marked.
@@ -218,14 +213,19 @@ struct TopFrame {
 
     // MARK: Jobs
 
+    /// More of an error or of arguments than fits no terminal.
+    private static let textLimit = 500
+
     private func jobRecord(_ job: JobRecord) -> Record {
-        let text = job.lastError ?? job.reason ?? String(decoding: job.args, as: UTF8.self)
+        let text =
+            job.lastError ?? job.reason
+            ?? String(decoding: job.args.prefix(Self.textLimit), as: UTF8.self)
         return Record([
             ("id", .id(Int(job.id))), ("kind", .text(job.kind)),
             ("state", .marked(job.state.rawValue, JobCommands.style(job.state))),
             ("attempt", .text("\(job.attempt)/\(job.maxAttempts)")),
             ("when", .text(HumanFormat.age(of: Self.time(of: job).date, now: now.date))),
-            ("queue", .text(job.queue)), ("about", .text(text)),
+            ("queue", .text(job.queue)), ("about", .text(String(text.prefix(Self.textLimit)))),
         ])
     }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import JobQueue
 import Postgres
 import Terminal
@@ -9,7 +10,7 @@ struct TopLoop: Sendable {
         case key(Key)
         case tick
         case read(TopData)
-        case failed(String)
+        case failed(String, took: Duration)
         /// What became of an action, in words.
         case acted(String)
         case filtered([String])
@@ -23,7 +24,6 @@ struct TopLoop: Sendable {
 
     /// Looks take at most this share of the servers' time.
     private static let share = 100
-    private static let longestPause = Duration.seconds(30)
     private static let tick = Duration.milliseconds(250)
 
     /// What is known besides the state.
@@ -34,16 +34,26 @@ struct TopLoop: Sendable {
         var isReading = false
         var mustRead = true
         var nextRead = ContinuousClock.now
+        /// How many actions are under way, and whether the person wants to go after them.
+        var acting = 0
+        var isLeaving = false
+        /// The lines of the job that is shown, of that data and width.
+        var card: (of: Instant, width: Int, lines: [String])?
+        /// When and how large the last picture was.
+        var drawn: (second: Int64, size: TerminalSize)?
     }
 
     /// Shows and acts until the person quits, the terminal goes away or SIGTERM comes.
+    ///
+    /// Looks and actions are tasks that nobody waits for in the end: a server that hangs must not
+    /// keep the terminal, and the process ends with the command.
     func run(_ initial: TopState) async throws {
         let (events, sender) = AsyncStream.makeStream(of: Event.self)
         let (actions, actionSender) = AsyncStream.makeStream(of: TopState.Request.self)
+        let (looks, lookSender) = AsyncStream.makeStream(
+            of: (TopView, Int).self, bufferingPolicy: .bufferingNewest(1))
         Termination.onRequest { sender.yield(.quit) }
         let keyboard = Keyboard(invocation.output.screen)
-        try screen.enter()
-        defer { screen.leave() }
         let listen = { @Sendable in
             keyboard.listen {
                 sender.yield(.key($0))
@@ -51,49 +61,59 @@ struct TopLoop: Sendable {
                 sender.yield(.quit)
             }
         }
-        listen()
-        let (looks, lookSender) = AsyncStream.makeStream(
-            of: (TopView, Int).self, bufferingPolicy: .bufferingNewest(1))
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await look(looks, sender) }
-            group.addTask { await act(actions, sender) }
-            group.addTask {
+        let tasks = [
+            Task { await look(looks, sender) }, Task { await act(actions, sender) },
+            Task {
                 while !Task.isCancelled {
                     try? await Task.sleep(for: Self.tick)
                     sender.yield(.tick)
                 }
-            }
-            var state = initial
-            var picture = Picture()
-            for await event in events {
-                var request: TopState.Request?
-                switch event {
-                case .key(let key): request = state.press(key)
-                case .quit: request = .quit
-                default: note(event, &state, &picture)
-                }
-                if request == .quit { break }
-                switch request {
-                case .load: picture.mustRead = true
-                case .suspend:
-                    keyboard.pauseListening()
-                    try? screen.suspend()
-                    listen()
-                case .open, .act: request.map { _ = actionSender.yield($0) }
-                case .quit, nil: break
-                }
-                if isDue(picture, state) {
-                    picture.isReading = true
-                    picture.mustRead = false
-                    lookSender.yield((state.view, room(state)))
-                }
-                guard draw(&state, picture) else { break }
-            }
-            lookSender.finish()
-            actionSender.finish()
-            group.cancelAll()
+            },
+        ]
+        try screen.enter()
+        defer {
+            screen.leave()
+            keyboard.pauseListening()
+            for task in tasks { task.cancel() }
         }
-        keyboard.pauseListening()
+        listen()
+        var state = initial
+        var picture = Picture()
+        for await event in events {
+            var request: TopState.Request?
+            switch event {
+            case .key(let key): request = state.press(key)
+            case .quit: request = .quit
+            default: note(event, &state, &picture)
+            }
+            switch request {
+            case .load: picture.mustRead = true
+            case .suspend:
+                keyboard.pauseListening()
+                try? screen.suspend()
+                listen()
+            case .open, .act:
+                picture.acting += request == nil ? 0 : 1
+                request.map { _ = actionSender.yield($0) }
+            case .quit: leave(&state, &picture)
+            case nil: break
+            }
+            if picture.isLeaving, picture.acting == 0 { break }
+            if isDue(picture, state) {
+                picture.isReading = true
+                picture.mustRead = false
+                lookSender.yield((state.view, invocation.output.screen.size.rows * 2))
+            }
+            let isTick = if case .tick = event { true } else { false }
+            guard draw(&state, &picture, onlyIfDue: isTick) else { break }
+        }
+    }
+
+    /// What was confirmed is finished first, unless the person insists.
+    private func leave(_ state: inout TopState, _ picture: inout Picture) {
+        if picture.isLeaving { picture.acting = 0 }
+        picture.isLeaving = true
+        state.message = "what was asked for is still under way; q once more leaves it alone"
     }
 
     private func isDue(_ picture: Picture, _ state: TopState) -> Bool {
@@ -107,8 +127,7 @@ struct TopLoop: Sendable {
             picture.isReading = false
             picture.trouble = nil
             picture.history.add(data)
-            let pause = min(data.took * Self.share, Self.longestPause)
-            picture.nextRead = .now + max(interval, pause)
+            picture.nextRead = .now + max(interval, data.took * Self.share)
             // The person has gone on meanwhile: what is shown is another's.
             guard data.view == state.view else {
                 picture.mustRead = true
@@ -116,40 +135,48 @@ struct TopLoop: Sendable {
             }
             picture.data = data
             state.take(data)
-        case .failed(let text):
+        case .failed(let text, let took):
             picture.isReading = false
-            picture.trouble = text
-            picture.nextRead = .now + interval
+            let pause = max(interval, took * Self.share)
+            picture.trouble = "\(text); anew in \(HumanFormat.duration(pause)), u looks now"
+            picture.nextRead = .now + pause
         case .acted(let text):
+            picture.acting = max(0, picture.acting - 1)
             state.message = text
             picture.mustRead = true
         case .filtered(let words):
+            picture.acting = max(0, picture.acting - 1)
             state.filtered(words)
             picture.mustRead = true
         case .key, .tick, .quit: break
         }
     }
 
-    private func room(_ state: TopState) -> Int {
-        max(1, invocation.output.screen.size.rows * 4)
-    }
-
-    /// Draws; false when the terminal is gone.
-    private func draw(_ state: inout TopState, _ picture: Picture) -> Bool {
+    /// Draws, or does nothing where a tick finds all as it was; false when the terminal is gone.
+    private func draw(
+        _ state: inout TopState, _ picture: inout Picture, onlyIfDue: Bool
+    ) -> Bool {
         let size = invocation.output.screen.size
+        let now = Instant.now()
+        let second = Int64(now.date.timeIntervalSince1970)
+        if onlyIfDue, let drawn = picture.drawn, drawn == (second, size) { return true }
+        picture.drawn = (second, size)
         state.room = max(1, size.rows - TopFrame.frameLines)
         if case .job(let id) = state.view, let data = picture.data, data.view == state.view {
-            let card = TopFrame.card(
-                data, id, width: size.columns, paint: Paint(isColored: false),
-                times: invocation.output.times)
-            state.jobLines = card.count
+            if picture.card?.of != data.at || picture.card?.width != size.columns {
+                let lines = TopFrame.card(
+                    data, id, width: size.columns, paint: invocation.output.paint,
+                    times: invocation.output.times)
+                picture.card = (data.at, size.columns, lines)
+            }
+            state.jobLines = picture.card?.lines.count ?? 0
         }
         state.settle()
         let frame = TopFrame(
-            state: state, data: picture.data, trouble: picture.trouble,
-            history: picture.history.values, size: size, paint: invocation.output.paint,
-            times: invocation.output.times,
-            now: state.isFrozen ? picture.data?.at ?? Instant.now() : Instant.now())
+            state: state, data: picture.data, card: picture.card?.lines ?? [],
+            trouble: picture.trouble, history: picture.history.values, size: size,
+            paint: invocation.output.paint, times: invocation.output.times,
+            now: state.isFrozen ? picture.data?.at ?? now : now)
         do {
             try screen.draw(frame.lines())
             return true
@@ -164,10 +191,11 @@ struct TopLoop: Sendable {
         _ looks: AsyncStream<(TopView, Int)>, _ sender: AsyncStream<Event>.Continuation
     ) async {
         for await (view, limit) in looks {
+            let start = ContinuousClock.now
             do {
                 sender.yield(.read(try await reader.read(view, limit: limit)))
             } catch {
-                sender.yield(.failed(Self.words(error)))
+                sender.yield(.failed(Self.words(error), took: .now - start))
             }
         }
     }

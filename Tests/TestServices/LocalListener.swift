@@ -1,15 +1,16 @@
 import Foundation
 
 /// A TCP port of this machine that accepts callers and never answers them.
-final class LocalListener: Sendable {
-    let descriptor: Int32
-    let port: UInt16
+package final class LocalListener: Sendable {
+    package let descriptor: Int32
+    package let port: UInt16
 
     struct Refused: Error {
         var code: Int32
     }
 
-    init() throws {
+    /// Listens on a port that was free.
+    package init() throws {
         let made = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
