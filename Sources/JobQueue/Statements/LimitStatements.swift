@@ -28,8 +28,8 @@ extension Statements {
     /// without one, and one that is limited by its rate alone has no slots. The slots are walked
     /// once: to count those that hold, and to sweep up the others. While somebody keeps an old
     /// transaction open, what was swept cannot be cleaned away and each walk passes it again:
-    /// claims of this queue then get slower with each job that it runs. Only what is claimed needs to survive a crash of the server, so only then is
-    /// the commit synced to disk.
+    /// claims of this queue then get slower with each job that it runs. Only what is claimed needs
+    /// to survive a crash of the server, so only then is the commit synced to disk.
     static let claimLimited = """
         WITH room AS MATERIALIZED (
             SELECT clock_timestamp() AS now, l.running, l.rate_per_s,
