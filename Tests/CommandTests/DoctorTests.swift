@@ -132,6 +132,9 @@ extension CommandLine {
             expect(found["permissions"], "critical", "no access to ", remedy: "GRANT SELECT")
             // Those who may only look can do that, and no more.
             try await errand("queue", "ls", "--database-url", url).expect(0)
+            try await errand("status", "--database-url", url).expect(0)
+            let queue = try await made("queue", "show", "default", "--database-url", url)
+            #expect(queue["rate_in"] == .null && queue["rate_out"] == 0)
             try await errand("queue", "pause", "default", "--database-url", url)
                 .expect(5, "this database user may not do that", "GRANT it")
         }

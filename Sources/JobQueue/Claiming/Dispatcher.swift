@@ -171,9 +171,10 @@ actor Dispatcher {
             isMine(queue) && !wanted.contains { $0.queue === queue }
         }
         guard full.allSatisfy({ $0.pokeWhenWanted() }) else { return popped }
+        // What is under a millisecond older servers round to nothing, which means for ever.
         let one = try await window.popOne(
             from: wanted.flatMap(\.queue.lanes), worker: worker.id,
-            waiting: min(patience, untilRelease(known)))
+            waiting: max(min(patience, untilRelease(known)), .milliseconds(1)))
         guard let one else { return Popped() }
         var lone = Popped(ids: [one.id])
         if !known.isEmpty,
@@ -186,25 +187,37 @@ actor Dispatcher {
         return lone
     }
 
-    private func claim(_ ids: [Int64]) async throws -> [ClaimedJob] {
+    /// Claims for queues without a limit; a job that was moved to a limited one meanwhile waits
+    /// to be popped there.
+    func claim(_ ids: [Int64], outside limited: [String] = []) async throws -> [ClaimedJob] {
         let token = Int64.random(in: .min ... .max)
         let sorted = ids.sorted()
-        let parameters: [Parameter] = [.int64Array(sorted), .int64(worker.id), .int64(token)]
+        var parameters: [Parameter] = [.int64Array(sorted), .int64(worker.id), .int64(token)]
         let jobs: [ClaimedJob]
         do {
-            jobs = try ClaimedJob.read(try await claim(parameters), token: token)
+            let rows: Rows
+            if limited.isEmpty {
+                rows = try await claim(Statements.claim, Statements.claimUnlocked, parameters)
+            } else {
+                parameters.append(.textArray(limited))
+                rows = try await claim(
+                    Statements.claimOutside, Statements.claimUnlockedOutside, parameters)
+            }
+            jobs = try ClaimedJob.read(rows, token: token)
         } catch {
             unsure.append((sorted, token))
             throw error
         }
-        return jobs.sorted { ($0.priority, $0.runAt, $0.id) < ($1.priority, $1.runAt, $1.id) }
+        return inOrder(jobs)
     }
 
-    private func claim(_ parameters: [Parameter]) async throws -> Rows {
-        do { return try await claims.query(Statements.claim, parameters) } catch {
+    private func claim(
+        _ plain: String, _ pastLocks: String, _ parameters: [Parameter]
+    ) async throws -> Rows {
+        do { return try await claims.query(plain, parameters) } catch {
             // Somebody's transaction has locked one of them.
             guard error.sqlState == "55P03" else { throw error }
-            return try await claims.query(Statements.claimUnlocked, parameters)
+            return try await claims.query(pastLocks, parameters)
         }
     }
 

@@ -10,15 +10,27 @@ struct KnownLimit: Sendable, Equatable {
 
     /// More than this is not worth popping at once.
     var most: Int {
-        let byRate = rate.map { max(Int(min($0, 1e6) * 0.2), 1) } ?? .max
+        let byRate = rate.map { 1 + Int(min($0, 1e6) * 0.1) } ?? .max
         return min(running ?? .max, byRate)
     }
 
     /// How long to leave the queue alone when nothing of it may start.
-    var pause: Duration {
-        // Not all workers at the same moment; and no longer than until the next start is allowed.
-        let usual = Double.random(in: 50...200)
-        return .milliseconds(Int(min(usual, rate.map { max(1_000 / $0, 5) } ?? usual)))
+    enum Pause {
+        /// Others claim just now: a claim takes a few milliseconds.
+        case contended
+        /// The rate lets the next one start in so many seconds.
+        case rate(Double)
+        /// As many run as may.
+        case full
+
+        /// Not all workers at the same moment.
+        var length: Duration {
+            switch self {
+            case .contended: .milliseconds(Int.random(in: 5...25))
+            case .rate(let seconds): .milliseconds(Int(min(seconds, 1) * 1_000) + 1)
+            case .full: .milliseconds(Int.random(in: 50...200))
+            }
+        }
     }
 }
 

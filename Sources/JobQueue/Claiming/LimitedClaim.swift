@@ -4,7 +4,8 @@ import Postgres
 ///
 /// Whoever claims for a limited queue locks its row first, counts what is claimed by the slots,
 /// and takes what is free; slots and claims are one transaction. Unlike other claims it is synced
-/// to disk: a claim that a crash of the server forgets would let one job too many run.
+/// to disk: a claim that a crash of the server forgets would let one job too many run. Whoever
+/// finds the row locked leaves the queue alone for a moment.
 extension Dispatcher {
     /// Claims what was popped, queue by queue, handing over each part as it comes.
     func claim(
@@ -14,8 +15,8 @@ extension Dispatcher {
         let free = groups.filter { limits[$0.queue.options.name] == nil }.flatMap(\.ids)
         if !free.isEmpty { hand(try await claim(free, outside: limits.keys.sorted())) }
         for (queue, ids) in groups {
-            guard let limit = limits[queue.options.name] else { continue }
-            hand(try await claim(ids, of: queue, limit))
+            guard limits[queue.options.name] != nil else { continue }
+            hand(try await claim(ids, of: queue))
         }
     }
 
@@ -27,26 +28,7 @@ extension Dispatcher {
         return ends.map { $0 - now }.min() ?? .seconds(3_600)
     }
 
-    /// Claims for queues without a limit; a job that was moved to a limited one meanwhile waits
-    /// to be popped there.
-    private func claim(_ ids: [Int64], outside limited: [String]) async throws -> [ClaimedJob] {
-        let token = Int64.random(in: .min ... .max)
-        let sorted = ids.sorted()
-        let parameters: [Parameter] = [
-            .int64Array(sorted), .int64(worker.id), .int64(token), .textArray(limited),
-        ]
-        do {
-            let rows = try await claims.query(Statements.claimOutside, parameters)
-            return inOrder(try ClaimedJob.read(rows, token: token))
-        } catch {
-            unsure.append((sorted, token))
-            throw error
-        }
-    }
-
-    private func claim(
-        _ ids: [Int64], of queue: LocalQueue, _ limit: KnownLimit
-    ) async throws -> [ClaimedJob] {
+    private func claim(_ ids: [Int64], of queue: LocalQueue) async throws -> [ClaimedJob] {
         let token = Int64.random(in: .min ... .max)
         let sorted = ids.sorted()
         let frees = queue.frees
@@ -54,19 +36,19 @@ extension Dispatcher {
         let left = Statement(Statements.leftWaiting, [.int64Array(sorted), name])
         do {
             let answers = try await claims.pipeline([
-                Statement(Statements.syncThisCommit), Statement(Statements.lockLimit, [name]),
+                Statement(Statements.lockLimit, [name]),
                 Statement(
                     Statements.claimLimited,
                     [.int64Array(sorted), .int64(worker.id), .int64(token), name]),
                 left,
             ])
-            let jobs = inOrder(try ClaimedJob.read(answers[2], token: token))
-            try await putBack(answers[3], of: queue, limit, since: frees)
+            let jobs = inOrder(try ClaimedJob.read(answers[1], token: token))
+            try await putBack(answers[2], of: queue, .full, since: frees)
             return jobs
         } catch let error as PostgresError where error.sqlState == "55P03" {
             // Others claim for this queue just now, one after the other.
             let rows = try await claims.query(left.sql, left.parameters)
-            try await putBack(rows, of: queue, limit, since: frees)
+            try await putBack(rows, of: queue, .contended, since: frees)
             return []
         } catch let error as PostgresError {
             unsure.append((sorted, token))
@@ -76,10 +58,12 @@ extension Dispatcher {
 
     /// Lets what may not start yet be popped again, later.
     private func putBack(
-        _ rows: Rows, of queue: LocalQueue, _ limit: KnownLimit, since frees: UInt64
+        _ rows: Rows, of queue: LocalQueue, _ cause: KnownLimit.Pause, since frees: UInt64
     ) async throws {
-        guard rows.count > 0 else { return }
-        queue.hold(for: limit.pause, since: frees)
+        guard let first = rows.first else { return }
+        let untilStart = try first.optionalDouble("until_start") ?? 0
+        let pause = untilStart > 0 ? KnownLimit.Pause.rate(untilStart) : cause
+        queue.hold(for: pause.length, since: frees)
         var lanes: [Lane: [Staged]] = [:]
         for row in 0..<rows.count {
             lanes[try Lane(rows, row), default: []].append(try Staged(rows, row))
@@ -89,7 +73,7 @@ extension Dispatcher {
         }
     }
 
-    private func inOrder(_ jobs: [ClaimedJob]) -> [ClaimedJob] {
+    func inOrder(_ jobs: [ClaimedJob]) -> [ClaimedJob] {
         jobs.sorted { ($0.priority, $0.runAt, $0.id) < ($1.priority, $1.runAt, $1.id) }
     }
 }

@@ -31,14 +31,18 @@ struct Heart: Sendable {
         _ session: Session, options: WorkerOptions, kinds: JobKinds, queues: [LocalQueue]
     ) async throws -> Int64 {
         try await session.query(
-            Statements.registerWorker,
-            [
-                .text(options.host), .int32(ProcessInfo.processInfo.processIdentifier),
-                .text(options.version),
-                .float(Float(options.leaseTime.milliseconds) / 1000),
-                .json(report(queues)), .textArray(kinds.capabilities),
-            ]
+            Statements.registerWorker, registration(options, kinds, queues)
         ).int64(0, 0)
+    }
+
+    private static func registration(
+        _ options: WorkerOptions, _ kinds: JobKinds, _ queues: [LocalQueue]
+    ) -> [Parameter] {
+        [
+            .text(options.host), .int32(ProcessInfo.processInfo.processIdentifier),
+            .text(options.version), .float(Float(options.leaseTime.milliseconds) / 1000),
+            .json(report(queues)), .textArray(kinds.capabilities),
+        ]
     }
 
     /// Beats until the task is cancelled.
@@ -110,16 +114,14 @@ struct Heart: Sendable {
                 + "\(options.leaseTime); its running jobs were given to others")
         running.interruptAll(.leaseLost)
         for queue in queues { _ = queue.takeWaiting() }
-        let new = try await Self.register(
-            session, options: options, kinds: kinds, queues: queues)
         let order = standing.order
-        _ = try await session.query(
-            Statements.inheritOrders,
-            [
-                .int64(identity.id), .int64(new), .optional(order?.task.rawValue),
+        identity.id = try await session.query(
+            Statements.registerAgain,
+            Self.registration(options, kinds, queues) + [
+                .int64(identity.id), .optional(order?.task.rawValue), .optional(order?.at),
                 .optional(order?.by), .optional(order?.reason),
-            ])
-        identity.id = new
+            ]
+        ).int64(0, 0)
     }
 
     /// Learns which queues are paused, what operators ask of this worker, and which running jobs
@@ -164,8 +166,8 @@ struct Heart: Sendable {
     private func obey(_ rows: Rows, stopping stop: Stop) throws -> Bool {
         // Without a row it was declared dead: the next beat mends that.
         guard let row = rows.first else { return false }
-        let leads = try row.textArray("resign")
-        for seat in seats where leads.contains(seat.lead.rawValue) { seat.resign() }
+        let signatures = try row.textArray("resign")
+        for seat in seats { seat.resign(ifSigned: signatures) }
         let order = try WorkerOrder(row)
         let before = standing.order?.task
         guard standing.hear(order) else { return false }

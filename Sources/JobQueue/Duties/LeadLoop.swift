@@ -60,7 +60,13 @@ final class LeadSeat: Sendable {
     let lead: Lead
     private let host: String
     private let worker: WorkerIdentity?
-    private let isAsked = Mutex(false)
+    private struct State {
+        /// Of the newest signature, which lead and session it is of.
+        var signature: String?
+        var isAsked = false
+    }
+
+    private let state = Mutex(State())
     private let signal = Signal()
 
     init(_ lead: Lead, host: String = "", worker: WorkerIdentity? = nil) {
@@ -71,24 +77,34 @@ final class LeadSeat: Sendable {
 
     /// Signs for the lead, on the session that has just taken its lock.
     func sign(on session: Session) async throws {
-        isAsked.withLock { $0 = false }
-        _ = try await session.query(
+        state.withLock { $0 = State() }
+        let signature = try await session.query(
             Statements.signLead,
             [
                 .text(lead.rawValue), .optional(worker?.id), .text(host),
                 .int32(ProcessInfo.processInfo.processIdentifier),
-            ])
+            ]
+        ).text(0, 0)
+        state.withLock { $0.signature = signature }
     }
 
-    /// Lets go of the lead.
-    func resign() {
-        isAsked.withLock { $0 = true }
-        signal.raise()
+    /// Lets go of the lead if its signature is among those that are to.
+    ///
+    /// One of an earlier time may have been read just before the last was given.
+    func resign(ifSigned signatures: [String]) {
+        let isMeant = state.withLock { state in
+            guard let signature = state.signature, signatures.contains(signature) else {
+                return false
+            }
+            state.isAsked = true
+            return true
+        }
+        if isMeant { signal.raise() }
     }
 
     /// Waits until it is asked to let go, and then throws.
     func resignation() async throws {
-        while !isAsked.withLock(\.self) {
+        while !state.withLock(\.isAsked) {
             try Task.checkCancellation()
             await signal.wait()
         }
@@ -159,7 +175,12 @@ struct LeadLoop: Sendable {
             group.addTask { try await work() }
             group.addTask { try await seat.resignation() }
             defer { group.cancelAll() }
-            try await group.next()
+            do { try await group.next() } catch let error as LeadSeat.Resigned {
+                // The lock goes at once: what is under way on other sessions may take its time.
+                group.cancelAll()
+                await session.close()
+                throw error
+            }
         }
     }
 }

@@ -11,10 +11,18 @@ extension Operations {
         var asked = 0
         /// Jobs that left these lanes.
         var left: [Lane: [Int64]] = [:]
+        /// Jobs that somebody else had locked.
+        var locked: [Int64] = []
+
+        mutating func add(_ other: Step) {
+            ids += other.ids
+            isOver = other.isOver
+            asked += other.asked
+        }
     }
 
     /// An operation as its row has it while it is locked.
-    private struct Work {
+    struct Work {
         var id: Int64
         var action: BulkOperation.Action
         var operatorName: String
@@ -41,13 +49,30 @@ extension Operations {
         }
     }
 
+    /// Deals with so many jobs, in as many steps as it takes to find them; with fewer only when
+    /// there are no more, or when it is to stop.
+    package func steps(
+        _ id: Int64, upTo count: Int, until isStopped: () -> Bool = { false }
+    ) async throws -> Step {
+        var all = try await step(id, atMost: count)
+        while !all.isOver, all.ids.count < count, !isStopped() {
+            all.add(try await step(id, atMost: count - all.ids.count))
+        }
+        return all
+    }
+
     /// Deals with the next jobs in one transaction; ends the operation when there are no more.
+    ///
+    /// What is to be cancelled and was locked, as by a claim, is come to once more.
     package func step(_ id: Int64, atMost limit: Int) async throws -> Step {
-        let step = try await session.transaction { session in
-            guard let row = try session.query(Statements.lockOperation, [.int64(id)]).first,
-                try row.text("state") == "running"
-            else { return Step(isOver: true) }
-            return try Self.step(Work(row), Int64(min(limit, Self.chunk)), session)
+        var step = try await locked(id) { work, session in
+            try Self.step(work, Int64(min(limit, Self.chunk)), session)
+        }
+        let missed = step.locked
+        if !missed.isEmpty {
+            try await Task.sleep(for: .milliseconds(50))
+            step.add(
+                try await locked(id) { work, session in try Self.again(work, missed, session) })
         }
         if let redis, !step.left.isEmpty {
             let instance = try await session.query(Statements.instance, []).text(0, 0)
@@ -55,6 +80,17 @@ extension Operations {
             for (lane, ids) in step.left { try? await window.forget(ids, in: lane) }
         }
         return step
+    }
+
+    private func locked(
+        _ id: Int64, _ body: @Sendable (Work, isolated Session) throws -> Step
+    ) async throws -> Step {
+        try await session.transaction { session in
+            guard let row = try session.query(Statements.lockOperation, [.int64(id)]).first,
+                try row.text("state") == "running"
+            else { return Step(isOver: true) }
+            return try body(Work(row), session)
+        }
     }
 
     private static func step(
@@ -75,19 +111,41 @@ extension Operations {
         } else {
             step.isOver = true
         }
+        try advance(work, &step, skipped: seen - step.ids.count, (stage, cursor), session)
+        return step
+    }
+
+    /// Acts on jobs that were locked when they were come to; those that still are stay skipped.
+    static func again(
+        _ work: Work, _ missed: [Int64], _ session: isolated Session
+    ) throws -> Step {
+        let tables = JobTable.holding(work.filter)
+        var step = Step()
+        if let live = tables.first { step = try act(work, on: missed, in: live, session) }
+        step.locked = []
+        try advance(
+            work, &step, skipped: -step.ids.count, (Int(work.stage), work.cursor), session)
+        return step
+    }
+
+    /// Writes how far it has come, and its end, unless something is to be come to once more.
+    private static func advance(
+        _ work: Work, _ step: inout Step, skipped: Int, _ place: (stage: Int, cursor: Int64),
+        _ session: isolated Session
+    ) throws {
         let done = Int64(step.ids.count)
         _ = try session.query(
             Statements.advanceOperation,
             [
-                .int64(work.id), .int64(done), .int64(cursor), .int16(Int16(stage)),
-                .int64(Int64(seen) - done), .int64(Int64(step.asked)),
+                .int64(work.id), .int64(done), .int64(place.cursor), .int16(Int16(place.stage)),
+                .int64(Int64(skipped)), .int64(Int64(step.asked)),
             ])
-        if stage >= tables.count || done >= work.room {
+        guard step.locked.isEmpty else { return }
+        if place.stage >= JobTable.holding(work.filter).count || done >= work.room {
             _ = try session.query(
                 Statements.endOperation, [.int64(work.id), .text("done"), .null])
             step.isOver = true
         }
-        return step
     }
 
     /// The next jobs in the order of their ids, none of them made after the operation was asked
@@ -133,19 +191,25 @@ extension Operations {
 
     // MARK: What is done
 
-    private static func act(
+    static func act(
         _ work: Work, on found: [Int64], in table: JobTable, _ session: isolated Session
     ) throws -> Step {
-        // In the order of their ids, as endings lock them. One that somebody else acts on is left
-        // alone; a claim only takes a moment, and what is to be cancelled is worth it.
-        let ids = try session.query(
-            Statements.lockJobs(table, waits: work.action == .cancel), [.int64Array(found)]
-        ).map { try $0.int64(0) }
-        guard !ids.isEmpty else { return Step() }
+        // One that somebody else acts on is left alone; a claim only takes a moment, and what is
+        // to be cancelled is worth coming back for.
+        let ids = try session.query(Statements.lockJobs(table), [.int64Array(found)])
+            .map { try $0.int64(0) }
+        var step = Step()
+        if work.action == .cancel, ids.count < found.count {
+            let ours = Set(ids)
+            step.locked = found.filter { !ours.contains($0) }
+        }
+        guard !ids.isEmpty else { return step }
         let rows = try session.query(statement(work, table, ids))
-        var step = Step(ids: try rows.map { try $0.int64(0) })
+        step.ids = try rows.map { try $0.int64(0) }
         if work.action == .move { step.left = try JobMove.lanes(rows) }
-        if work.action == .cancel, step.ids.count < ids.count {
+        // What was claimed since it was looked for is only meant if running jobs are.
+        let meansRunning = work.filter.states?.contains(.running) ?? true
+        if work.action == .cancel, meansRunning, step.ids.count < ids.count {
             let ended = Set(step.ids)
             let asked = try session.query(
                 Statements.cancelRunning, [.int64Array(ids.filter { !ended.contains($0) })]

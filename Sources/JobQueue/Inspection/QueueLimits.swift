@@ -100,9 +100,6 @@ extension Inspector {
 
     /// Counts against the limit what was claimed without it.
     package func countClaimed(of queue: String) async throws {
-        try await session.transaction { session in
-            _ = try session.query(Statements.lockLimit, [.text(queue)])
-            _ = try session.query(Statements.fillSlots, [.text(queue)])
-        }
+        _ = try await session.query(Statements.fillSlots, [.text(queue)])
     }
 }

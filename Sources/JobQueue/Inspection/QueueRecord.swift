@@ -22,9 +22,10 @@ package struct QueueRecord: Sendable {
     package var pauseReason: String?
     /// When it goes on by itself.
     package var pausedUntil: Instant?
-    /// Jobs that came a second, within the last minute.
-    package var rateIn = 0.0
-    /// They were so many that only the newest of them were counted.
+    /// Jobs that came a second, within the last minute; nil where this database user may not know
+    /// it.
+    package var rateIn: Double?
+    /// Only some of them could be counted: they were too many, or some have left no trace.
     package var isRateInEstimate = false
     /// Jobs that ended a second (done, dead or cancelled), in the running minute and the last one.
     package var rateOut = 0.0
@@ -56,8 +57,8 @@ package struct QueueRecord: Sendable {
     /// When it will be empty at these rates; nil when it will not, or nobody can tell.
     package var drainTime: Duration? {
         if available == 0, oldest == nil { return .zero }
+        guard pausedAt == nil, let rateIn, rateOut > rateIn else { return nil }
         let surplus = rateOut - rateIn
-        guard pausedAt == nil, surplus > 0 else { return nil }
         return .seconds(min(Double(max(available, 1)) / surplus, 1e12))
     }
 
@@ -90,17 +91,33 @@ struct QueueReading {
         var queues = try answers[0].map(QueueRecord.init)
         let places = Dictionary(
             queues.enumerated().map { ($0.element.name, $0.offset) }, uniquingKeysWith: { $1 })
-        for row in answers[1] {
-            guard let place = places[try row.text("queue")] else { continue }
-            queues[place].rateIn = Double(try row.int64("jobs")) / (try row.double("seconds"))
-            queues[place].isRateInEstimate = try row.bool("is_estimate")
-        }
+        try setArrivals(answers[1], places, &queues)
         for row in answers[2] {
             guard let place = places[try row.text("queue")] else { continue }
             queues[place].rateOut = Double(try row.int64("ended")) / (try row.double("seconds"))
             queues[place].waits = try DurationHistogram(row, "wait_buckets", "wait_counts")
         }
         return queues
+    }
+
+    private static func setArrivals(
+        _ rows: Rows, _ places: [String: Int], _ queues: inout [QueueRecord]
+    ) throws {
+        // Of all queues; without it nothing is known.
+        let all = try rows.first { try $0.optionalText("queue") == nil }
+        guard let all else { return }
+        let isLess = try all.bool("is_estimate")
+        for place in queues.indices {
+            queues[place].rateIn = 0
+            queues[place].isRateInEstimate = isLess
+        }
+        for row in rows {
+            guard let name = try row.optionalText("queue"), let place = places[name] else {
+                continue
+            }
+            queues[place].rateIn = Double(try row.int64("jobs")) / (try row.double("seconds"))
+            queues[place].isRateInEstimate = try isLess || row.bool("is_estimate")
+        }
     }
 }
 

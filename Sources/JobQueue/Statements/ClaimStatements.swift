@@ -1,40 +1,64 @@
 extension Statements {
     /// What a worker needs of a job's options: where most came from would only be decoded for
     /// nothing.
-    private static let overrides = "nullif(options - 'origin', '{}') AS options"
+    ///
+    /// What somebody wrote by hand and is no object asks for nothing.
+    private static let overrides = """
+        CASE WHEN jsonb_typeof(options) = 'object' THEN nullif(options - 'origin', '{}') END
+            AS options
+        """
+
+    static let claimedColumns = """
+        id, queue, kind, args_version, attempt, max_attempts, priority, run_at, not_after,
+        cancel_requested, args, \(overrides)
+        """
+
+    private static let claiming = """
+        UPDATE errand.jobs
+        SET claimed_by = $2, claim_token = $3, claimed_at = clock_timestamp(),
+            attempt = attempt + 1
+        """
 
     /// Takes the popped jobs that nobody holds: one round trip whatever the batch, and no indexed
     /// column changed, so that it is a heap-only update.
     ///
     /// An id that is claimed, finished, or not due (it was staged, then rescheduled) is dropped in
     /// silence: popping decided nothing. A worker that was declared dead claims nothing.
-    static let claim = """
-        UPDATE errand.jobs
-        SET claimed_by = $2, claim_token = $3, claimed_at = clock_timestamp(),
-            attempt = attempt + 1
-        WHERE id = ANY ($1) AND claimed_by IS NULL AND run_at <= clock_timestamp()
-          AND EXISTS (SELECT FROM errand.workers WHERE id = $2)
-        RETURNING id, queue, kind, args_version, attempt, max_attempts, priority, run_at,
-            not_after, cancel_requested, args, \(overrides)
+    static let claim = claim("")
+
+    /// The same, but not of these queues ($4).
+    static let claimOutside = claim("AND queue <> ALL ($4)")
+
+    private static func claim(_ condition: String) -> String {
         """
+        \(claiming)
+        WHERE id = ANY ($1) AND claimed_by IS NULL AND run_at <= clock_timestamp() \(condition)
+          AND EXISTS (SELECT FROM errand.workers WHERE id = $2)
+        RETURNING \(claimedColumns)
+        """
+    }
 
     /// The same past rows that somebody's transaction has locked.
     ///
     /// Such as one that replaces the arguments of a waiting job: its row comes again with the
     /// feeder's next look. It costs a lock for each row, so it is used only where the plain claim
     /// met one (`lock_timeout`).
-    static let claimUnlocked = """
-        UPDATE errand.jobs
-        SET claimed_by = $2, claim_token = $3, claimed_at = clock_timestamp(),
-            attempt = attempt + 1
+    static let claimUnlocked = claimUnlocked("")
+
+    /// The same, but not of these queues ($4).
+    static let claimUnlockedOutside = claimUnlocked("AND queue <> ALL ($4)")
+
+    private static func claimUnlocked(_ condition: String) -> String {
+        """
+        \(claiming)
         WHERE id IN (
             SELECT id FROM errand.jobs
-            WHERE id = ANY ($1) AND claimed_by IS NULL AND run_at <= clock_timestamp()
+            WHERE id = ANY ($1) AND claimed_by IS NULL AND run_at <= clock_timestamp() \(condition)
             FOR UPDATE SKIP LOCKED)
           AND EXISTS (SELECT FROM errand.workers WHERE id = $2)
-        RETURNING id, queue, kind, args_version, attempt, max_attempts, priority, run_at,
-            not_after, cancel_requested, args, \(overrides)
+        RETURNING \(claimedColumns)
         """
+    }
 
     /// Gives back what a broken connection may have claimed without our hearing of it.
     static let unclaim = """

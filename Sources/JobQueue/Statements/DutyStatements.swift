@@ -116,6 +116,19 @@ extension Statements {
         VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
         """
 
+    /// The same with what holds of a worker that was declared dead ($7): its leads, and what it
+    /// was asked to do.
+    static let registerAgain = """
+        WITH new AS (
+            INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds, asked,
+                asked_at, asked_by, asked_reason)
+            VALUES ($1, $2, $3, $4, $5, $6, $8, $9, $10, $11) RETURNING id
+        ), led AS (
+            UPDATE errand.leads SET worker = new.id FROM new WHERE worker = $7
+        )
+        SELECT id FROM new
+        """
+
     static let heartbeat = """
         UPDATE errand.workers
         SET last_seen_at = clock_timestamp(), queues = $2, stopping = $3, quiet = $4,

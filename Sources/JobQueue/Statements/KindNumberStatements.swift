@@ -32,7 +32,8 @@ extension Statements {
                 GROUP BY kind, bucket
             ) w GROUP BY kind
         ), sampled AS (
-            SELECT queue, kind, sum(jobs) AS jobs FROM sample GROUP BY queue, kind
+            SELECT queue, kind, args_version, sum(jobs) AS jobs FROM sample
+            GROUP BY queue, kind, args_version
         ), \(heads(where: "$1::text IS NULL OR kind = $1", free: 25)), held AS (
             SELECT kind, sum(cardinality(held)) AS jobs FROM head GROUP BY kind
         ), counted AS (
@@ -41,6 +42,7 @@ extension Statements {
                 sum(CASE WHEN c.is_estimate THEN greatest(s.jobs, c.jobs) ELSE c.jobs END) AS jobs
             FROM lane l
             LEFT JOIN sampled s ON s.queue = l.queue AND s.kind = l.kind
+                AND s.args_version = l.args_version
             CROSS JOIN LATERAL (
                 SELECT coalesce(s.jobs > 4 * $3::bigint OR count(*) > $3, false) AS is_estimate,
                     count(*) AS jobs, count(claimed_by) AS running

@@ -3,7 +3,7 @@ extension Statements {
     /// The lanes that hold jobs, found by walking the index from one to the next.
     ///
     /// $1 names a queue, or null for all of them.
-    private static let lane = """
+    static let lane = """
         lane AS (
             SELECT first.* FROM (
                 SELECT queue, kind, args_version FROM errand.jobs
@@ -48,11 +48,11 @@ extension Statements {
             SELECT least(100, 30000.0 / greatest(pg_relation_size('errand.jobs') / 8192, 1))
                 ::float8 AS percent
         ), sample AS MATERIALIZED (
-            SELECT queue, kind,
+            SELECT queue, kind, args_version,
                 errand.live_state(claimed_by, attempt, run_at, now()) AS state,
                 count(*) * 100 / (SELECT percent FROM portion) AS jobs
             FROM errand.jobs TABLESAMPLE SYSTEM ((SELECT percent FROM portion)) REPEATABLE (7)
-            GROUP BY queue, kind, state
+            GROUP BY queue, kind, args_version, state
         )
         """
 
@@ -152,23 +152,35 @@ extension Statements {
         ORDER BY q.name
         """
 
+    /// The number that was last given to a job; null for a role that may not know it.
+    static let lastNumber = """
+        CASE WHEN has_sequence_privilege('errand.jobs_id_seq', 'USAGE, SELECT')
+            THEN coalesce(pg_sequence_last_value('errand.jobs_id_seq'), 0) END
+        """
+
     /// What came into each queue within the last minute, from the newest 10,000 ids.
     ///
     /// By the numbers that were given out, not by `ORDER BY id`: what has left the tables since
-    /// then costs nothing. `seconds` is how far back the sample reaches, at most a minute.
+    /// then costs nothing. `seconds` is how far back the sample reaches, at most a minute. The
+    /// row without a queue is of all of them: it is an estimate where the minute holds numbers of
+    /// jobs that are nowhere any more, since kinds that keep no history leave no trace; without
+    /// such a row nothing is known.
     static let arrivals = """
         WITH newest AS MATERIALIZED (
-            SELECT last_value - 10000 AS first, last_value AS last FROM errand.jobs_id_seq
+            SELECT n - 10000 AS first, n AS last FROM (SELECT \(lastNumber) AS n) l
         ), come AS MATERIALIZED (
-            SELECT queue, created_at FROM errand.jobs
+            SELECT id, queue, created_at FROM errand.jobs
             WHERE id > (SELECT first FROM newest) AND id <= (SELECT last FROM newest)
             UNION ALL
-            SELECT queue, created_at FROM errand.finished_jobs
+            SELECT id, queue, created_at FROM errand.finished_jobs
             WHERE id > (SELECT first FROM newest) AND id <= (SELECT last FROM newest)
         ), reach AS (
             SELECT (SELECT first FROM newest) <= 0
                 OR coalesce(min(created_at) <= now() - interval '1 min', false) AS is_whole,
-                extract(epoch FROM now() - min(created_at))::float8 AS seconds
+                extract(epoch FROM now() - min(created_at))::float8 AS seconds,
+                coalesce(max(id) FILTER (WHERE created_at <= now() - interval '1 min'),
+                    greatest((SELECT first FROM newest), 0)) AS before,
+                count(*) FILTER (WHERE created_at > now() - interval '1 min') AS jobs
             FROM come
         )
         SELECT c.queue, count(*) AS jobs, NOT r.is_whole AS is_estimate,
@@ -176,6 +188,9 @@ extension Statements {
         FROM come c CROSS JOIN reach r
         WHERE c.created_at > now() - interval '1 min'
         GROUP BY c.queue, r.is_whole, r.seconds
+        UNION ALL
+        SELECT NULL, r.jobs, n.last - r.before > r.jobs, 60
+        FROM reach r CROSS JOIN newest n WHERE n.last IS NOT NULL
         """
 
     /// What each queue's workers did: $1 seconds of histograms, and what left it in the running

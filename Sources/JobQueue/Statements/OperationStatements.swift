@@ -65,16 +65,14 @@ extension Statements {
     /// sequence.
     static func lastID(_ tables: [JobTable]) -> String {
         let highest = tables.map { "(SELECT max(id) FROM \($0.name))" }
-        let all = ["(SELECT last_value FROM errand.jobs_id_seq)"] + highest
+        let all = [lastNumber] + highest + ["0"]
         return "SELECT greatest(\(all.joined(separator: ", ")))"
     }
 
-    /// Locks jobs in the order of their ids, past those that somebody else has locked.
-    static func lockJobs(_ table: JobTable, waits: Bool) -> String {
-        """
-        SELECT id FROM \(table.name) WHERE id = ANY ($1) ORDER BY id
-        FOR UPDATE\(waits ? "" : " SKIP LOCKED")
-        """
+    /// Locks jobs past those that somebody else has locked: who waits for a lock while it holds
+    /// others may end up in a ring with the workers' endings, and would hold them up.
+    static func lockJobs(_ table: JobTable) -> String {
+        "SELECT id FROM \(table.name) WHERE id = ANY ($1) ORDER BY id FOR UPDATE SKIP LOCKED"
     }
 
     static let sensitiveNames = """

@@ -1,20 +1,13 @@
 extension Statements {
     // MARK: Workers
 
-    /// What worker $1 was asked to do, and in what it is to let go of the lead.
+    /// What worker $1 was asked to do, and in what it is to let go of the lead: the lead, and
+    /// which session signed for it.
     static let orders = """
         SELECT asked, asked_at, asked_by, asked_reason,
-            ARRAY(SELECT lead FROM errand.leads l
+            ARRAY(SELECT lead || ' ' || backend FROM errand.leads l
                 WHERE l.worker = w.id AND l.resign_asked_at IS NOT NULL) AS resign
         FROM errand.workers w WHERE id = $1
-        """
-
-    /// Gives what holds of a worker that was declared dead ($1) to its new number ($2).
-    static let inheritOrders = """
-        WITH led AS (UPDATE errand.leads SET worker = $2 WHERE worker = $1)
-        UPDATE errand.workers
-        SET asked = $3, asked_at = clock_timestamp(), asked_by = $4, asked_reason = $5
-        WHERE id = $2
         """
 
     /// Asks workers ($1) that are alive for $2; null takes back what was asked.
@@ -48,6 +41,7 @@ extension Statements {
         ON CONFLICT (lead) DO UPDATE
         SET worker = excluded.worker, host = excluded.host, pid = excluded.pid,
             backend = excluded.backend, taken_at = clock_timestamp(), resign_asked_at = NULL
+        RETURNING lead || ' ' || backend
         """
 
     /// Who holds the locks ($2) of the leads ($1), as their sessions and signatures say.

@@ -102,8 +102,11 @@ final class LocalQueue: Sendable {
     var heldUntil: ContinuousClock.Instant? { state.withLock(\.heldUntil) }
 
     /// A slot has become free; returns whether more should be claimed now.
+    ///
+    /// To a queue that is limited by its rate alone it means nothing.
     func release() -> Bool {
         state.withLock { state in
+            guard state.most != nil else { return false }
             state.frees &+= 1
             guard state.heldUntil != nil else { return false }
             state.heldUntil = nil

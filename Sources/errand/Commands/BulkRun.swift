@@ -34,7 +34,7 @@ struct BulkRun {
         var trouble: CommandFailure?
         do {
             if trial > 0, start.total - start.done > trial {
-                let first = try await operations.step(id, atMost: trial).ids
+                let first = try await operations.steps(id, upTo: trial) { stop.isStopped }.ids
                 bar.update(done: start.done + first.count, now: .now)
                 verdict = try await judge(first, of: id, within: patience, stop)
             }

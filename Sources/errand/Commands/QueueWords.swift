@@ -52,7 +52,7 @@ struct QueueWords {
             ("dead_estimated", .flag(queue.isDeadEstimate)),
             ("oldest", .optional(queue.oldest) { .age($0.date, now: now.date) }),
             ("p50_wait", wait(0.5)), ("p95_wait", wait(0.95)), ("p99_wait", wait(0.99)),
-            ("rate_in", .number(queue.rateIn, decimals: 1)),
+            ("rate_in", .optional(queue.rateIn) { .number($0, decimals: 1) }),
             ("rate_in_estimated", .flag(queue.isRateInEstimate)),
             ("rate_out", .number(queue.rateOut, decimals: 1)),
             ("workers", .int(queue.workers)), ("slots", .int(queue.slots)),
@@ -69,7 +69,10 @@ struct QueueWords {
         record.append(
             "p95", .optional(queue.waits.percentile(0.95)) { .text(HumanFormat.duration($0)) })
         record.append(
-            "in", .text((queue.isRateInEstimate ? "~" : "") + Self.rate(queue.rateIn)))
+            "in",
+            .optional(queue.rateIn) {
+                .text((queue.isRateInEstimate ? "~" : "") + Self.rate($0))
+            })
         record.append("out", .text(Self.rate(queue.rateOut)))
         record.append(
             "slots_busy", queue.workers == 0 ? .missing : .text("\(queue.busy)/\(queue.slots)"))
@@ -80,7 +83,7 @@ struct QueueWords {
     private var rest: Cell {
         if queue.pausedAt != nil { return .marked("paused", .yellow) }
         guard let time = queue.drainTime else {
-            return queue.rateIn > queue.rateOut && queue.available > 0
+            return queue.available > 0 && (queue.rateIn ?? 0) > queue.rateOut
                 ? .marked("grows", .yellow) : .missing
         }
         return time == .zero ? .missing : .text(Self.short(time))

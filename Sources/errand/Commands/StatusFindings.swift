@@ -81,9 +81,10 @@ struct StatusFindings {
             }
         }
         guard queue.slots > 0, queue.busy >= queue.slots else { return ("", look) }
+        let rateIn = queue.rateIn ?? 0
         let grows =
-            queue.rateIn > queue.rateOut
-            ? ", and more comes (\(HumanFormat.rate(queue.rateIn))) than ends "
+            rateIn > queue.rateOut
+            ? ", and more comes (\(HumanFormat.rate(rateIn))) than ends "
                 + "(\(HumanFormat.rate(queue.rateOut)))" : ""
         return (
             ": all \(HumanFormat.count(queue.slots)) slots are busy" + grows,
