@@ -123,8 +123,7 @@ extension CommandLine {
                 """
                 CREATE ROLE \(role) LOGIN;
                 GRANT USAGE ON SCHEMA errand TO \(role);
-                GRANT SELECT ON ALL TABLES IN SCHEMA errand, public TO \(role);
-                GRANT SELECT ON ALL SEQUENCES IN SCHEMA errand TO \(role)
+                GRANT SELECT ON ALL TABLES IN SCHEMA errand, public TO \(role)
                 """)
             let url = try TestDatabase.here().url.replacingOccurrences(
                 of: "errand@", with: "\(role)@")

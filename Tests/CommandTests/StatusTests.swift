@@ -75,9 +75,10 @@ extension CommandLine {
         @Test func `a queue with due jobs and no worker is critical`() async throws {
             try await calm()
             try await made("enqueue", "demo.noop", "--queue", "mail")
-            let found = try await checks(11)
-            #expect(found.map { $0["grade"] } == ["critical"])
+            let found = try await checks(10)
+            #expect(found.map { $0["grade"] } == ["warning"])
             #expect(found[0]["remedy"] == "errand work --queues mail")
+            #expect(try await checks(11, "--oldest-warning", "0s")[0]["grade"] == "critical")
             let run = try await errand("status")
             #expect(run.output.contains("→ errand work --queues mail"))
             // Paused on purpose is no trouble.

@@ -132,7 +132,6 @@ extension DoctorCommand {
                     UNION ALL
                     SELECT format('sequence %I.%I', nspname, relname),
                         has_sequence_privilege(c.oid, 'USAGE')
-                            AND has_sequence_privilege(c.oid, 'SELECT')
                     FROM pg_class c JOIN ours ON ours.oid = c.relnamespace WHERE c.relkind = 'S'
                     UNION ALL
                     SELECT format('table %I.%I', nspname, relname),
@@ -160,7 +159,7 @@ extension DoctorCommand {
                 check: "permissions", grade: .critical, found: "no access to \(lacking)",
                 remedy: servers.psql(
                     "GRANT USAGE ON \(end); GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN "
-                        + "\(end); GRANT USAGE, SELECT ON ALL SEQUENCES IN \(end)",
+                        + "\(end); GRANT USAGE ON ALL SEQUENCES IN \(end)",
                     user: try row.optionalText(3)))
         }
     }

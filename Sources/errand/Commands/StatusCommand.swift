@@ -17,10 +17,10 @@ enum StatusCommand {
 
             With --check it prints a line for each thing that is amiss, the worst first, and \
             exits 0, 10 (warning) or 11 (critical): a probe for cron or a monitoring system. \
-            Critical are a queue with due jobs and no live worker, Redis or PostgreSQL that \
-            cannot be reached, and what passes a --…-critical; warnings are silent workers, \
-            overdue schedules, pending migrations, Redis that evicts, and what passes a \
-            --…-warning.
+            Critical are a queue without a live worker whose jobs have waited for \
+            --oldest-warning, Redis or PostgreSQL that cannot be reached, and what passes a \
+            --…-critical; warnings are silent workers, overdue schedules, pending migrations, \
+            Redis that evicts, and what passes a --…-warning.
 
             JSON is one object: queues (as 'queue ls' has them), leaders, workers, \
             silent_workers, overdue_schedules, dead, dead_last_hour, redis, oldest_transaction \

@@ -43,9 +43,10 @@ struct StatusFindings {
         }
         var findings: [Finding] = []
         if queue.workers == 0 {
+            // A queue that cron drains, or whose only worker starts anew, has none for a while.
             findings.append(
                 Finding(
-                    check: "queue", grade: .critical,
+                    check: "queue", grade: wait >= limits.oldestWarning ? .critical : .warning,
                     found: "\(name) has due jobs and no live worker",
                     remedy: "errand work --queues \(name)"))
         }
