@@ -21,7 +21,7 @@ enum RawLoops {
     /// time from the first claim to the last: as where handlers note their starts, the first batch
     /// costs nothing and the last end is not waited for.
     static func drain(_ flags: Flags) async throws {
-        let statements = try RawStatements(flags)
+        let statements = RawStatements()
         let claims = try statements.session(flags, "bench-claim", isDurable: false)
         let endings = try statements.session(flags, "bench-finish")
         let redis = Connection(try flags.redis(), name: "bench-raw")
@@ -94,7 +94,7 @@ enum RawLoops {
 
     /// Inserts `count` jobs in batches of `--batch`, on `--callers` connections.
     static func enqueue(_ flags: Flags) async throws {
-        let statements = try RawStatements(flags)
+        let statements = RawStatements()
         let count = try flags.int("count")
         let batch = try flags.int("batch", 1_000)
         let callers = try flags.int("callers", 1)
@@ -125,7 +125,7 @@ enum RawLoops {
 
     /// Copies `count` rows that were made beforehand, in one transaction.
     static func copy(_ flags: Flags) async throws {
-        let statements = try RawStatements(flags)
+        let statements = RawStatements()
         let session = try statements.session(flags, "bench-copy")
         let count = try flags.int("count")
         let now = Instant.now()
@@ -139,7 +139,7 @@ enum RawLoops {
         }
         chunks.append(rows.end())
         let made = chunks
-        let sql = statements.copy
+        let sql = Statements.copy
         try await session.connect()
         let start = monotonicNow()
         let copied = try await session.run { session in

@@ -30,7 +30,7 @@ final class RawProbe: Sendable {
     init(_ flags: Flags) throws {
         self.flags = flags
         plan = try Plan(flags)
-        statements = try RawStatements(flags)
+        statements = RawStatements()
         byNotify = try flags.text("by", "swift") == "sql"
     }
 

@@ -1,31 +1,18 @@
-import FoundationEssentials
 import JobQueue
 import Postgres
 
-/// The engine's own SQL, which scripts/bench reads out of Sources/JobQueue/Statements.
-struct RawStatements: Decodable, Sendable {
-    var sessionSetup: [String]
-    var claim: String
-    var complete: String
-    var enqueueNow: String
-    var copy: String
-    var registerWorker: String
-
-    init(_ flags: Flags) throws {
-        let data = try Data(contentsOf: URL(filePath: flags.text("statements")))
-        self = try JSONDecoder().decode(Self.self, from: data)
-    }
-
+/// The engine's own SQL, for loops with no engine around them.
+struct RawStatements: Sendable {
     /// A session as the engine has it.
     func session(_ flags: Flags, _ name: String, isDurable: Bool = true) throws -> Session {
-        let setup = sessionSetup + (isDurable ? [] : ["SET synchronous_commit = off"])
+        let setup = Statements.sessionSetup + (isDurable ? [] : ["SET synchronous_commit = off"])
         return Session(SessionSettings(try flags.database(), name: name, setup: setup))
     }
 
     /// The row that a claim wants to see.
     func worker(_ session: Session) async throws -> Int64 {
         try await session.query(
-            registerWorker,
+            Statements.registerWorker,
             [
                 .text("bench"), .int32(1), .text("0"), .float(3_600), .json(Array("{}".utf8)),
                 .textArray([]),
@@ -35,7 +22,7 @@ struct RawStatements: Decodable, Sendable {
 
     func insert(_ args: [[UInt8]]) -> Statement {
         Statement(
-            enqueueNow,
+            Statements.enqueueNow,
             [
                 .text("default"), .text("demo.noop"), .int16(1), .int16(2), .int16(20), .null,
                 .null, .null, .jsonArray(args),
@@ -43,12 +30,12 @@ struct RawStatements: Decodable, Sendable {
     }
 
     func claim(_ ids: [Int64], worker: Int64, token: Int64) -> Statement {
-        Statement(claim, [.int64Array(ids), .int64(worker), .int64(token)])
+        Statement(Statements.claim, [.int64Array(ids), .int64(worker), .int64(token)])
     }
 
     func complete(_ ids: [Int64], token: Int64) -> Statement {
         Statement(
-            complete,
+            Statements.complete,
             [
                 .int64Array(ids), .int64Array(ids.map { _ in token }),
                 .floatArray(ids.map { _ in 0.1 }), .nullableInt16Array(ids.map { _ in 7 }),

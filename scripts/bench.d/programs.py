@@ -24,7 +24,6 @@ class Place:
         self.folder = tempfile.TemporaryDirectory(prefix="errand-bench.")
         self.errand = self.root / ".build/release/errand"
         self.bench = self.root / ".build/release/bench"
-        self.statements = pathlib.Path(self.folder.name, "statements.json")
 
     def file(self, name):
         return os.path.join(self.folder.name, name)
@@ -56,7 +55,6 @@ class Ours:
 
     def raw(self, env, name, **flags):
         """A bare loop over the same statements."""
-        flags["statements"] = self.place.statements
         return run([self.place.bench, f"raw-{name}", *words(flags)], env)[0]
 
 

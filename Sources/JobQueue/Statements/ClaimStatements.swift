@@ -24,7 +24,7 @@ extension Statements {
     ///
     /// An id that is claimed, finished, or not due (it was staged, then rescheduled) is dropped in
     /// silence: popping decided nothing. A worker that was declared dead claims nothing.
-    static let claim = claim("")
+    package static let claim = claim("")
 
     /// The same, but not of these queues ($4).
     static let claimOutside = claim("AND queue <> ALL ($4)")
@@ -70,12 +70,12 @@ extension Statements {
 }
 
 /// All SQL of the engine, one statement each.
-enum Statements {
+package enum Statements {
     /// What every session of the engine sets.
     ///
     /// A sequential scan is never right for a queue; on a fresh table without statistics the
     /// planner may think otherwise.
-    static let sessionSetup = [
+    package static let sessionSetup = [
         "SET TimeZone = 'UTC'",
         "SET enable_seqscan = off",
         "SET enable_hashjoin = off",

@@ -111,7 +111,7 @@ extension Statements {
         ) AS due
         """
 
-    static let registerWorker = """
+    package static let registerWorker = """
         INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds)
         VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
         """

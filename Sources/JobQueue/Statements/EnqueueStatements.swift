@@ -10,7 +10,7 @@ extension Statements {
         """
 
     /// The same without a time for each: all due now.
-    static let enqueueNow = """
+    package static let enqueueNow = """
         INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
             tags, options, args, run_at)
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, a.args, clock_timestamp()
@@ -40,7 +40,7 @@ extension Statements {
         """
 
     /// Jobs in bulk; the columns that the COPY stream carries.
-    static let copy = """
+    package static let copy = """
         COPY errand.jobs (queue, kind, args_version, priority, max_attempts, run_at, not_after,
             tags, options, args)
         FROM STDIN (FORMAT binary)

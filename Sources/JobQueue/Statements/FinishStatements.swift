@@ -3,7 +3,7 @@ extension Statements {
     ///
     /// `keep_days` of null leaves no trace. Returns nothing: the count says how many moved, and
     /// what is missing was fenced off.
-    static let complete = """
+    package static let complete = """
         WITH ended AS (
             DELETE FROM errand.jobs j
             USING unnest($1::bigint[], $2::bigint[], $3::real[], $4::smallint[])
