@@ -42,6 +42,17 @@ extension Inspector {
 }
 
 extension Statements {
+    /// What the CTE `grouped` gathered, each group with the error of its newest dead letter.
+    static let describedGroups = """
+        SELECT g.*, l.error, l.args, \(sensitive) AS sensitive,
+            errand.error_pattern(l.error) AS pattern
+        FROM grouped g
+        LEFT JOIN LATERAL (
+            SELECT coalesce(d.errors -> -1 ->> 'error', d.reason) AS error, d.args
+            FROM errand.dead_jobs d WHERE d.id = g.sample
+        ) l ON true
+        """
+
     /// The groups of the dead letters that meet a condition; their newest one stands for each.
     fileprivate static func deadGroups(_ condition: String, limit: String) -> String {
         """
@@ -52,13 +63,7 @@ extension Statements {
             GROUP BY fingerprint, kind
             ORDER BY count(*) DESC, max(finished_at) DESC LIMIT \(limit)
         )
-        SELECT g.*, l.error, l.args, \(sensitive) AS sensitive,
-            errand.error_pattern(l.error) AS pattern
-        FROM grouped g
-        LEFT JOIN LATERAL (
-            SELECT coalesce(d.errors -> -1 ->> 'error', d.reason) AS error, d.args
-            FROM errand.dead_jobs d WHERE d.id = g.sample
-        ) l ON true
+        \(describedGroups)
         ORDER BY g.count DESC, g.last_seen DESC
         """
     }

@@ -80,17 +80,7 @@ extension Statements {
 
     /// Lanes that hold jobs; walks the index from lane to lane.
     static let lanesInUse = """
-        WITH RECURSIVE lane AS (
-            (SELECT queue, kind, args_version FROM errand.jobs
-             ORDER BY queue, kind, args_version LIMIT 1)
-            UNION ALL
-            SELECT next.* FROM lane CROSS JOIN LATERAL (
-                SELECT j.queue, j.kind, j.args_version FROM errand.jobs j
-                WHERE (j.queue, j.kind, j.args_version) >
-                    (lane.queue, lane.kind, lane.args_version)
-                ORDER BY j.queue, j.kind, j.args_version LIMIT 1
-            ) next
-        )
+        WITH RECURSIVE \(allLanes)
         SELECT queue, kind, args_version FROM lane LIMIT 10000
         """
 

@@ -103,13 +103,7 @@ extension Statements {
                 max(finished_at) AS last_seen, max(id) AS sample
             FROM recent GROUP BY fingerprint, kind ORDER BY count(*) DESC, kind LIMIT 1
         )
-        SELECT g.*, l.error, l.args, \(sensitive) AS sensitive,
-            errand.error_pattern(l.error) AS pattern
-        FROM grouped g
-        LEFT JOIN LATERAL (
-            SELECT coalesce(d.errors -> -1 ->> 'error', d.reason) AS error, d.args
-            FROM errand.dead_jobs d WHERE d.id = g.sample
-        ) l ON true
+        \(describedGroups)
         """
 
     /// Bulk operations of the last thousand that were interrupted.
