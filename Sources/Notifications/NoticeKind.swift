@@ -1,0 +1,66 @@
+/// One kind of thing that people are told, as the domain that tells it declares it.
+///
+/// The domain says what happened and what these facts are called; whether, when and how a person
+/// hears of it is the business of the policy.
+package struct NoticeKind: Sendable, Equatable {
+    /// The app whose users are told. Some apps have rules of their own: see the policy.
+    package enum App: String, Sendable, CaseIterable {
+        case survey, vote, household, places, experience
+        /// Whatever belongs to the account and not to one app.
+        case account
+    }
+
+    /// How a notice reaches a person.
+    package enum Channel: String, Sendable, CaseIterable {
+        case push, email, inbox
+    }
+
+    /// How much the notice matters; what passes quiet hours, preferences and caps follows from it.
+    package enum Urgency: String, Sendable, CaseIterable {
+        /// Codes, results of votes: passes quiet hours and caps, and cannot be muted.
+        case urgent
+        /// Something of the person's own: held in quiet hours, can be muted by channel.
+        case normal
+        /// Ours to tell rather than theirs to know: counts against the daily cap.
+        case promotional
+    }
+
+    /// When in the person's day it is told.
+    package enum Timing: Sendable, Equatable {
+        /// As soon as quiet hours allow.
+        case soon
+        /// At the person's own time for automatic notices.
+        case ownTime
+    }
+
+    /// A fact that the notice's words may use.
+    package enum Field: Sendable, Equatable {
+        case text, count, metres, amount, day, time, list
+    }
+
+    /// Dotted, as `coupon.nearby`; also the name of its templates.
+    package let name: String
+    package let app: App
+    package var urgency = Urgency.normal
+    package var timing = Timing.soon
+    /// Those that it uses, unless the person chose otherwise.
+    package let channels: [Channel]
+    /// Whether it tells where a person is or was near to.
+    package var needsLocationConsent = false
+    /// How long a person is not told again of the same subject.
+    package var cooldown: Duration?
+    /// Sent by one person to another: limited, so that nobody is pestered.
+    package var isReminder = false
+    /// Whether several that were held become one.
+    package var mergesHeld = false
+    /// The facts in its data by name. All are required.
+    package let fields: [String: Field]
+
+    /// A kind with the given facts; the rest has defaults.
+    package init(_ name: String, app: App, channels: [Channel], fields: [String: Field]) {
+        self.name = name
+        self.app = app
+        self.channels = channels
+        self.fields = fields
+    }
+}
