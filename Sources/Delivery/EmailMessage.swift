@@ -33,6 +33,9 @@ package struct EmailMessage: Sendable, Equatable {
     package let messageID: String
     /// When it was written, not when it is retried.
     package let date: Date
+    /// Where one POST ends such mails to this person, without a login (RFC 8058): an `https` URL
+    /// with an opaque token. Readers show a button for it.
+    package let unsubscribeURL: String?
     /// Further headers, in order.
     package let headers: [Header]
 
@@ -43,7 +46,8 @@ package struct EmailMessage: Sendable, Equatable {
     ///   is one that the message writes itself, or when a value is too long for a line.
     package init(
         from: Mailbox, replyTo: Mailbox? = nil, to: Mailbox, subject: String, text: String,
-        html: String? = nil, messageID: String, date: Date, headers: [Header] = []
+        html: String? = nil, messageID: String, date: Date, unsubscribeURL: String? = nil,
+        headers: [Header] = []
     ) throws(EmailError) {
         guard subject.isOneLine, subject.utf8.count <= 2000 else {
             throw .badField(
@@ -54,7 +58,19 @@ package struct EmailMessage: Sendable, Equatable {
             throw .badField(
                 "Message-ID", value: messageID, expected: "<left@right> in at most 250 ASCII bytes")
         }
+        if let unsubscribeURL, !Self.isWebAddress(unsubscribeURL) {
+            throw .badField(
+                "unsubscribe URL", value: unsubscribeURL,
+                expected: "https://… in at most 900 ASCII bytes without blanks or < >")
+        }
         for header in headers { try Self.check(header) }
+        if unsubscribeURL != nil,
+            let twice = headers.first(where: { Self.unsubscribing.contains($0.name.lowercased()) })
+        {
+            throw .badField(
+                "header name", value: twice.name,
+                expected: "no other \(twice.name) beside the unsubscribe URL")
+        }
         self.from = from
         self.replyTo = replyTo
         self.to = to
@@ -63,6 +79,7 @@ package struct EmailMessage: Sendable, Equatable {
         self.html = html
         self.messageID = messageID
         self.date = date
+        self.unsubscribeURL = unsubscribeURL
         self.headers = headers
     }
 
@@ -74,6 +91,11 @@ package struct EmailMessage: Sendable, Equatable {
                 \.count
             ).count(where: { $0 > 0 }) == 2
             && inner.count(where: { $0 == UInt8(ascii: "@") }) == 1
+    }
+
+    private static func isWebAddress(_ url: String) -> Bool {
+        url.hasPrefix("https://") && (9...900).contains(url.utf8.count)
+            && url.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x3C && $0 != 0x3E }
     }
 
     private static func check(_ header: Header) throws(EmailError) {
@@ -97,6 +119,7 @@ package struct EmailMessage: Sendable, Equatable {
         }
     }
 
+    private static let unsubscribing: Set<String> = ["list-unsubscribe", "list-unsubscribe-post"]
     private static let ownHeaders: Set<String> = [
         "from", "sender", "to", "cc", "bcc", "reply-to", "subject", "date", "message-id",
         "mime-version",

@@ -1,13 +1,16 @@
-extension EmailVerdict {
+extension DeliveryVerdict {
     /// The same verdict, its words fit for logs and tables: servers name the recipient in replies.
-    var withoutAddresses: EmailVerdict {
+    var withoutAddresses: DeliveryVerdict {
         switch self {
         case .delivered(let reply): .delivered(reply: reply.withoutAddresses)
         case .deferred(let reason, let delay):
             .deferred(reason: reason.withoutAddresses, retryAfter: delay)
-        case .rejected(let reason, let addressIsBad):
-            .rejected(reason: reason.withoutAddresses, addressIsBad: addressIsBad)
+        case .unavailable(let reason, let delay):
+            .unavailable(reason: reason.withoutAddresses, retryAfter: delay)
         case .misconfigured(let reason): .misconfigured(reason: reason.withoutAddresses)
+        case .addressGone(let reason, let since):
+            .addressGone(reason: reason.withoutAddresses, since: since)
+        case .rejected(let reason): .rejected(reason: reason.withoutAddresses)
         }
     }
 }

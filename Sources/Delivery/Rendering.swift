@@ -14,6 +14,11 @@ extension EmailMessage {
         HeaderField("Subject", text: subject).write(to: &out)
         HeaderField("Date", words: [Self.timestamp(date)]).write(to: &out)
         HeaderField("Message-ID", words: [messageID]).write(to: &out)
+        if let unsubscribeURL {
+            HeaderField("List-Unsubscribe", words: ["<\(unsubscribeURL)>"]).write(to: &out)
+            HeaderField("List-Unsubscribe-Post", words: ["List-Unsubscribe=One-Click"])
+                .write(to: &out)
+        }
         for header in headers {
             HeaderField(header.name, text: header.value).write(to: &out)
         }

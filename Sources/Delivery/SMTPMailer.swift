@@ -20,7 +20,7 @@ package final class SMTPMailer: Sendable {
     ///
     /// Waits for a free connection. A cancelled task stops waiting and sending, and gets
     /// `.deferred`, unless the message was handed over already: then its answer is awaited.
-    package func send(_ message: EmailMessage) async -> EmailVerdict {
+    package func send(_ message: EmailMessage) async -> DeliveryVerdict {
         let bytes = message.rendered()
         let envelope = SMTPEnvelope(
             sender: message.from.address, recipients: [message.to.address])
@@ -30,9 +30,9 @@ package final class SMTPMailer: Sendable {
         defer { desk.giveBack(index) }
         do throws(SMTPFailure) {
             let receipt = try await transports[index].send(bytes, envelope: envelope)
-            return EmailVerdict.delivered(reply: "\(receipt.reply)").withoutAddresses
+            return DeliveryVerdict.delivered(reply: "\(receipt.reply)").withoutAddresses
         } catch {
-            return EmailVerdict(error).withoutAddresses
+            return DeliveryVerdict(error).withoutAddresses
         }
     }
 }

@@ -1,25 +1,35 @@
 import HTTP
 
-extension EmailVerdict {
+extension DeliveryVerdict {
     /// Judges a failed delivery by the step that failed and the server's words.
     ///
     /// The table of RFC 5321 (4.2.1), RFC 3463 and RFC 7504/7505 (a domain without mail), with
-    /// one judgement of ours: 5.7.x is about us, not about the address.
+    /// two judgements of ours: 5.7.x is about us, not about the address; and what fails for the
+    /// moment before a sender was named concerns every message.
     init(_ failure: SMTPFailure) {
+        let isAboutOneMessage = failure.stage >= .sender
         switch failure.cause {
         case .insecure:
             self =
                 failure.reply?.isTransient == true
-                ? .deferred(reason: "\(failure)", retryAfter: nil)
+                ? .unavailable(reason: "\(failure)", retryAfter: nil)
                 : .misconfigured(reason: "\(failure)")
         case .local:
             self = .misconfigured(reason: "\(failure)")
         case .disconnected, .timedOut, .cancelled:
-            let warning = failure.isAmbiguous ? "; the server may have taken the message" : ""
-            self = .deferred(reason: "\(failure)\(warning)", retryAfter: nil)
+            if failure.isAmbiguous {
+                let warning = "; the server may have taken the message"
+                self = .deferred(reason: "\(failure)\(warning)", retryAfter: nil)
+            } else if failure.cause == .cancelled
+                || failure.cause == .timedOut && isAboutOneMessage
+            {
+                self = .deferred(reason: "\(failure)", retryAfter: nil)
+            } else {
+                self = .unavailable(reason: "\(failure)", retryAfter: nil)
+            }
         case .refused:
             guard let reply = failure.reply else {
-                self = .deferred(reason: "\(failure)", retryAfter: nil)
+                self = .unavailable(reason: "\(failure)", retryAfter: nil)
                 return
             }
             self.init(refusal: reply, at: failure.stage, reason: "\(failure)")
@@ -27,7 +37,9 @@ extension EmailVerdict {
     }
 
     private init(refusal reply: SMTPReply, at stage: SMTPStage, reason: String) {
-        if reply.isTransient {
+        if reply.code == 421 || reply.isTransient && stage < .sender {
+            self = .unavailable(reason: reason, retryAfter: nil)
+        } else if reply.isTransient {
             let isFull = reply.enhanced.map { $0.subject == 2 && $0.detail == 2 } ?? false
             // RFC 5321, 4.5.4.1: a mailbox is not emptied in minutes.
             self = .deferred(reason: reason, retryAfter: isFull ? .seconds(30 * 60) : nil)
@@ -38,7 +50,9 @@ extension EmailVerdict {
         } else if reply.isAboutSender {
             self = .misconfigured(reason: reason)
         } else {
-            self = .rejected(reason: reason, addressIsBad: reply.isAboutDeadAddress)
+            self =
+                reply.isAboutDeadAddress
+                ? .addressGone(reason: reason, since: nil) : .rejected(reason: reason)
         }
     }
 }

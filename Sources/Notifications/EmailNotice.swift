@@ -162,16 +162,18 @@ package struct Mailing: Sendable {
         case .delivered(let reply):
             try await write(job, "sent", reply, context)
             return .done
-        case .deferred(let reason, let delay):
+        case .deferred(let reason, let delay), .unavailable(let reason, let delay):
             return .retry(after: delay, reason: reason)
         case .misconfigured(let reason):
             context.log.error("mail cannot be sent: \(reason)")
             return .retry(after: nil, reason: reason)
-        case .rejected(let reason, let addressIsBad):
-            // For another address the mail is worth another try; the same mail is not.
+        case .addressGone(let reason, _):
+            // For another address the mail is worth another try.
             try await write(
-                job, "failed", reason, badAddress: addressIsBad ? message.to.address : nil,
-                mayBeToldNow: addressIsBad, context)
+                job, "failed", reason, badAddress: message.to.address, mayBeToldNow: true, context)
+            return .dead(reason: reason)
+        case .rejected(let reason):
+            try await write(job, "failed", reason, context)
             return .dead(reason: reason)
         }
     }

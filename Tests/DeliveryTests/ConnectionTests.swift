@@ -58,7 +58,7 @@ import Testing
             let mailer = try sink.mailer(connections: 1)
             for _ in 0..<3 {
                 let refused = await mailer.send(try message(to: "nobody@example.org"))
-                guard case .rejected(_, addressIsBad: true) = refused else {
+                guard case .addressGone = refused else {
                     Issue.record("gave \(refused)")
                     return
                 }
@@ -104,12 +104,12 @@ import Testing
     }
 
     @Test(
-        "a connection lost before the final dot is deferred, and nothing was taken",
+        "a connection lost before the final dot tells of the server, and nothing was taken",
         arguments: ["connect=drop", "ehlo=drop", "mail=drop", "rcpt=drop", "data=drop"])
     func lost(rule: String) async throws {
         try await withMailSink(["--fail", rule]) { sink in
             let verdict = try await sink.mailer().send(message())
-            guard case .deferred(let reason, _) = verdict else {
+            guard case .unavailable(let reason, _) = verdict else {
                 Issue.record("\(rule) gave \(verdict)")
                 return
             }
@@ -118,38 +118,40 @@ import Testing
         }
     }
 
-    @Test func `a server that is down defers`() async throws {
+    @Test func `a server that is down is unavailable`() async throws {
         try await withMailSink { sink in
             let mailer = try sink.mailer()
             #expect(try await sink.stop() == .exited(0))
-            guard case .deferred = await mailer.send(try message()) else {
-                Issue.record("a mail was not deferred")
+            guard case .unavailable = await mailer.send(try message()) else {
+                Issue.record("the server was not unavailable")
                 return
             }
         }
     }
 
-    @Test func `a server that is not to be found defers`() async throws {
+    @Test func `a server that is not to be found is unavailable`() async throws {
         let settings = try SMTPSettings(
             url: "smtp://mail.invalid:25?starttls=never", connectLimit: .seconds(5))
         let verdict = await SMTPMailer(settings).send(try message())
-        guard case .deferred = verdict else {
+        guard case .unavailable = verdict else {
             Issue.record("gave \(verdict)")
             return
         }
     }
 
     @Test(
-        "a server slower than the time limit defers, perhaps delivered only after the final dot",
+        "a mail slower than the time limit may be delivered only after the final dot",
         arguments: [("connect", false), ("rcpt", false), ("end", true)])
     func slow(stage: String, isAmbiguous: Bool) async throws {
         try await withMailSink(["--fail", "\(stage)=slow 600"]) { sink in
             let mailer = try sink.mailer(transferLimit: .milliseconds(500))
             let verdict = await mailer.send(try message())
-            guard case .deferred(let reason, _) = verdict else {
-                Issue.record("gave \(verdict)")
-                return
-            }
+            let reason = verdict.reason
+            #expect(
+                verdict
+                    == (stage == "connect"
+                        ? .unavailable(reason: reason, retryAfter: nil)
+                        : .deferred(reason: reason, retryAfter: nil)))
             #expect(reason.contains("may have taken") == isAmbiguous)
             #expect(try sink.kept().count == (isAmbiguous ? 1 : 0))
         }

@@ -45,13 +45,13 @@ import Testing
         }
     }
 
-    @Test func `a server whose TLS is out of order for the moment defers`() async throws {
+    @Test func `a server whose TLS is out of order for the moment is unavailable`() async throws {
         let certificate = try await Certificate(for: "localhost")
         defer { certificate.remove() }
         let rule = ["--fail", "starttls=454 4.7.0 TLS not available now"]
         try await withMailSink(certificate.options + rule) { sink in
             let verdict = try await sink.mailer("?ca=\(certificate.authority)").send(message())
-            guard case .deferred = verdict else {
+            guard case .unavailable = verdict else {
                 Issue.record("gave \(verdict)")
                 return
             }

@@ -39,19 +39,21 @@ struct Certificate {
 func message(
     from: String = "news@errand.example", to: String = "someone@example.org",
     subject: String = "A coupon near you", text: String = "Show it at the till.\n",
-    html: String? = nil, headers: [EmailMessage.Header] = []
+    html: String? = nil, unsubscribeURL: String? = nil, headers: [EmailMessage.Header] = []
 ) throws -> EmailMessage {
     try EmailMessage(
         from: Mailbox(from), to: Mailbox(to), subject: subject, text: text, html: html,
         messageID: "<\(UUID().uuidString)@errand.example>",
-        date: Date(timeIntervalSince1970: 1_795_212_000), headers: headers)
+        date: Date(timeIntervalSince1970: 1_795_212_000), unsubscribeURL: unsubscribeURL,
+        headers: headers)
 }
 
-extension EmailVerdict {
+extension DeliveryVerdict {
     var reason: String {
         switch self {
         case .delivered(let reply): reply
-        case .deferred(let reason, _), .rejected(let reason, _), .misconfigured(let reason):
+        case .deferred(let reason, _), .unavailable(let reason, _), .misconfigured(let reason),
+            .addressGone(let reason, _), .rejected(let reason):
             reason
         }
     }

@@ -96,4 +96,25 @@ import Testing
         #expect(
             String(decoding: bytes, as: UTF8.self).contains("\r\nList-Unsubscribe: \(address)\r\n"))
     }
+
+    @Test func `a mail that can be unsubscribed from by one click says so in two headers`() throws {
+        let url = "https://errand.example/u/" + String(repeating: "k", count: 200)
+        let text = String(decoding: try message(unsubscribeURL: url).rendered(), as: UTF8.self)
+        #expect(text.contains("\r\nList-Unsubscribe: <\(url)>\r\n"))
+        #expect(text.contains("\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"))
+        #expect(throws: EmailError.self) {
+            try message(unsubscribeURL: url, headers: [.init("list-unsubscribe", "<\(url)>")])
+        }
+    }
+
+    @Test(
+        "a URL that could break out of its header, or goes in the clear, unsubscribes nobody",
+        arguments: [
+            "", "https://", "http://errand.example/u", "https://errand.example/a b",
+            "https://errand.example/>\r\nBcc: x", "https://errand.example/é",
+            "https://errand.example/" + String(repeating: "k", count: 900),
+        ])
+    func unsubscribing(url: String) {
+        #expect(throws: EmailError.self) { try message(unsubscribeURL: url) }
+    }
 }

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "an address that takes no mail is rejected for good",
+        "an address that takes no mail is gone",
         arguments: [
             "rcpt=550 5.1.1 no such user", "rcpt=550 5.1.2 no such domain",
             "rcpt=550 5.2.1 mailbox disabled", "rcpt=556 5.1.10 null MX", "rcpt=556 takes no mail",
@@ -23,7 +23,7 @@ import Testing
     func deadAddress(rule: String) async throws {
         try await withMailSink(["--fail", rule]) { sink in
             let verdict = try await sink.mailer().send(message())
-            guard case .rejected(_, addressIsBad: true) = verdict else {
+            guard case .addressGone(_, since: nil) = verdict else {
                 Issue.record("\(rule) gave \(verdict)")
                 return
             }
@@ -39,7 +39,7 @@ import Testing
     func refusedMessage(rule: String) async throws {
         try await withMailSink(["--fail", rule]) { sink in
             let verdict = try await sink.mailer().send(message())
-            guard case .rejected(_, addressIsBad: false) = verdict else {
+            guard case .rejected = verdict else {
                 Issue.record("\(rule) gave \(verdict)")
                 return
             }
@@ -48,11 +48,10 @@ import Testing
     }
 
     @Test(
-        "a 4yz answer at any step defers",
+        "a 4yz answer about one message defers it",
         arguments: [
-            "connect=421 4.3.2 too busy", "mail=451 4.3.0 later", "rcpt=450 4.7.1 greylisted",
-            "rcpt=421 4.3.2 closing", "data=451 4.3.0 later", "end=451 4.3.0 later",
-            "end=452 4.3.1 disk full",
+            "mail=451 4.3.0 later", "rcpt=450 4.7.1 greylisted", "data=451 4.3.0 later",
+            "end=451 4.3.0 later", "end=452 4.3.1 disk full",
         ])
     func transient(rule: String) async throws {
         try await withMailSink(["--fail", rule]) { sink in
@@ -64,6 +63,23 @@ import Testing
             let words = try #require(rule.split(separator: "=").last)
             #expect(reason.hasPrefix(words))
             #expect(!reason.contains("may have taken"))
+        }
+    }
+
+    @Test(
+        "a server that takes no mail for the moment is unavailable, whichever mail asked",
+        arguments: [
+            "connect=421 4.3.2 too busy", "connect=450 4.3.2 later", "ehlo=451 4.3.0 later",
+            "mail=421 4.3.2 closing", "rcpt=421 4.3.2 closing", "end=421 4.3.2 closing",
+        ])
+    func unavailable(rule: String) async throws {
+        try await withMailSink(["--fail", rule]) { sink in
+            let verdict = try await sink.mailer().send(message())
+            guard case .unavailable(let reason, retryAfter: nil) = verdict else {
+                Issue.record("\(rule) gave \(verdict)")
+                return
+            }
+            #expect(try reason.hasPrefix(#require(rule.split(separator: "=").last)))
         }
     }
 
@@ -158,11 +174,11 @@ import Testing
         }
     }
 
-    @Test func `a login that fails for the moment defers`() async throws {
+    @Test func `a login that fails for the moment makes the server unavailable`() async throws {
         let rules = ["--require-auth", "errand:secret", "--fail", "auth=454 4.7.0 no directory"]
         try await withMailSink(rules) { sink in
             let verdict = try await sink.mailer(user: "errand:secret@").send(message())
-            guard case .deferred(let reason, _) = verdict else {
+            guard case .unavailable(let reason, _) = verdict else {
                 Issue.record("gave \(verdict)")
                 return
             }
