@@ -69,7 +69,7 @@ let package = Package(
             exclude: ["released.txt"],
             resources: migrationFiles.map { .embedInCode($0) }, swiftSettings: strict),
         room("JobQueue", uses: ["Postgres", "Recurrence", "Redis", "Threads"]),
-        room("Delivery", uses: ["HTTP"]),
+        room("Delivery", uses: ["Crypto", "HTTP"]),
 
         // Floors 3 and 4: the domains.
         room("Notifications", uses: ["JobQueue", "Delivery", "Postgres"]),

@@ -24,7 +24,7 @@ TABLE = """
 
 2 Migrations: Postgres |
 2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
-2 Delivery: HTTP | FoundationEssentials Synchronization
+2 Delivery: Crypto HTTP | FoundationEssentials Synchronization
 
 3 Notifications: JobQueue Delivery Postgres | FoundationEssentials Synchronization
 

@@ -1,0 +1,42 @@
+/// One event for one endpoint of somebody else's server.
+package struct WebhookMessage: Sendable, Equatable {
+    /// Fixed for one event, however often it is tried: receivers tell copies by it.
+    package let id: String
+    /// The endpoint: `https://…`.
+    package let url: Secret
+    /// JSON, below 20 kB.
+    package let body: [UInt8]
+    /// The endpoint's; two while it changes them, the new one first.
+    package let secrets: [WebhookSecret]
+
+    /// Names an event; the client checks it before it sends.
+    package init(id: String, url: String, body: [UInt8], secrets: [WebhookSecret]) {
+        self.id = id
+        self.url = Secret(url)
+        self.body = body
+        self.secrets = secrets
+    }
+
+    /// Standard Webhooks: payloads below 20 kB.
+    static let bodyLimit = 20_000
+
+    /// What is wrong with it, in words; nil when nothing is.
+    func fault(allowsPlain: Bool) -> String? {
+        let isWeb =
+            url.revealed.hasPrefix("https://")
+            || allowsPlain && url.revealed.hasPrefix("http://")
+        guard isWeb, url.revealed.utf8.count <= 2000,
+            url.revealed.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { return "endpoint: expected https://… in at most 2000 ASCII bytes" }
+        guard (1...128).contains(id.utf8.count),
+            id.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ".") })
+        else { return "id: expected 1 to 128 ASCII bytes without blanks and dots" }
+        guard body.count < Self.bodyLimit else {
+            return "the body has \(body.count) bytes, expected less than \(Self.bodyLimit)"
+        }
+        guard (1...4).contains(secrets.count) else {
+            return "secrets: expected 1, or more while they are changed"
+        }
+        return nil
+    }
+}
