@@ -34,7 +34,9 @@ package struct EmailMessage: Sendable, Equatable {
     /// When it was written, not when it is retried.
     package let date: Date
     /// Where one POST ends such mails to this person, without a login (RFC 8058): an `https` URL
-    /// with an opaque token. Readers show a button for it.
+    /// with an opaque token.
+    ///
+    /// Readers show a button for it.
     package let unsubscribeURL: String?
     /// Further headers, in order.
     package let headers: [Header]

@@ -12,9 +12,11 @@ import Testing
         .deferred(reason: "FCM: \(words)", retryAfter: .seconds(seconds))
     }
 
-    private static func gone(_ words: String) -> DeliveryVerdict {
-        .addressGone(reason: "FCM: \(words)", since: nil)
+    private static func gone(_ words: String, since: Date? = nil) -> DeliveryVerdict {
+        .addressGone(reason: "FCM: \(words)", since: since)
     }
+
+    private static let clock = HandClock()
 
     private static let table = [
         AnswerRow(
@@ -27,7 +29,7 @@ import Testing
         AnswerRow(
             #"400 body={"error":{"code":400,"status":"INVALID_ARGUMENT"}}"#,
             .rejected(reason: "FCM: 400 INVALID_ARGUMENT")),
-        AnswerRow("404 UNREGISTERED", gone("404 UNREGISTERED")),
+        AnswerRow("404 UNREGISTERED", gone("404 UNREGISTERED", since: clock.now)),
         AnswerRow("403 SENDER_ID_MISMATCH", gone("403 SENDER_ID_MISMATCH")),
         AnswerRow(
             "401 THIRD_PARTY_AUTH_ERROR",
@@ -56,7 +58,7 @@ import Testing
 
     @Test func `each answer has its verdict`() async throws {
         try await check(Self.table, stage: "fcm") { sink, messages in
-            let client = try sink.fcm()
+            let client = try sink.fcm(Self.clock)
             var verdicts: [DeliveryVerdict] = []
             for message in messages { verdicts.append(await client.send(message)) }
             await client.close()

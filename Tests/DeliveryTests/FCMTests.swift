@@ -180,11 +180,8 @@ import Testing
         }
     }
 
-    @Test(
-        "what was only about the connection is sent again at once",
-        arguments: ["reset REFUSED_STREAM", "goaway"])
-    func sentAgain(answer: String) async throws {
-        try await withPushSink(["fcm#1=\(answer)"]) { sink in
+    @Test func `what was refused unread is sent again at once`() async throws {
+        try await withPushSink(["fcm#1=reset REFUSED_STREAM"]) { sink in
             let client = try sink.fcm()
             let verdict = await client.send(push())
             #expect(verdict.isDelivered, "\(verdict)")

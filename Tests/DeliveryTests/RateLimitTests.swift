@@ -58,14 +58,14 @@ import Testing
             Issue.record("the first was not let go")
             return
         }
-        gate.record(.misconfigured(reason: "403"), first, at: start)
+        _ = gate.record(.misconfigured(reason: "403"), first, at: start)
         // No token is taken by those who wait for the circuit.
         for _ in 0..<10 { #expect(gate.admit(at: start) == .wait(.seconds(10))) }
         guard case .pass(let probe) = gate.admit(at: start + .seconds(10)) else {
             Issue.record("the probe was not let go")
             return
         }
-        gate.record(.misconfigured(reason: "403"), probe, at: start + .seconds(10))
+        _ = gate.record(.misconfigured(reason: "403"), probe, at: start + .seconds(10))
         // Now the bucket is empty: the probe's place stays free until there is a token.
         guard case .wait(let wait) = gate.admit(at: start + .seconds(30)) else {
             Issue.record("the rate was not kept")
@@ -90,7 +90,7 @@ import Testing
         }
         let tickets = await admitted(at: start)
         #expect(tickets.count == 50)
-        gate.record(.misconfigured(reason: "403"), tickets[0], at: start)
+        _ = gate.record(.misconfigured(reason: "403"), tickets[0], at: start)
         #expect(await admitted(at: start + .seconds(50)).count == 1)
     }
 }

@@ -12,7 +12,7 @@ package struct Circuit: Sendable, Equatable {
         package var failures = 5
         /// Of the first opening; each failed probe doubles it.
         package var firstWait = Duration.seconds(10)
-        /// What doubling ends at. A provider's own `Retry-After` may ask for more.
+        /// What doubling ends at; a provider's own `Retry-After` may ask for more.
         package var longestWait = Duration.seconds(900)
         /// A probe without a verdict by then is given up, and another goes ahead.
         package var probeLimit = Duration.seconds(60)
@@ -47,9 +47,10 @@ package struct Circuit: Sendable, Equatable {
         case probing(since: Instant, openings: Int, reason: String)
     }
 
-    /// Verdicts about single messages in a row that open it like failures of all: when nothing
-    /// but time-outs comes back, nothing goes through either. Many times the other limit, for
-    /// a row of full mailboxes is no breakdown.
+    /// Verdicts about single messages in a row that open it like failures of all.
+    ///
+    /// When nothing but time-outs comes back, nothing goes through either. Many times the other
+    /// limit, for a row of full mailboxes is no breakdown.
     private var unclearLimit: Int { settings.failures * 4 }
     /// While a probe is on its way, the others ask again after this.
     private static let probing = Duration.seconds(1)

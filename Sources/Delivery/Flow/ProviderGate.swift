@@ -1,10 +1,11 @@
 import Synchronization
 
-/// The way to one provider for all who send to it: its circuit and its rate limit.
+/// The way to one provider for all who send to it: its circuit, its rate limit, its watch.
 package final class ProviderGate: Sendable {
     private struct State {
         var circuit: Circuit
         var rate: RateLimit?
+        var losses: LossWatch?
     }
 
     private let state: Mutex<State>
@@ -14,12 +15,16 @@ package final class ProviderGate: Sendable {
     /// - Parameters:
     ///   - circuit: when to leave the provider alone.
     ///   - rate: how fast it may be asked; nil for as fast as it answers.
-    package init(_ circuit: Circuit = Circuit(), rate: RateLimit? = nil) {
-        state = Mutex(State(circuit: circuit, rate: rate))
+    ///   - losses: when to doubt that addresses are dead; nil for never.
+    package init(
+        _ circuit: Circuit = Circuit(), rate: RateLimit? = nil, losses: LossWatch? = nil
+    ) {
+        state = Mutex(State(circuit: circuit, rate: rate, losses: losses))
     }
 
-    /// Lets a message go, or tells it when to ask again. Whoever waits takes nothing: neither a
-    /// place in the rate nor the one probe.
+    /// Lets a message go, or tells it when to ask again.
+    ///
+    /// Whoever waits takes nothing: neither a place in the rate nor the one probe.
     package func admit(at now: ContinuousClock.Instant) -> Circuit.Admission {
         state.withLock { state in
             if let wait = state.circuit.wait(at: now) { return .wait(wait) }
@@ -29,10 +34,16 @@ package final class ProviderGate: Sendable {
     }
 
     /// Learns what became of a message that it let go.
+    ///
+    /// - Returns: the verdict to act on; another one where the watch doubts it.
     package func record(
         _ verdict: DeliveryVerdict, _ ticket: Circuit.Ticket, at now: ContinuousClock.Instant
-    ) {
-        state.withLock { $0.circuit.record(verdict, ticket, at: now) }
+    ) -> DeliveryVerdict {
+        state.withLock { state in
+            let judged = state.losses?.judge(verdict) ?? verdict
+            state.circuit.record(judged, ticket, at: now)
+            return judged
+        }
     }
 
     /// How the provider stands.

@@ -7,6 +7,7 @@ struct FCMAnswer {
     private let error: Fault?
     private let name: String?
     private let wait: Duration?
+    private let asked: Date
 
     private struct Body: Decodable {
         let name: String?
@@ -36,7 +37,11 @@ struct FCMAnswer {
         }
     }
 
-    init(_ response: HTTPResponse, now: Date) {
+    /// - Parameters:
+    ///   - asked: when the request was sent.
+    ///   - now: when the answer came.
+    init(_ response: HTTPResponse, asked: Date, now: Date) {
+        self.asked = asked
         status = response.status
         wait = RetryAfter.wait(response.header("retry-after"), now: now)
         let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
@@ -51,7 +56,9 @@ struct FCMAnswer {
             .answered(.delivered(reply: ProviderWords.clean(name ?? "\(status)")))
         case (400, "INVALID_ARGUMENT"):
             .answered(blamesToken ? gone : .rejected(reason: words))
-        case (404, "UNREGISTERED"), (403, "SENDER_ID_MISMATCH"):
+        case (404, "UNREGISTERED"):
+            .answered(.addressGone(reason: words, since: asked))
+        case (403, "SENDER_ID_MISMATCH"):
             .answered(gone)
         case (401, "THIRD_PARTY_AUTH_ERROR"):
             .answered(.misconfigured(reason: words))
@@ -87,6 +94,7 @@ struct FCMAnswer {
         return !details("FcmError").isEmpty
     }
 
+    /// Perhaps it is the project that is wrong and not the token: there is no time since when.
     private var gone: DeliveryVerdict { .addressGone(reason: words, since: nil) }
 
     /// A device's quota slows that device; any other is the whole project's, which Google wants

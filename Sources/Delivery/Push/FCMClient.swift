@@ -64,15 +64,16 @@ package final class FCMClient: Sendable {
     }
 
     private func attempt(_ message: PushMessage, _ token: AccessTokens.Token) async -> Attempt {
+        let asked = now()
         let request = HTTPRequest(
             method: "POST", url: url,
             headers: [
                 (name: "authorization", value: "Bearer \(token.text.revealed)"),
                 (name: "content-type", value: "application/json"),
             ],
-            body: message.fcmBody(at: now()), timeout: settings.requestLimit)
+            body: message.fcmBody(at: asked), timeout: settings.requestLimit)
         do throws(HTTPFailure) {
-            return FCMAnswer(try await http.send(request), now: now()).attempt
+            return FCMAnswer(try await http.send(request), asked: asked, now: now()).attempt
         } catch {
             let verdict = DeliveryVerdict(error, of: "FCM")
             return error.wasNotLookedAt

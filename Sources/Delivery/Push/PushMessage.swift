@@ -24,8 +24,8 @@ package struct PushMessage: Sendable, Equatable {
     package var body: String?
     /// For the app; FCM takes texts alone, so APNs gets no more.
     package var data: [String: String] = [:]
-    /// A later push with the same key replaces the earlier one on the device; without a key only
-    /// a second copy of this one does. At most 64 bytes.
+    /// In at most 64 bytes, what a later push replaces the earlier one by on the device; without
+    /// it only a second copy of this one does.
     package var collapseKey: String?
     /// How urgent it is.
     package var priority = Priority.high

@@ -2,7 +2,9 @@ import Crypto
 import FoundationEssentials
 
 /// The secret of one endpoint: 24 to 64 random bytes, shown to its owner as `whsec_` and base64
-/// (Standard Webhooks 1.0.0). Nothing prints it.
+/// (Standard Webhooks 1.0.0).
+///
+/// Nothing prints it.
 package struct WebhookSecret: Sendable, Equatable {
     let key: SecretBytes
 
