@@ -15,7 +15,7 @@ final class HTTPTicket: Sendable {
     }
 }
 
-/// What concurrent senders leave for the thread: one wake-up for all that came since it last looked.
+/// What concurrent senders leave for the thread, with one wake-up for all of it.
 final class HTTPInbox: Sendable {
     /// A request with the sender who waits for its end.
     struct Arrival {

@@ -16,7 +16,10 @@ package struct HTTPSettings: Sendable {
     package var connectLimit: Duration
     /// Connections open at once to one host and port.
     package var connectionsPerHost: Int
-    /// Requests on their way at once on one connection, if the server allows as many.
+    /// Requests on their way at once on one connection.
+    ///
+    /// No more than the server allows (SETTINGS_MAX_CONCURRENT_STREAMS): libcurl 7.88 fills each
+    /// new connection before it knows that number, and what is too much is refused.
     package var streamsPerConnection: Int
     /// Bytes of an answer's body.
     package var bodyLimit: Int

@@ -19,6 +19,9 @@ import Glibc
     /// What a callback has ended the transfer for.
     private var verdict: HTTPFailure.Cause?
     private var isBegun = false
+    /// Whether others wait for what this request finds; see ``HostLane``.
+    private var goesAhead = false
+    private var wentAhead = false
 
     /// Header lines of one answer, all together.
     private static let headLimit = 64 * 1024
@@ -44,6 +47,8 @@ import Glibc
         body = []
         verdict = nil
         isBegun = false
+        goesAhead = lane.begin(settings)
+        wentAhead = goesAhead
         easy.forgetErrors()
         let request = arrival.ticket.request
         easy.set(CURLOPT_URL, request.url)
@@ -74,6 +79,7 @@ import Glibc
 
     /// Lets go of the request, telling its sender how it ended.
     func unload(_ outcome: Result<HTTPResponse, HTTPFailure>) {
+        lane?.end(wentAhead: wentAhead)
         arrival?.sender.resume(returning: outcome)
         arrival = nil
         lane = nil
@@ -83,6 +89,12 @@ import Glibc
     /// How the transfer ended.
     func outcome(of code: CURLcode) -> Result<HTTPResponse, HTTPFailure> {
         if code == CURLE_OK {
+            guard isHTTP2 || settings.http2 != .required else {
+                return .failure(
+                    HTTPFailure(
+                        cause: .disconnected, isAmbiguous: true,
+                        detail: "the server speaks no HTTP/2"))
+            }
             var status = 0
             unsafe errand_curl_get_long(easy.handle, CURLINFO_RESPONSE_CODE, &status)
             return .success(HTTPResponse(status: status, body: body, head: head))
@@ -105,12 +117,20 @@ import Glibc
         return version == CURL_HTTP_VERSION_2_0
     }
 
+    private func lookedAhead(isNew: Bool) {
+        guard goesAhead, let lane else { return }
+        goesAhead = false
+        lane.prove(isNew: isNew)
+        openings.add(lane)
+    }
+
     // What libcurl tells and asks
 
     /// One line of the head.
     fileprivate func receivedHead(_ line: UnsafeRawBufferPointer) -> Bool {
         // A new head follows one that was only for the meantime (status 1xx).
         if unsafe line.starts(with: "HTTP/".utf8) { head.removeAll(keepingCapacity: true) }
+        lookedAhead(isNew: true)
         guard head.count + line.count <= Self.headLimit else {
             verdict = .tooLarge
             return false
@@ -143,7 +163,7 @@ import Glibc
             }
         }
         isBegun = true
-        if let lane { openings.open(lane) }
+        if easy.reusedConnection { lookedAhead(isNew: false) }
         return true
     }
 

@@ -1,14 +1,18 @@
 /// The requests to one host and port: those on their way, and those that wait their turn.
 ///
 /// libcurl could keep them waiting itself, but at a cost that grows with their number, and one
-/// host's could hold up another's. So it is given only what can travel: one request until a
-/// connection stands, then as many as the connections carry.
+/// host's could hold up another's. So it is given only what can travel.
+///
+/// How many streams a server takes on a connection, a client learns with the first answer on it;
+/// one that sends more before is refused. So one request goes ahead on each new connection.
 final class HostLane {
     let origin: String
     /// Requests that libcurl has.
-    var active = 0
-    /// Whether a connection stands, as far as is known.
-    var isOpen = false
+    private(set) var active = 0
+    /// Connections on which an answer has come.
+    private var proven = 0
+    /// Whether a request has gone ahead to open one more.
+    private var isProbing = false
     /// Whether the last answer came as HTTP/2; nil before the first.
     var isHTTP2: Bool?
     /// Those that wait, oldest first from `next` on.
@@ -21,9 +25,34 @@ final class HostLane {
 
     /// How many more may travel now.
     func room(_ settings: HTTPSettings) -> Int {
-        guard isOpen else { return active == 0 ? 1 : 0 }
-        let streams = isHTTP2 == false ? 1 : settings.streamsPerConnection
-        return settings.connectionsPerHost * streams - active
+        if isHTTP2 == false { return settings.connectionsPerHost - active }
+        let room = proven * settings.streamsPerConnection - active
+        if room > 0 { return room }
+        return isProbing || proven >= settings.connectionsPerHost ? 0 : 1
+    }
+
+    /// Counts one that sets out.
+    ///
+    /// - Returns: whether it goes ahead of others, which wait for what it finds.
+    func begin(_ settings: HTTPSettings) -> Bool {
+        let goesAhead = isHTTP2 != false && active >= proven * settings.streamsPerConnection
+        active += 1
+        if goesAhead { isProbing = true }
+        return goesAhead
+    }
+
+    /// Takes note that one that went ahead has found a connection that works.
+    func prove(isNew: Bool) {
+        isProbing = false
+        if isNew || proven == 0 { proven += 1 }
+    }
+
+    /// Counts one that has ended.
+    func end(wentAhead: Bool) {
+        active -= 1
+        if wentAhead { isProbing = false }
+        // The next one finds out whether the connections still stand.
+        if active == 0 { proven = 0 }
     }
 
     func append(_ arrival: HTTPInbox.Arrival) { waiting.append(arrival) }
@@ -55,15 +84,11 @@ final class HostLane {
     }
 }
 
-/// The lanes that got a connection during a call into libcurl, to be filled after it.
+/// The lanes that got room during a call into libcurl, to be filled after it.
 final class LaneOpenings {
     private(set) var lanes: [HostLane] = []
 
-    func open(_ lane: HostLane) {
-        guard !lane.isOpen else { return }
-        lane.isOpen = true
-        lanes.append(lane)
-    }
+    func add(_ lane: HostLane) { lanes.append(lane) }
 
     func take() -> [HostLane] {
         defer { lanes.removeAll(keepingCapacity: true) }

@@ -90,8 +90,8 @@ import Glibc
         guard let due = dueAt, due <= monotonicMilliseconds() else { return }
         // libcurl says anew when it wants to be called.
         dueAt = nil
-        // It writes each request by itself. Held together, many share a packet.
-        let held = added > 1 && sockets.count <= Self.heldLimit ? Array(sockets.keys) : []
+        // It writes each frame by itself. Held together, those of many requests share a packet.
+        let held = added > 0 && sockets.count <= Self.heldLimit ? Array(sockets.keys) : []
         added = 0
         for descriptor in held { hold(descriptor, true) }
         var running: Int32 = 0

@@ -58,6 +58,7 @@ final class TransferLoop {
     private func take(_ arrival: HTTPInbox.Arrival) {
         let origin = arrival.ticket.request.origin
         let lane = lanes[origin] ?? HostLane(origin: origin)
+        if settings.http2 == .never { lane.isHTTP2 = false }
         lanes[origin] = lane
         lane.append(arrival)
         waitingCount += 1
@@ -66,38 +67,35 @@ final class TransferLoop {
 
     /// Gives libcurl as many of those that wait as can travel.
     private func fill(_ lane: HostLane) {
-        var room = lane.room(settings)
-        guard room > 0, lane.waitingCount > 0 else { return }
+        guard lane.waitingCount > 0 else { return }
         let now = monotonicMilliseconds()
-        while room > 0, let arrival = lane.popFirst() {
+        while lane.room(settings) > 0, let arrival = lane.popFirst() {
             waitingCount -= 1
-            if start(arrival, in: lane, now: now) { room -= 1 }
+            start(arrival, in: lane, now: now)
         }
     }
 
-    private func start(_ arrival: HTTPInbox.Arrival, in lane: HostLane, now: Int64) -> Bool {
+    private func start(_ arrival: HTTPInbox.Arrival, in lane: HostLane, now: Int64) {
         guard !arrival.ticket.isCancelled.load(ordering: .acquiring) else {
             arrival.fail(.cancelled)
-            return false
+            return
         }
         guard arrival.ticket.deadline > now else {
             arrival.fail(.timedOut)
-            return false
+            return
         }
         guard let transfer = idle.popLast() ?? HTTPTransfer(settings, openings: openings) else {
             arrival.fail(.local, "no memory left")
-            return false
+            return
         }
         let fault = transfer.load(arrival, in: lane, now: now)
         guard fault == nil, multi.add(transfer) else {
             let failure = HTTPFailure(
                 cause: .local, isAmbiguous: false, detail: fault ?? "no memory left")
             transfer.unload(.failure(failure))
-            return false
+            return
         }
         active[ObjectIdentifier(arrival.ticket)] = transfer
-        lane.active += 1
-        return true
     }
 
     private func finish(_ transfer: HTTPTransfer, _ code: CURLcode) {
@@ -122,11 +120,6 @@ final class TransferLoop {
     ) {
         multi.remove(transfer)
         if let ticket = transfer.arrival?.ticket { active[ObjectIdentifier(ticket)] = nil }
-        if let lane = transfer.lane {
-            lane.active -= 1
-            // The next one finds out whether the connections still stand.
-            if lane.active == 0 { lane.isOpen = false }
-        }
         transfer.unload(outcome)
         if idle.count < Self.idleLimit { idle.append(transfer) }
     }

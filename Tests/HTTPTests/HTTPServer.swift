@@ -37,10 +37,12 @@ struct HTTPServer {
         _ = try await program.end(within: .seconds(60))
     }
 
-    fileprivate static func start(_ options: [String], in folder: URL) async throws -> HTTPServer {
+    fileprivate static func start(
+        _ options: [String], names: [String], in folder: URL
+    ) async throws -> HTTPServer {
         let isPlain = options.contains("--plain")
         let script = MailSink.simulators.appending(path: "make_cert.sh").path
-        _ = try await output(of: ["sh", script, folder.path])
+        _ = try await output(of: ["sh", script, folder.path] + names)
         let files = ["cert", "key"].flatMap { ["--\($0)", folder.path + "/\($0).pem"] }
         let program = try Program(
             "/usr/bin/python3",
@@ -62,12 +64,13 @@ struct HTTPServer {
 
 /// Runs a server, and a client that trusts it, for the time of `body`.
 func withServer(
-    _ options: [String] = [], _ change: (inout HTTPSettings) -> Void = { _ in },
+    _ options: [String] = [], names: [String] = [],
+    _ change: (inout HTTPSettings) -> Void = { _ in },
     _ body: (HTTPServer, HTTPClient) async throws -> Void
 ) async throws {
     let folder = try temporaryFolder()
     defer { try? FileManager.default.removeItem(at: folder) }
-    let server = try await HTTPServer.start(options, in: folder)
+    let server = try await HTTPServer.start(options, names: names, in: folder)
     let client = HTTPClient(server.settings(change))
     do {
         try await body(server, client)

@@ -70,7 +70,9 @@ struct RefusalTests {
             let untrusted = try await other.failure(of: server.request("/echo"))
             #expect(untrusted.cause == .insecure && !untrusted.isAmbiguous, "\(untrusted)")
             await other.close()
-            let foreign = try await client.failure(of: server.request("/echo", host: "127.0.0.2"))
+        }
+        try await withServer(names: ["elsewhere.test"]) { server, client in
+            let foreign = try await client.failure(of: server.request("/echo"))
             #expect(foreign.cause == .insecure && !foreign.isAmbiguous, "\(foreign)")
         }
     }

@@ -87,6 +87,8 @@ class Connection(asyncio.Protocol):
     def answer(self, stream, status=200, body=b"", extra=()):
         if stream not in self.requests or self.transport.is_closing():
             return
+        if self.requests[stream][0][":method"] == "HEAD":
+            body = b""
         self.h2.send_headers(
             stream, [(":status", str(status)), ("x-connection", str(self.number)), *extra])
         self.unsent[stream] = bytes(body)
