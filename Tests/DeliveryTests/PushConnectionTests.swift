@@ -88,6 +88,23 @@ import Testing
         }
     }
 
+    @Test func `a server that refuses again and again takes nothing, and is asked once more`()
+        async throws
+    {
+        let rules = ["apns:*b#9=reset REFUSED_STREAM", "apns:*c=reset REFUSED_STREAM"]
+        try await withPushSink(rules) { sink in
+            let client = try sink.apns()
+            #expect(await client.send(push(device(1))).isDelivered)
+            let late = await client.send(push(device(0xb)))
+            #expect(late.isDelivered, "\(late)")
+            let never = await client.send(push(device(0xc)))
+            #expect(never.isUnavailable, "\(never)")
+            let accepted = try sink.requests().filter(\.wasAccepted).compactMap(\.token)
+            #expect(accepted == [device(1), device(0xb)])
+            await client.close()
+        }
+    }
+
     @Test func `one notice that hangs does not hold up the others`() async throws {
         try await withPushSink(["apns:*b=stall"]) { sink in
             let client = try sink.apns(limit: .seconds(600), connections: 1)
