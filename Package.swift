@@ -105,7 +105,9 @@ let package = Package(
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(
             name: "bench",
-            dependencies: ["HTTP", "JobQueue", "Migrations", "Postgres", "Recurrence", "Redis"],
+            dependencies: [
+                "Delivery", "HTTP", "JobQueue", "Migrations", "Postgres", "Recurrence", "Redis",
+            ],
             path: "Tests/Bench", swiftSettings: strict),
     ]
 )

@@ -35,7 +35,7 @@ Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
-6 bench: HTTP JobQueue Migrations Postgres Recurrence Redis |
+6 bench: Delivery HTTP JobQueue Migrations Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
 7 HTTPTests: HTTP TestServices |
