@@ -166,7 +166,7 @@ struct BreakTests {
         "a request whose connection breaks is not sent twice", arguments: ["POST", "GET"],
         [[], ["--http1"]])
     func notTwice(method: String, options: [String]) async throws {
-        try await withServer { server, client in
+        try await withServer(options) { server, client in
             try await client.expectAnswer(to: server.request("/echo"))
             let failure = try await client.failure(
                 of: server.request("/once/twice", method: method))
@@ -176,12 +176,15 @@ struct BreakTests {
         }
     }
 
-    @Test func `after GOAWAY requests go on a new connection`() async throws {
+    @Test("after GOAWAY requests go on a new connection", arguments: ["together", "apart"])
+    func goAway(how: String) async throws {
         try await withServer { server, client in
-            let first = try await client.send(server.request("/goaway"))
-            #expect(first.status == 200)
-            let next = try await client.send(server.request("/echo"))
-            #expect(next.header("x-connection") != first.header("x-connection"))
+            for _ in 0..<200 {
+                let first = try await client.send(server.request("/goaway/\(how)"))
+                #expect(first.status == 200)
+                let next = try await client.send(server.request("/echo"))
+                #expect(next.header("x-connection") != first.header("x-connection"))
+            }
         }
     }
 
