@@ -14,7 +14,7 @@ Prints LISTENING HOST:PORT. Paths, each for any method:
     /reset          resets the stream with INTERNAL_ERROR
     /drop           cuts the connection
     /goaway/HOW     200, and GOAWAY for all later streams on that connection; HOW: together, apart
-    /goaway-unread  GOAWAY that says no stream since the first was read, then closes when empty
+    /goaway-unread/N  the first N times GOAWAY that says that no stream was read, then 200
     /seen/NAME      200; the body is how many requests had the path /once/NAME
     /once/NAME      counts, then cuts the connection, unless it is the connection's first
 """
@@ -155,7 +155,8 @@ class Connection(asyncio.Protocol):
             self.answer(stream, flush=argument == "apart")
             self.h2.close_connection()
             self.flush()
-        elif name == "goaway-unread":
+        elif name == "goaway-unread" and refusals[headers[":path"]] < int(argument):
+            refusals[headers[":path"]] += 1
             # By hand: the library would take its own streams for closed.
             self.transport.write(
                 self.h2.data_to_send() + b"\0\0\x08\x07\0\0\0\0\0" + bytes(8))
