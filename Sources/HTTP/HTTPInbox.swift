@@ -21,6 +21,8 @@ final class HTTPInbox: Sendable {
     struct Arrival {
         let ticket: HTTPTicket
         let sender: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>
+        /// How often it was sent and not read.
+        var repeats = 0
 
         func fail(_ cause: HTTPFailure.Cause, _ detail: String? = nil) {
             sender.resume(

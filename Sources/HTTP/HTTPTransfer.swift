@@ -22,9 +22,13 @@ import Glibc
     /// Whether others wait for what this request finds; see ``HostLane``.
     private var goesAhead = false
     private var wentAhead = false
+    /// The local port of the connection that carries the request, and its stream there.
+    private var place: (port: Int, stream: Int)?
 
     /// Header lines of one answer, all together.
     private static let headLimit = 64 * 1024
+    /// How often a request is sent again that a GOAWAY has left unread.
+    private static let repeatLimit = 5
 
     init?(_ settings: HTTPSettings, openings: LaneOpenings) {
         guard let easy = EasyHandle() else { return nil }
@@ -47,6 +51,9 @@ import Glibc
         body = []
         verdict = nil
         isBegun = false
+        place = nil
+        // While it sends, libcurl has much to say that nobody needs.
+        easy.set(CURLOPT_VERBOSE, 0)
         goesAhead = lane.begin(settings)
         wentAhead = goesAhead
         easy.forgetErrors()
@@ -77,17 +84,39 @@ import Glibc
         return true
     }
 
-    /// Lets go of the request, telling its sender how it ended.
-    func unload(_ outcome: Result<HTTPResponse, HTTPFailure>) {
+    /// Whether the server has said that it has not read the request, and never will.
+    var isUnread: Bool {
+        guard let lane, let place, head.isEmpty else { return false }
+        return lane.isUnread(place.stream, onPort: place.port)
+    }
+
+    /// Begins, once the request was sent, to hear what libcurl tells of GOAWAY frames.
+    ///
+    /// - Returns: whether that is done with: sent, or over.
+    func listen() -> Bool {
+        guard arrival != nil else { return true }
+        if isBegun { easy.set(CURLOPT_VERBOSE, 1) }
+        return isBegun
+    }
+
+    /// The request to be sent again, unless it was often enough.
+    var arrivalToRepeat: HTTPInbox.Arrival? {
+        guard var arrival, verdict == nil, arrival.repeats < Self.repeatLimit else { return nil }
+        arrival.repeats += 1
+        return arrival
+    }
+
+    /// Lets go of the request, telling its sender how it ended; nil tells nothing.
+    func unload(_ outcome: Result<HTTPResponse, HTTPFailure>?) {
         lane?.end(wentAhead: wentAhead)
-        arrival?.sender.resume(returning: outcome)
+        if let outcome { arrival?.sender.resume(returning: outcome) }
         arrival = nil
         lane = nil
         body = []
     }
 
     /// How the transfer ended.
-    func outcome(of code: CURLcode) -> Result<HTTPResponse, HTTPFailure> {
+    func outcome(of code: CURLcode, isUnread: Bool) -> Result<HTTPResponse, HTTPFailure> {
         if code == CURLE_OK {
             guard isHTTP2 || settings.http2 != .required else {
                 return .failure(
@@ -101,10 +130,11 @@ import Glibc
         }
         // A connection that another address was tried for may have been made all the same.
         if let verdict, verdict != .refusedAddress || code == CURLE_COULDNT_CONNECT {
-            return .failure(HTTPFailure(cause: verdict, isAmbiguous: isBegun))
+            return .failure(HTTPFailure(cause: verdict, isAmbiguous: isBegun && !isUnread))
         }
         return .failure(
-            HTTPFailure(code, isBegun: isBegun, explanation: easy.explanation(of: code)))
+            HTTPFailure(
+                code, isBegun: isBegun && !isUnread, explanation: easy.explanation(of: code)))
     }
 
     /// The failure of a transfer that is given up in the middle.
@@ -154,17 +184,31 @@ import Glibc
     /// of the answer. The server may have worked by then, so it is not let; only where HTTP/2
     /// refused the stream unread (REFUSED_STREAM, or a GOAWAY with a lower last stream), which
     /// is when libcurl repeats without having complained of an error before.
-    fileprivate func mayBegin() -> Bool {
+    fileprivate func mayBegin(onPort port: Int) -> Bool {
         if isBegun {
-            let wasRefused = lane?.isHTTP2 == true && !easy.hasComplained
+            let wasRefused = lane?.isHTTP2 == true && !easy.hasComplained || isUnread
             guard wasRefused else {
                 verdict = .disconnected
                 return false
             }
         }
         isBegun = true
-        if easy.reusedConnection { lookedAhead(isNew: false) }
+        let isNew = !easy.reusedConnection
+        if !isNew { lookedAhead(isNew: false) }
+        if let lane {
+            place = (port, lane.openStream(onPort: port, isNewConnection: isNew))
+        }
         return true
+    }
+
+    /// A remark of libcurl's; that of 7.88.1 is "recveived GOAWAY, error=0, last_stream=7".
+    fileprivate func heard(_ remark: UnsafeRawBufferPointer) {
+        guard remark.count < 200, let lane, let place else { return }
+        let text = unsafe String(decoding: remark, as: UTF8.self)
+        guard text.contains("GOAWAY, error="), let mark = text.firstRange(of: "last_stream="),
+            let lastRead = Int(text[mark.upperBound...].prefix { $0.isNumber })
+        else { return }
+        lane.goAway(onPort: place.port, lastRead: lastRead)
     }
 
     /// Whether the address may be connected to.
@@ -250,6 +294,8 @@ extension EasyHandle {
         unsafe errand_curl_set_listener(handle, CURLOPT_WRITEFUNCTION, hearBody)
         unsafe errand_curl_set_opener(handle, openSocket)
         unsafe errand_curl_set_gate(handle, askToBegin)
+        unsafe errand_curl_set_context(handle, CURLOPT_DEBUGDATA, context)
+        unsafe errand_curl_set_debugger(handle, hearRemark)
     }
 }
 
@@ -281,8 +327,16 @@ private let openSocket: curl_opensocket_callback = { context, _, address in
 }
 
 /// libcurl has a connection and asks whether to send.
-private let askToBegin: curl_prereq_callback = { context, _, _, _, _ in
+private let askToBegin: curl_prereq_callback = { context, _, _, _, port in
     guard let context = unsafe context else { return CURL_PREREQFUNC_ABORT }
     let transfer = unsafe Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
-    return transfer.mayBegin() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    return transfer.mayBegin(onPort: Int(port)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}
+
+/// libcurl remarks on something, among much else that it shows.
+private let hearRemark: curl_debug_callback = { _, kind, data, size, context in
+    guard kind == CURLINFO_TEXT, let context = unsafe context else { return 0 }
+    let transfer = unsafe Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
+    unsafe transfer.heard(UnsafeRawBufferPointer(start: data, count: size))
+    return 0
 }

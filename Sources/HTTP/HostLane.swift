@@ -18,6 +18,12 @@ final class HostLane {
     /// Those that wait, oldest first from `next` on.
     private var waiting: [HTTPInbox.Arrival] = []
     private var next = 0
+    /// By the local port of each connection: the id that its next stream gets, and the last one
+    /// that the server will have read, if it has said so (GOAWAY, RFC 9113 section 6.8).
+    private var streams: [Int: (next: Int, lastRead: Int?)] = [:]
+
+    /// Connections remembered; a stream whose connection is forgotten counts as read.
+    private static let portLimit = 256
 
     init(origin: String) { self.origin = origin }
 
@@ -53,7 +59,26 @@ final class HostLane {
         if wentAhead { isProbing = false }
         // The next one finds out whether the connections still stand.
         if active == 0 { proven = 0 }
+        if streams.count > Self.portLimit { streams = [:] }
     }
+
+    /// Counts a stream, as libcurl is about to open it: 1, 3, 5 and so on.
+    func openStream(onPort port: Int, isNewConnection: Bool) -> Int {
+        let stream = isNewConnection ? 1 : streams[port]?.next ?? .min
+        streams[port] = (stream + 2, isNewConnection ? nil : streams[port]?.lastRead)
+        return stream
+    }
+
+    /// Takes note of a GOAWAY.
+    func goAway(onPort port: Int, lastRead: Int) { streams[port]?.lastRead = lastRead }
+
+    /// Whether the server has said that it has not read this stream and never will.
+    func isUnread(_ stream: Int, onPort port: Int) -> Bool {
+        streams[port]?.lastRead.map { stream > $0 } ?? false
+    }
+
+    /// Puts one back that has not been read, before all others.
+    func putBack(_ arrival: HTTPInbox.Arrival) { waiting.insert(arrival, at: next) }
 
     func append(_ arrival: HTTPInbox.Arrival) { waiting.append(arrival) }
 

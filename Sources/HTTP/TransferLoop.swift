@@ -10,6 +10,8 @@ final class TransferLoop {
     private var lanes: [String: HostLane] = [:]
     private var active: [ObjectIdentifier: HTTPTransfer] = [:]
     private var idle: [HTTPTransfer] = []
+    /// Transfers that may not have been sent yet.
+    private var unheard: [HTTPTransfer] = []
     private var waitingCount = 0
     private var lookAgainAt: Int64 = 0
 
@@ -36,13 +38,21 @@ final class TransferLoop {
             for ticket in mail.cancelled { cancel(ticket) }
             if mail.isClosing { break }
             multi.runDue()
+            listen()
             settle()
             let mayWait = inbox.mayWait()
             let limit: Int64 = waitingCount > 0 ? Self.lookInterval : 60_000
             if multi.work(waiting: mayWait ? limit : 0, bell: inbox.bell) { inbox.silence() }
+            listen()
             settle()
         }
         end()
+    }
+
+    /// Lets those that have been sent meanwhile hear of a GOAWAY.
+    private func listen() {
+        guard !unheard.isEmpty else { return }
+        unheard.removeAll { $0.listen() }
     }
 
     /// Deals with what calls into libcurl have left: connections made, transfers ended, time.
@@ -96,14 +106,21 @@ final class TransferLoop {
             return
         }
         active[ObjectIdentifier(arrival.ticket)] = transfer
+        unheard.append(transfer)
     }
 
     private func finish(_ transfer: HTTPTransfer, _ code: CURLcode) {
         let lane = transfer.lane
         if code == CURLE_OK { lane?.isHTTP2 = transfer.isHTTP2 }
-        let outcome = transfer.outcome(of: code)
-        release(transfer, outcome)
+        let isUnread = code != CURLE_OK && transfer.isUnread
+        let outcome = transfer.outcome(of: code, isUnread: isUnread)
+        let again = isUnread ? transfer.arrivalToRepeat : nil
+        release(transfer, again == nil ? outcome : nil)
         guard let lane else { return }
+        if let again {
+            lane.putBack(again)
+            waitingCount += 1
+        }
         if case .failure(let failure) = outcome, failure.meansNoConnection, lane.active == 0 {
             // They waited for the connection that was not to be had.
             for arrival in lane.remove(where: { _ in true }) {
@@ -116,7 +133,7 @@ final class TransferLoop {
     }
 
     private func release(
-        _ transfer: HTTPTransfer, _ outcome: Result<HTTPResponse, HTTPFailure>
+        _ transfer: HTTPTransfer, _ outcome: Result<HTTPResponse, HTTPFailure>?
     ) {
         multi.remove(transfer)
         if let ticket = transfer.arrival?.ticket { active[ObjectIdentifier(ticket)] = nil }

@@ -13,8 +13,8 @@ Prints LISTENING HOST:PORT. Paths, each for any method:
     /refuse/N       resets the first N streams of this path with REFUSED_STREAM, then 200
     /reset          resets the stream with INTERNAL_ERROR
     /drop           cuts the connection
-    /goaway         200, and GOAWAY for all later streams on that connection
-    /goaway-unread  GOAWAY that says no stream since the first was read, then closes when empty
+    /goaway/HOW     200, and GOAWAY for all later streams on that connection; HOW: together, apart
+    /goaway-unread/N  the first N times GOAWAY that says that no stream was read, then 200
     /seen/NAME      200; the body is how many requests had the path /once/NAME
     /once/NAME      counts, then cuts the connection, unless it is the connection's first
 """
@@ -26,6 +26,8 @@ import json
 import os
 import signal
 import ssl
+import struct
+from socket import SO_LINGER, SOL_SOCKET
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -84,7 +86,7 @@ class Connection(asyncio.Protocol):
                 self.serve(event.stream_id)
         self.flush()
 
-    def answer(self, stream, status=200, body=b"", extra=()):
+    def answer(self, stream, status=200, body=b"", extra=(), flush=True):
         if stream not in self.requests or self.transport.is_closing():
             return
         if self.requests[stream][0][":method"] == "HEAD":
@@ -93,7 +95,8 @@ class Connection(asyncio.Protocol):
             stream, [(":status", str(status)), ("x-connection", str(self.number)), *extra])
         self.unsent[stream] = bytes(body)
         self.send_rest(stream)
-        self.flush()
+        if flush:
+            self.flush()
 
     def send_rest(self, stream):
         while True:
@@ -111,6 +114,9 @@ class Connection(asyncio.Protocol):
                 return
 
     def cut(self):
+        """Ends the connection by a reset, which libcurl takes for a reason to send again."""
+        socket = self.transport.get_extra_info("socket")
+        socket.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 
     def serve(self, stream):
@@ -145,9 +151,12 @@ class Connection(asyncio.Protocol):
         elif name == "seen":
             self.answer(stream, 200, str(seen[argument]).encode())
         elif name == "goaway":
-            self.answer(stream)
+            # In one write, so that the client reads both at once, or in two.
+            self.answer(stream, flush=argument == "apart")
             self.h2.close_connection()
-        elif name == "goaway-unread":
+            self.flush()
+        elif name == "goaway-unread" and refusals[headers[":path"]] < int(argument):
+            refusals[headers[":path"]] += 1
             # By hand: the library would take its own streams for closed.
             self.transport.write(
                 self.h2.data_to_send() + b"\0\0\x08\x07\0\0\0\0\0" + bytes(8))
@@ -164,10 +173,10 @@ class Connection(asyncio.Protocol):
 
 
 class Old(asyncio.Protocol):
-    """A client that got HTTP/1.1: every request is answered 200."""
+    """A client that got HTTP/1.1: only /once and /seen differ from 200 with the method."""
 
     def connection_made(self, transport):
-        self.number, self.transport, self.got = next(numbers), transport, b""
+        self.number, self.transport, self.got, self.served = next(numbers), transport, b"", 0
 
     def data_received(self, data):
         self.got += data
@@ -179,7 +188,16 @@ class Old(asyncio.Protocol):
             if len(rest) < size:
                 return
             self.got = rest[size:]
-            body = head.split(b" ", 1)[0]
+            self.served += 1
+            body, path = head.split(b" ")[:2]
+            _, name, argument = (path.decode() + "//").split("/")[:3]
+            if name == "once":
+                seen[argument] += 1
+                if self.served > 1:
+                    self.transport.abort()
+                    return
+            elif name == "seen":
+                body = str(seen[argument]).encode()
             self.transport.write(
                 b"HTTP/1.1 200 OK\r\nX-Connection: %d\r\nContent-Length: %d\r\n\r\n%s"
                 % (self.number, len(body), body))
