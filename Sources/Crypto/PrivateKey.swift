@@ -14,17 +14,8 @@ import CCrypto
         guard label.hasSuffix("PRIVATE KEY") else {
             throw .notPrivateKey(found: "-----BEGIN \(label)-----")
         }
-        let text = Array(pem.utf8)
-        guard let source = unsafe BIO_new_mem_buf(text, Int32(text.count)) else {
-            throw .last("reading a key")
-        }
-        defer { unsafe BIO_free(source) }
         var wasAsked = false
-        // Without a callback OpenSSL would ask for the passphrase on the terminal.
-        let read = unsafe withUnsafeMutablePointer(to: &wasAsked) { asked in
-            unsafe PEM_read_bio_PrivateKey(source, nil, refusePassphrase, asked)
-        }
-        guard let read = unsafe read else {
+        guard let read = unsafe Self.read(Array(pem.utf8), wasAsked: &wasAsked) else {
             ERR_clear_error()
             throw wasAsked || label.hasPrefix("ENCRYPTED") ? .encryptedKey : .notPEM
         }
@@ -32,6 +23,19 @@ import CCrypto
     }
 
     deinit { unsafe EVP_PKEY_free(key) }
+
+    /// The key in some text; nil when there is none that can be read.
+    private static func read(_ text: [UInt8], wasAsked: inout Bool) -> OpaquePointer? {
+        // The source only borrows the bytes: they must stay in place until it is freed.
+        unsafe text.withUnsafeBufferPointer { bytes in
+            let source = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count))
+            defer { unsafe BIO_free(source) }
+            // Without a callback OpenSSL would ask for the passphrase on the terminal.
+            return unsafe withUnsafeMutablePointer(to: &wasAsked) { asked in
+                unsafe PEM_read_bio_PrivateKey(source, nil, refusePassphrase, asked)
+            }
+        }
+    }
 
     /// What follows BEGIN in the first line of that form; parameters of a curve may stand before
     /// the key.

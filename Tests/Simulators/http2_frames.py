@@ -1,6 +1,6 @@
 """HTTP/2 over TLS for simulators (RFC 9113), written for speed: frames are read straight from the
 buffer, answers are put together by hand, and everything that came in one read is answered in one
-write. Header compression is python3-hpack's.
+write.
 
 A site, shared by all connections, has
     answer(connection, stream)   called when a request is complete; answers now or later, through
@@ -11,7 +11,7 @@ import asyncio
 import itertools
 import struct
 
-import hpack
+import hpack_decoder
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH, PING, GOAWAY, WINDOW, MORE = range(10)
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         self.out = bytearray()
         self.reading = False
         self.greeted = False
-        self.decoder = hpack.Decoder()
+        self.decoder = hpack_decoder.Decoder()
         self.streams = {}
         self.last_stream = 0
         self.head = None
@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
         self.reading = True
         try:
             self.read_frames()
-        except (BadClient, hpack.HPACKError, IndexError, struct.error) as error:
+        except (BadClient, hpack_decoder.BadBlock, IndexError, struct.error) as error:
             code = str(error) if isinstance(error, BadClient) else "COMPRESSION_ERROR"
             self.out += frame(GOAWAY, 0, 0, struct.pack(">II", self.last_stream, ERRORS[code]))
             self.leaving = True
@@ -213,7 +213,7 @@ class Connection(asyncio.Protocol):
     def take_head(self):
         number, is_end, block = self.head
         self.head = None
-        headers = self.decoder.decode(block, raw=True)
+        headers = self.decoder.decode(block)
         if number in self.streams:
             raise BadClient("PROTOCOL_ERROR")  # trailers are not for requests like these
         if number % 2 == 0 or number <= self.last_stream:
