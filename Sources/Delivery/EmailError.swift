@@ -29,10 +29,12 @@ package enum EmailError: Error, Equatable, CustomStringConvertible {
 extension String {
     /// Whether the text can stand on one line of a header: no CR, no LF, no other control.
     var isOneLine: Bool {
-        unicodeScalars.allSatisfy { scalar in
-            scalar.properties.generalCategory != .control
-                && scalar.properties.generalCategory != .lineSeparator
-                && scalar.properties.generalCategory != .paragraphSeparator
-        }
+        // Most texts are plain, and to ask for each scalar's category is slow.
+        utf8.allSatisfy { (0x20..<0x7F).contains($0) }
+            || unicodeScalars.allSatisfy { scalar in
+                scalar.properties.generalCategory != .control
+                    && scalar.properties.generalCategory != .lineSeparator
+                    && scalar.properties.generalCategory != .paragraphSeparator
+            }
     }
 }
