@@ -52,8 +52,6 @@ import Glibc
         verdict = nil
         isBegun = false
         place = nil
-        // While it sends, libcurl has much to say that nobody needs.
-        easy.set(CURLOPT_VERBOSE, 0)
         goesAhead = lane.begin(settings)
         wentAhead = goesAhead
         easy.forgetErrors()
@@ -88,15 +86,6 @@ import Glibc
     var isUnread: Bool {
         guard let lane, let place, head.isEmpty else { return false }
         return lane.isUnread(place.stream, onPort: place.port)
-    }
-
-    /// Begins, once the request was sent, to hear what libcurl tells of GOAWAY frames.
-    ///
-    /// - Returns: whether that is done with: sent, or over.
-    func listen() -> Bool {
-        guard arrival != nil else { return true }
-        if isBegun { easy.set(CURLOPT_VERBOSE, 1) }
-        return isBegun
     }
 
     /// The request to be sent again, unless it was often enough.
@@ -239,6 +228,8 @@ extension EasyHandle {
     fileprivate func configure(_ settings: HTTPSettings) {
         set(CURLOPT_PROTOCOLS_STR, settings.allowsPlainText ? "https,http" : "https")
         set(CURLOPT_FOLLOWLOCATION, 0)
+        // There is no other way to hear of a GOAWAY frame.
+        set(CURLOPT_VERBOSE, 1)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         // The environment's proxies are for other programs: what is in force is in the settings.
         set(CURLOPT_PROXY, "")
