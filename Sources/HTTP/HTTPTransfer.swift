@@ -192,7 +192,8 @@ import Glibc
 
     /// A remark of libcurl's; that of 7.88.1 is "recveived GOAWAY, error=0, last_stream=7".
     fileprivate func heard(_ remark: UnsafeRawBufferPointer) {
-        guard remark.count < 200, let lane, let place else { return }
+        // Nearly all remarks are others, a score of them for each request.
+        guard unsafe remark.starts(with: "rec".utf8), let lane, let place else { return }
         let text = unsafe String(decoding: remark, as: UTF8.self)
         guard text.contains("GOAWAY, error="), let mark = text.firstRange(of: "last_stream="),
             let lastRead = Int(text[mark.upperBound...].prefix { $0.isNumber })
