@@ -68,11 +68,18 @@ let package = Package(
             name: "Migrations", dependencies: ["Postgres"], path: "migrations",
             exclude: ["released.txt"],
             resources: migrationFiles.map { .embedInCode($0) }, swiftSettings: strict),
+        // The words of notices in English; see EnglishNotices.swift for why a locale is a target.
+        .target(
+            name: "EnglishNotices", resources: [.embedInCode("en")], swiftSettings: strict),
         room("JobQueue", uses: ["Postgres", "Recurrence", "Redis", "Threads"]),
         room("Delivery", uses: ["HTTP"]),
 
         // Floors 3 and 4: the domains.
-        room("Notifications", uses: ["JobQueue", "Delivery", "Postgres"]),
+        room(
+            "Notifications",
+            uses: [
+                "EnglishNotices", "JobQueue", "Delivery", "Gregorian", "Postgres", "Recurrence",
+            ]),
         room("Coupons", uses: ["Notifications", "JobQueue", "Postgres", "Recurrence"]),
 
         // Floor 5: the command.
@@ -101,6 +108,9 @@ let package = Package(
         tests(
             "CouponsTests",
             of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres", "Recurrence"]),
+        tests(
+            "NotificationsTests",
+            of: ["EnglishNotices", "Notifications", "Postgres", "Recurrence"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

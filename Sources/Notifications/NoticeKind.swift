@@ -3,7 +3,9 @@
 /// The domain says what happened and what these facts are called; whether, when and how a person
 /// hears of it is the business of the policy.
 package struct NoticeKind: Sendable, Equatable {
-    /// The app whose users are told. Some apps have rules of their own: see the policy.
+    /// The app whose users are told.
+    ///
+    /// Some apps have rules of their own: see the policy.
     package enum App: String, Sendable, CaseIterable {
         case survey, vote, household, places, experience
         /// Whatever belongs to the account and not to one app.
@@ -53,7 +55,7 @@ package struct NoticeKind: Sendable, Equatable {
     package var isReminder = false
     /// Whether several that were held become one.
     package var mergesHeld = false
-    /// The facts in its data by name. All are required.
+    /// The facts in its data by name, all of them required.
     package let fields: [String: Field]
 
     /// A kind with the given facts; the rest has defaults.

@@ -1,0 +1,4 @@
+extension NoticeKind {
+    /// Every kind of notice that is told, of all apps.
+    package static let all = survey + account
+}
