@@ -52,8 +52,6 @@ import Glibc
         verdict = nil
         isBegun = false
         place = nil
-        // While it sends, libcurl has much to say that nobody needs.
-        easy.set(CURLOPT_VERBOSE, 0)
         goesAhead = lane.begin(settings)
         wentAhead = goesAhead
         easy.forgetErrors()
@@ -88,15 +86,6 @@ import Glibc
     var isUnread: Bool {
         guard let lane, let place, head.isEmpty else { return false }
         return lane.isUnread(place.stream, onPort: place.port)
-    }
-
-    /// Begins, once the request was sent, to hear what libcurl tells of GOAWAY frames.
-    ///
-    /// - Returns: whether that is done with: sent, or over.
-    func listen() -> Bool {
-        guard arrival != nil else { return true }
-        if isBegun { easy.set(CURLOPT_VERBOSE, 1) }
-        return isBegun
     }
 
     /// The request to be sent again, unless it was often enough.
@@ -203,7 +192,8 @@ import Glibc
 
     /// A remark of libcurl's; that of 7.88.1 is "recveived GOAWAY, error=0, last_stream=7".
     fileprivate func heard(_ remark: UnsafeRawBufferPointer) {
-        guard remark.count < 200, let lane, let place else { return }
+        // Nearly all remarks are others, a score of them for each request.
+        guard unsafe remark.starts(with: "rec".utf8), let lane, let place else { return }
         let text = unsafe String(decoding: remark, as: UTF8.self)
         guard text.contains("GOAWAY, error="), let mark = text.firstRange(of: "last_stream="),
             let lastRead = Int(text[mark.upperBound...].prefix { $0.isNumber })
@@ -239,6 +229,8 @@ extension EasyHandle {
     fileprivate func configure(_ settings: HTTPSettings) {
         set(CURLOPT_PROTOCOLS_STR, settings.allowsPlainText ? "https,http" : "https")
         set(CURLOPT_FOLLOWLOCATION, 0)
+        // There is no other way to hear of a GOAWAY frame.
+        set(CURLOPT_VERBOSE, 1)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         // The environment's proxies are for other programs: what is in force is in the settings.
         set(CURLOPT_PROXY, "")

@@ -10,8 +10,6 @@ final class TransferLoop {
     private var lanes: [String: HostLane] = [:]
     private var active: [ObjectIdentifier: HTTPTransfer] = [:]
     private var idle: [HTTPTransfer] = []
-    /// Transfers that may not have been sent yet.
-    private var unheard: [HTTPTransfer] = []
     private var waitingCount = 0
     private var lookAgainAt: Int64 = 0
 
@@ -38,21 +36,13 @@ final class TransferLoop {
             for ticket in mail.cancelled { cancel(ticket) }
             if mail.isClosing { break }
             multi.runDue()
-            listen()
             settle()
             let mayWait = inbox.mayWait()
             let limit: Int64 = waitingCount > 0 ? Self.lookInterval : 60_000
             if multi.work(waiting: mayWait ? limit : 0, bell: inbox.bell) { inbox.silence() }
-            listen()
             settle()
         }
         end()
-    }
-
-    /// Lets those that have been sent meanwhile hear of a GOAWAY.
-    private func listen() {
-        guard !unheard.isEmpty else { return }
-        unheard.removeAll { $0.listen() }
     }
 
     /// Deals with what calls into libcurl have left: connections made, transfers ended, time.
@@ -106,7 +96,6 @@ final class TransferLoop {
             return
         }
         active[ObjectIdentifier(arrival.ticket)] = transfer
-        unheard.append(transfer)
     }
 
     private func finish(_ transfer: HTTPTransfer, _ code: CURLcode) {

@@ -69,7 +69,7 @@ import Testing
 
     @Test(
         "what was only about the connection is sent again at once, the same",
-        arguments: ["400 IdleTimeout", "503 Shutdown", "reset REFUSED_STREAM"])
+        arguments: ["400 IdleTimeout", "503 Shutdown", "reset REFUSED_STREAM", "goaway Shutdown"])
     func sentAgain(answer: String) async throws {
         try await withPushSink(["apns:*b#1=\(answer)"]) { sink in
             let client = try sink.apns()

@@ -180,8 +180,11 @@ import Testing
         }
     }
 
-    @Test func `what was refused unread is sent again at once`() async throws {
-        try await withPushSink(["fcm#1=reset REFUSED_STREAM"]) { sink in
+    @Test(
+        "what was not read is sent again at once",
+        arguments: ["reset REFUSED_STREAM", "goaway Shutdown"])
+    func sentAgain(answer: String) async throws {
+        try await withPushSink(["fcm#1=\(answer)"]) { sink in
             let client = try sink.fcm()
             let verdict = await client.send(push())
             #expect(verdict.isDelivered, "\(verdict)")
