@@ -35,33 +35,38 @@ final class AccessTokens: Sendable {
         self.now = now
     }
 
+    private enum Found {
+        case token(Token)
+        /// The token is being fetched; the old one may serve until then.
+        case fetch(Task<Result<Token, Refusal>, Never>, old: Token?)
+    }
+
     /// A token that is not the refused one and does not end soon.
     func token(after refused: Token? = nil) async throws(Refusal) -> Token {
-        let time = now()
-        let (kept, fetch) = state.withLock {
-            state -> (Token?, Task<Result<Token, Refusal>, Never>?)
-            in
-            if let token = state.token, token != refused,
-                token.endsAt.timeIntervalSince(time) > Self.early
-            {
-                return (token, nil)
+        switch find(after: refused, at: now()) {
+        case .token(let token): return token
+        case .fetch(let fetch, let old):
+            switch await fetch.value {
+            case .success(let token): return token
+            case .failure(let refusal):
+                // One that ends soon still serves while there is no other.
+                if let old, old != refused, old.endsAt > now() { return old }
+                throw refusal
             }
-            if let fetch = state.fetch { return (state.token, fetch) }
+        }
+    }
+
+    private func find(after refused: Token?, at now: Date) -> Found {
+        state.withLock { state in
+            if let token = state.token, token != refused,
+                token.endsAt.timeIntervalSince(now) > Self.early
+            {
+                return .token(token)
+            }
             // Not a child of whoever asks first: the others need it even if that one is cancelled.
-            let fetch = Task { await self.fetch() }
+            let fetch = state.fetch ?? Task { await self.fetch() }
             state.fetch = fetch
-            return (state.token, fetch)
-        }
-        if let kept, fetch == nil { return kept }
-        guard let result = await fetch?.value else {
-            throw Refusal(verdict: .deferred(reason: "no access token", retryAfter: nil))
-        }
-        switch result {
-        case .success(let token): return token
-        case .failure(let refusal):
-            // One that ends soon still serves while there is no other.
-            if let kept, kept != refused, kept.endsAt > now() { return kept }
-            throw refusal
+            return .fetch(fetch, old: state.token)
         }
     }
 
