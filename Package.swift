@@ -35,6 +35,7 @@ let migrationFiles = [
     "008_orders.sql",
     "009_bulk.sql",
     "010_listings.sql",
+    "011_notices.sql",
 ]
 
 let package = Package(
@@ -69,7 +70,8 @@ let package = Package(
         room("Delivery", uses: ["HTTP"]),
 
         // Floors 3 and 4: the domains.
-        room("Notifications", uses: ["JobQueue", "Delivery", "Postgres"]),
+        room(
+            "Notifications", uses: ["JobQueue", "Delivery", "Gregorian", "Postgres", "Recurrence"]),
         room("Coupons", uses: ["Notifications", "JobQueue", "Postgres", "Recurrence"]),
 
         // Floor 5: the command.
@@ -96,6 +98,9 @@ let package = Package(
         tests(
             "CouponsTests",
             of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres", "Recurrence"]),
+        tests(
+            "NotificationsTests",
+            of: ["Notifications", "Delivery", "JobQueue", "Postgres", "Recurrence"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

@@ -122,7 +122,8 @@ enum Kinds {
     /// All of them, as far as an enqueue needs to know.
     static func all() -> JobKinds {
         var kinds = withoutMail()
-        kinds.handle(EmailNotice.self) { _, _ in }
+        kinds.handle(EmailDelivery.self) { _, _ in }
+        kinds.handle(PushDelivery.self) { _, _ in }
         return kinds
     }
 
@@ -130,6 +131,7 @@ enum Kinds {
         var kinds = JobKinds()
         DemoKinds.add(to: &kinds)
         CouponKinds.add(to: &kinds)
+        Deciding(CouponKinds.catalogue).add(to: &kinds)
         return kinds
     }
 
@@ -145,10 +147,9 @@ enum Kinds {
                 hint: "set it to the address that mail comes from")
         }
         do {
-            let mailing = Mailing(
-                mailer: SMTPMailer(try SMTPSettings(url: url)),
-                from: try Mailbox(sender), templates: CouponKinds.templates)
-            mailing.add(to: &kinds)
+            let mail = EmailChannel(
+                mailer: SMTPMailer(try SMTPSettings(url: url)), from: try Mailbox(sender))
+            Deliveries(CouponKinds.catalogue, channels: [Provider.mail: mail]).add(to: &kinds)
         } catch {
             throw CommandFailure(
                 exit: .usage, message: "mail is not set up right: \(error)",

@@ -24,7 +24,7 @@ TABLE = """
 2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
 2 Delivery: HTTP | FoundationEssentials Synchronization
 
-3 Notifications: JobQueue Delivery Postgres | FoundationEssentials Synchronization
+3 Notifications: JobQueue Delivery Gregorian Postgres Recurrence | FoundationEssentials Synchronization
 
 4 Coupons: Notifications JobQueue Postgres Recurrence | FoundationEssentials Synchronization
 
@@ -41,6 +41,7 @@ Terminal Threads \
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
 7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres Recurrence TestServices |
+7 NotificationsTests: Notifications Delivery JobQueue Postgres Recurrence TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """
