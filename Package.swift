@@ -100,7 +100,9 @@ let package = Package(
             of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres", "Recurrence"]),
         tests(
             "NotificationsTests",
-            of: ["Notifications", "Delivery", "JobQueue", "Postgres", "Recurrence"]),
+            of: [
+                "Notifications", "Delivery", "Gregorian", "JobQueue", "Postgres", "Recurrence",
+            ]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

@@ -228,11 +228,12 @@ BEGIN
         RAISE EXCEPTION 'kind %: expected up to 100 of a-z, 0-9, dot, dash, underscore', kind
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF subject !~ '^[^[:cntrl:]]{1,200}$' THEN
+    IF length(subject) NOT BETWEEN 1 AND 200 OR subject ~ '[[:cntrl:]]' THEN
         RAISE EXCEPTION 'subject: expected 1 to 200 characters in one line'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF dedupe_key !~ '^[^[:cntrl:]]{1,300}$' OR dedupe_key LIKE 'digest:%' THEN
+    IF length(dedupe_key) NOT BETWEEN 1 AND 300 OR dedupe_key ~ '[[:cntrl:]]'
+        OR dedupe_key LIKE 'digest:%' THEN
         RAISE EXCEPTION 'dedupe_key: expected 1 to 300 characters in one line that name the '
             'event, and do not begin with digest:'
             USING ERRCODE = 'invalid_parameter_value';

@@ -36,7 +36,7 @@ package struct Answer: Sendable, Equatable {
     /// The row that records it; nil for a drop that leaves none.
     package var noticeID: Int64?
     /// Nil when the event was known before: nothing was changed.
-    package var decision: Decision?
+    package var decision: NoticeDecision?
 
     /// Whether the person is told, now or later.
     package var isKept: Bool {
@@ -59,7 +59,7 @@ package struct Answer: Sendable, Equatable {
 struct Ruling: Sendable {
     /// What becomes of it.
     enum Fate: Sendable {
-        case decided(Decision)
+        case decided(NoticeDecision)
         /// Told as part of another, by its place in the list of rulings.
         case merged(into: Int)
     }
@@ -77,7 +77,7 @@ struct Ruling: Sendable {
     var cooldown: Duration?
     var mustLeave: Bool
 
-    init(_ intent: Intent, _ kind: NoticeKind, _ decision: Decision) {
+    init(_ intent: Intent, _ kind: NoticeKind, _ decision: NoticeDecision) {
         self.intent = intent
         self.kind = kind
         devices = []

@@ -45,13 +45,4 @@ package struct NoticeCatalogue: Sendable {
         }
         self.wording = wording
     }
-
-    /// The kinds of several domains together, in the words of `wording`.
-    package init(merging catalogues: [NoticeCatalogue], wording: any Wording) {
-        let all = catalogues.flatMap(\.kinds.values)
-        kinds = Dictionary(all.map { ($0.name, $0) }) { first, _ in
-            preconditionFailure("two kinds of notice are called \(first.name)")
-        }
-        self.wording = wording
-    }
 }

@@ -149,7 +149,7 @@ package struct Notices: Sendable {
     package func wouldDo(
         person id: Int64, kind name: String, subject: String = "", from sender: Int64? = nil,
         now: Date
-    ) async throws -> Decision? {
+    ) async throws -> NoticeDecision? {
         guard let kind = catalogue.kinds[name] else {
             let known = catalogue.kinds.keys.sorted().joined(separator: ", ")
             throw JobError.invalid("\(name) is no declared kind of notice; these are: \(known)")

@@ -53,7 +53,7 @@ package struct SubjectHistory: Sendable, Equatable {
 }
 
 /// What is to become of an intent. Reasons are words for an operator, without personal data.
-package enum Decision: Sendable, Equatable {
+package enum NoticeDecision: Sendable, Equatable {
     /// Told now, by these channels.
     case tell([NoticeKind.Channel])
     /// Decided again at a time.
@@ -85,7 +85,7 @@ package struct Policy: Sendable {
     package func decide(
         _ kind: NoticeKind, person: PersonFacts, history: SubjectHistory, expires: Instant,
         now: Instant
-    ) -> Decision {
+    ) -> NoticeDecision {
         guard expires > now else { return .expire("it was of no more use") }
         if let objection = objection(to: kind, person, now) { return .drop(objection) }
         if kind.urgency != .urgent, let muted = person.mutedUntil, muted > now {
@@ -170,7 +170,7 @@ package struct Policy: Sendable {
         }.joined(separator: " and no ")
     }
 
-    private func refusal(_ history: SubjectHistory, _ now: Instant) -> Decision? {
+    private func refusal(_ history: SubjectHistory, _ now: Instant) -> NoticeDecision? {
         /// When one more fits in, if so many fit into a period.
         func next(_ most: Int, in period: Duration) -> Instant? {
             let counted = history.reminders.filter { $0.adding(period) > now }
@@ -189,8 +189,8 @@ package struct Policy: Sendable {
     /// Holds what has come at the wrong time of the person's day; nil when it is a good one.
     private func time(
         _ kind: NoticeKind, _ person: PersonFacts, expires: Instant, now: Instant
-    ) -> Decision? {
-        func hold(_ until: Instant, _ why: String) -> Decision {
+    ) -> NoticeDecision? {
+        func hold(_ until: Instant, _ why: String) -> NoticeDecision {
             guard until < expires else {
                 return .expire("\(why) until \(until), when it is of no more use")
             }

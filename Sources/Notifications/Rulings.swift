@@ -86,7 +86,7 @@ extension Teller {
     }
 
     private func inbox(_ rulings: [Ruling], now: Instant) -> [Statement] {
-        let items = rulings.filter { $0.words != nil }
+        let items = rulings.filter { $0.words != nil && !$0.channels.isEmpty }
         guard !items.isEmpty else { return [] }
         return [
             Statement(

@@ -14,10 +14,10 @@ import Testing
     private func drain(_ sink: MailSink) async throws -> WorkerSummary {
         var kinds = JobKinds()
         CouponKinds.add(to: &kinds)
-        let mailing = Mailing(
+        let mail = EmailChannel(
             mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
-            from: try Mailbox("offers@errand.example"), templates: CouponKinds.templates)
-        mailing.add(to: &kinds)
+            from: try Mailbox("offers@errand.example"))
+        Deliveries(CouponKinds.catalogue, channels: [Provider.mail: mail]).add(to: &kinds)
         return try await TestWorker.drain(kinds, queues: Self.queues)
     }
 

@@ -46,14 +46,17 @@ struct Town {
         _ = try await session.query(sql, parameters)
     }
 
+    /// A person without quiet hours: tests by the real clock run at night, too.
     func person(
         _ email: String? = "ada@example.org", born: String? = "1990-05-17", zone: String = "UTC",
         agrees: Bool = true
     ) async throws -> Int64 {
         try await number(
             """
-            INSERT INTO notification.people (email, birth_date, time_zone, location_consent_at)
-            VALUES ($1, $2::text::date, $3, CASE WHEN $4 THEN timestamptz '2026-01-01Z' END)
+            INSERT INTO notification.people (email, birth_date, age_verified_at, time_zone,
+                location_consent_at, quiet_from, quiet_until)
+            VALUES ($1, $2::text::date, CASE WHEN $2::text IS NOT NULL THEN timestamptz
+                '2026-01-01Z' END, $3, CASE WHEN $4 THEN timestamptz '2026-01-01Z' END, NULL, NULL)
             RETURNING id
             """,
             [.optional(email), .optional(born), .text(zone), .bool(agrees)])
@@ -100,9 +103,17 @@ struct Town {
     func look(
         _ stands: [(person: Int64, place: Place)], accuracy: Double = 10, now: Date = Town.noon
     ) async throws -> [Proximity.Finding] {
-        let reports = stands.map { report($0.person, $0.place, accuracy: accuracy, at: now) }
+        try await look(
+            at: stands.map { report($0.person, $0.place, accuracy: accuracy, at: now) }, now: now)
+    }
+
+    /// What becomes of reports at a time.
+    func look(at reports: [PositionReport], now: Date = Town.noon) async throws
+        -> [Proximity.Finding]
+    {
+        let teller = Teller(CouponKinds.catalogue, client: try await JobClient(pool: pool))
         return try await pool.transaction { transaction in
-            try await Proximity.look(at: reports, now: now, in: transaction)
+            try await Proximity.look(at: reports, now: now, telling: teller, in: transaction)
         }
     }
 

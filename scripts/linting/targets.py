@@ -41,7 +41,8 @@ Terminal Threads \
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
 7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres Recurrence TestServices |
-7 NotificationsTests: Notifications Delivery JobQueue Postgres Recurrence TestServices |
+7 NotificationsTests: Notifications Delivery Gregorian JobQueue Postgres Recurrence \
+TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """
