@@ -107,7 +107,9 @@ let package = Package(
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(
             name: "bench",
-            dependencies: ["JobQueue", "Migrations", "Postgres", "Recurrence", "Redis"],
+            dependencies: [
+                "JobQueue", "Migrations", "Notifications", "Postgres", "Recurrence", "Redis",
+            ],
             path: "Tests/Bench", swiftSettings: strict),
     ]
 )

@@ -33,8 +33,9 @@ package protocol Channel: Sendable {
     func send(_ outgoing: Outgoing) async -> DeliveryVerdict
 }
 
-/// A job that makes one delivery. It carries its id alone: token, address and consent are read
-/// when it is sent.
+/// A job that makes one delivery.
+///
+/// It carries its id alone: token, address and consent are read when it is sent.
 protocol DeliveryJob: Job {
     var deliveryID: Int64 { get }
 }

@@ -80,7 +80,7 @@ extension Teller {
     ///
     /// Everything is asked again of those that were held. Several of one person whose kind merges
     /// become one digest.
-    /// - Returns: the kinds of notices that are not declared here, by notice; they stay as they are.
+    /// - Returns: the kinds that are not declared here, by notice; those notices stay as they are.
     package func decide(
         _ notices: [Int64], now: Date, in transaction: Transaction
     ) async throws -> [Int64: String] {

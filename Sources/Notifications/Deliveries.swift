@@ -65,8 +65,13 @@ package struct Deliveries: Sendable {
     private func answer(_ due: DueDelivery?, _ context: JobContext) async -> DeliveryAnswer {
         guard let due else { return DeliveryAnswer(.discard(reason: "the notice is gone")) }
         guard due.isPending else { return DeliveryAnswer(.done) }
+        guard let kind = catalogue.kinds[due.kind] else {
+            // Another worker's program may have it.
+            let reason = "no notices of kind \(due.kind) are declared here"
+            return DeliveryAnswer(.deferred(reason: reason, retryAfter: nil), to: due, context)
+        }
         let outgoing: Outgoing
-        switch prepare(due, context) {
+        switch prepare(due, kind, context) {
         case .success(let made): outgoing = made
         case .failure(let obstacle):
             return DeliveryAnswer(
@@ -77,7 +82,7 @@ package struct Deliveries: Sendable {
         }
         guard let channel = channels[due.provider] else {
             return DeliveryAnswer(
-                .retry(after: nil, reason: "\(due.provider) is not set up in this worker"))
+                .misconfigured(reason: "it is not set up in this worker"), to: due, context)
         }
         let verdict = await channel.send(outgoing)
         return DeliveryAnswer(verdict, to: due, context)
@@ -93,17 +98,11 @@ package struct Deliveries: Sendable {
 
     /// Checks again what may have changed since it was decided, and makes the words.
     private func prepare(
-        _ due: DueDelivery, _ context: JobContext
+        _ due: DueDelivery, _ kind: NoticeKind, _ context: JobContext
     ) -> Result<Outgoing, Obstacle> {
         let now = Instant(date: context.now)
         guard due.expiresAt > now else {
             return .failure(Obstacle(status: "expired", reason: "it was of no more use"))
-        }
-        guard let kind = catalogue.kinds[due.kind] else {
-            return .failure(
-                Obstacle(
-                    status: "rejected", reason: "no notices of kind \(due.kind) are declared here",
-                    isOurs: true))
         }
         if let objection = policy.objection(to: kind, due.person, now) {
             return .failure(Obstacle(status: "withdrawn", reason: objection))

@@ -44,8 +44,10 @@ enum DeliveryStatements {
           AND (a.status <> 'pending' OR a.attempts > 0 OR a.reply IS DISTINCT FROM d.reply)
         """
 
-    /// Ends the notices of $1 whose deliveries all have ended, as of $2. What reached the person
-    /// by any way was sent; the inbox is one. The best of the statuses stands first in their type.
+    /// Ends the notices of $1 whose deliveries all have ended, as of $2.
+    ///
+    /// What reached the person by any way was sent; the inbox is one. The best of the statuses
+    /// stands first in their type.
     static let settle = """
         UPDATE notification.notices n
         SET status = f.status::notification.notice_status, reason = f.reason, answered_at = $2,

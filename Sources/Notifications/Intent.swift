@@ -106,7 +106,9 @@ struct Ruling: Sendable {
     }
 }
 
-/// Those who carry notices, as the table of deliveries calls them. Each has a queue of its name.
+/// Those who carry notices, as the table of deliveries calls them.
+///
+/// Each has a queue of its name.
 package enum Provider {
     package static let mail = "mail"
     package static let apns = "apns"

@@ -3,7 +3,9 @@
 /// The domain says what happened and what these facts are called; whether, when and how a person
 /// hears of it is the business of the policy.
 package struct NoticeKind: Sendable, Equatable {
-    /// The app whose users are told. Some apps have rules of their own: see the policy.
+    /// The app whose users are told.
+    ///
+    /// Some apps have rules of their own: see the policy.
     package enum App: String, Sendable, CaseIterable {
         case survey, vote, household, places, experience
         /// Whatever belongs to the account and not to one app.
@@ -62,7 +64,9 @@ package struct NoticeKind: Sendable, Equatable {
     package var mergesHeld = false
     /// The fact of each that the digest lists; of a kind that merges.
     package var listedInDigest: String?
-    /// The facts in its data by name. All are required.
+    /// The facts in its data by name.
+    ///
+    /// All are required.
     package let fields: [String: Field]
 
     /// A kind with the given facts; the rest has defaults.
@@ -73,8 +77,9 @@ package struct NoticeKind: Sendable, Equatable {
         self.fields = fields
     }
 
-    /// The kind of the one notice that several held ones become: it has their count, and one fact
-    /// of each. Nil for a kind that does not merge.
+    /// The kind of the one notice that several held ones become; nil where they do not merge.
+    ///
+    /// It has their count, and one fact of each.
     package var digest: NoticeKind? {
         guard mergesHeld, listedInDigest != nil else { return nil }
         var digest = NoticeKind(

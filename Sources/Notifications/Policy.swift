@@ -52,7 +52,9 @@ package struct SubjectHistory: Sendable, Equatable {
     package init() {}
 }
 
-/// What is to become of an intent. Reasons are words for an operator, without personal data.
+/// What is to become of an intent.
+///
+/// Reasons are words for an operator, without personal data.
 package enum NoticeDecision: Sendable, Equatable {
     /// Told now, by these channels.
     case tell([NoticeKind.Channel])
@@ -65,7 +67,9 @@ package enum NoticeDecision: Sendable, Equatable {
     case refuse(until: Instant, why: String)
 }
 
-/// Who may be told what, when, and how. Pure: the facts and the time are given.
+/// Who may be told what, when, and how.
+///
+/// Pure: the facts and the time are given.
 package struct Policy: Sendable {
     /// Promotional notices in 24 hours.
     package var promotionalCap = 3
@@ -182,7 +186,8 @@ package struct Policy: Sendable {
         guard let until = [daily, weekly].compactMap(\.self).max() else { return nil }
         return .refuse(
             until: until,
-            why: "at most \(remindersPerDay) reminder of this a day and \(remindersPerWeek) a week: "
+            why:
+                "at most \(remindersPerDay) reminder of this a day and \(remindersPerWeek) a week: "
                 + "the next is allowed at \(until)")
     }
 

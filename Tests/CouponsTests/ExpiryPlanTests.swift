@@ -15,7 +15,8 @@ import Testing
             SET session_replication_role = replica;
             SELECT setseed(0.5);
             INSERT INTO notification.people (id, email, birth_date, age_verified_at, time_zone)
-            SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z', (ARRAY['America/Toronto', 'America/Halifax',
+            SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z',
+                (ARRAY['America/Toronto', 'America/Halifax',
                 'America/Chicago', 'America/Sao_Paulo', 'America/St_Johns', 'America/Bogota',
                 'Europe/London', 'Europe/Paris', 'Europe/Berlin', 'Europe/Athens', 'Africa/Lagos',
                 'Africa/Cairo', 'Africa/Nairobi', 'Atlantic/Reykjavik', 'UTC', 'Asia/Tokyo',

@@ -193,7 +193,9 @@ import Testing
             _ = try await town.coupon(of: person, at: bakery)
             let next = try await town.reportPosition(person, here)
             #expect(try await drain(sink).cancelled == 1)
-            #expect(try await town.job(next)?.reason == "no device of the app and no address that takes mail")
+            #expect(
+                try await town.job(next)?.reason
+                    == "no device of the app and no address that takes mail")
             #expect(try await town.notices().map(\.status) == ["failed"])
         }
     }
@@ -294,7 +296,9 @@ import Testing
             #expect(try await drain(sink).cancelled == 1)
             let next = try await town.reportPosition(ada, here)
             #expect(try await drain(sink).cancelled == 1)
-            #expect(try await town.job(next)?.reason == "no device of the app and no address that takes mail")
+            #expect(
+                try await town.job(next)?.reason
+                    == "no device of the app and no address that takes mail")
             #expect(try await town.notices().map(\.status) == ["failed"])
         }
     }

@@ -78,8 +78,9 @@ import Testing
         #expect(ids.count == 1)
         let id = try #require(ids.first)
         // RFC 9562: version 8, variant 10.
-        #expect(try /[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
-            .wholeMatch(in: id) != nil)
+        #expect(
+            try /[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
+                .wholeMatch(in: id) != nil)
         #expect(channel.sent.all.allSatisfy { $0.collapseID.utf8.count <= 64 })
     }
 
@@ -125,8 +126,7 @@ import Testing
         #expect(try await ground.number(disabled) == 1)
     }
 
-    @Test func `a device that is registered again while a push is on its way stays`() async throws
-    {
+    @Test func `a device that is registered again while a push is on its way stays`() async throws {
         let ground = try await notice()
         try await ground.session.script(
             """

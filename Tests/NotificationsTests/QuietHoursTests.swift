@@ -42,8 +42,10 @@ import Testing
             // They end where the clocks go back into them: at 02:00, which is 01:00 first.
             ("America/Toronto", "22:00", "02:00", "2026-11-01T05:59:00Z", "2026-11-01T07:00:00Z"),
             // Half an hour is left out on Lord Howe: 02:30 follows 01:59:59.
-            ("Australia/Lord_Howe", "22:00", "02:15", "2026-10-03T14:00:00Z",
-                "2026-10-03T15:30:00Z"),
+            (
+                "Australia/Lord_Howe", "22:00", "02:15", "2026-10-03T14:00:00Z",
+                "2026-10-03T15:30:00Z"
+            ),
         ] as [(String, String, String, String, String?)])
     func end(zone: String, from: String, until: String, now: String, expected: String?) throws {
         let quiet = QuietHours(from: Self.seconds(from), until: Self.seconds(until))

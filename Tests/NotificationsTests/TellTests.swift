@@ -88,7 +88,8 @@ import Testing
         let (ada, bob, eve) = (
             try await ground.person(), try await ground.person(), try await ground.person()
         )
-        func nudge(_ sender: Int64, _ subject: String, day: Double) async throws -> NoticeDecision? {
+        func nudge(_ sender: Int64, _ subject: String, day: Double) async throws -> NoticeDecision?
+        {
             try await ground.tell(
                 ground.intent(TestNotices.nudge, ada, of: subject, from: sender),
                 now: Ground.noon.addingTimeInterval(day * 86_400)

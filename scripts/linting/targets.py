@@ -24,7 +24,8 @@ TABLE = """
 2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
 2 Delivery: HTTP | FoundationEssentials Synchronization
 
-3 Notifications: JobQueue Delivery Gregorian Postgres Recurrence | FoundationEssentials Synchronization
+3 Notifications: JobQueue Delivery Gregorian Postgres Recurrence \
+| FoundationEssentials Synchronization
 
 4 Coupons: Notifications JobQueue Postgres Recurrence | FoundationEssentials Synchronization
 
@@ -33,7 +34,7 @@ Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
-6 bench: JobQueue Migrations Postgres Recurrence Redis |
+6 bench: JobQueue Migrations Notifications Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
 7 RecurrenceTests: Gregorian Recurrence TestServices |
