@@ -66,12 +66,18 @@ let package = Package(
             name: "Migrations", dependencies: ["Postgres"], path: "migrations",
             exclude: ["released.txt"],
             resources: migrationFiles.map { .embedInCode($0) }, swiftSettings: strict),
+        // The words of notices in English; see EnglishNotices.swift for why a locale is a target.
+        .target(
+            name: "EnglishNotices", resources: [.embedInCode("en")], swiftSettings: strict),
         room("JobQueue", uses: ["Postgres", "Recurrence", "Redis", "Threads"]),
         room("Delivery", uses: ["HTTP"]),
 
         // Floors 3 and 4: the domains.
         room(
-            "Notifications", uses: ["JobQueue", "Delivery", "Gregorian", "Postgres", "Recurrence"]),
+            "Notifications",
+            uses: [
+                "EnglishNotices", "JobQueue", "Delivery", "Gregorian", "Postgres", "Recurrence",
+            ]),
         room("Coupons", uses: ["Notifications", "JobQueue", "Postgres", "Recurrence"]),
 
         // Floor 5: the command.
@@ -101,7 +107,8 @@ let package = Package(
         tests(
             "NotificationsTests",
             of: [
-                "Notifications", "Delivery", "Gregorian", "JobQueue", "Postgres", "Recurrence",
+                "EnglishNotices", "Notifications", "Delivery", "Gregorian", "JobQueue", "Postgres",
+                "Recurrence",
             ]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),

@@ -16,6 +16,8 @@ package struct Expiry: Sendable {
     package var now: Date
     package var database: Pool
     package var client: JobClient
+    /// The notices, with their words.
+    package var catalogue: NoticeCatalogue
     package var zones: PeopleZones
     package var log: Log
     /// The job that runs it.
@@ -24,23 +26,25 @@ package struct Expiry: Sendable {
     package var pageSize: Int32 = 1_000
 
     package init(
-        due: Date, now: Date, database: Pool, client: JobClient, zones: PeopleZones,
-        log: Log
+        due: Date, now: Date, database: Pool, client: JobClient, catalogue: NoticeCatalogue,
+        zones: PeopleZones, log: Log
     ) {
         self.due = due
         self.now = now
         self.database = database
         self.client = client
+        self.catalogue = catalogue
         self.zones = zones
         self.log = log
     }
 
     /// Handles the job: its end is in the transaction of its last page.
-    static func handle(_ context: JobContext) async throws {
+    static func handle(_ context: JobContext, telling catalogue: NoticeCatalogue) async throws {
         PeopleZones.shared.refresh()
         var run = Expiry(
             due: context.occurrence?.due ?? context.now, now: context.now,
-            database: context.database, client: context.client, zones: .shared, log: context.log)
+            database: context.database, client: context.client, catalogue: catalogue,
+            zones: .shared, log: context.log)
         run.job = context.id
         let count = try await run.tell { try await context.complete(in: $0) }
         context.log.with("notices", count).info("people are told of coupons that expire soon")
@@ -54,7 +58,7 @@ package struct Expiry: Sendable {
         end: @Sendable (Transaction) async throws -> Void = { _ in }
     ) async throws -> Int {
         let windows = try await windows()
-        let teller = Teller(CouponKinds.catalogue, client: client, zones: zones, job: job)
+        let teller = Teller(catalogue, client: client, zones: zones, job: job)
         var count = 0
         var scans = ExpiryWindow.distances.compactMap { distance in
             Scan(windows.filter { $0.daysLeft == distance })
@@ -139,7 +143,7 @@ package struct Expiry: Sendable {
             guard let person = try row.optionalInt64("person_id") else { continue }
             page.intents.append(
                 Intent(
-                    CouponKinds.expiring.name, to: person,
+                    NoticeKind.couponExpiring.name, to: person,
                     of: "coupons-expiring:\(try row.text("last_day"))",
                     data: [UInt8](try row.text("data").utf8),
                     dedupeKey: try row.text("dedupe_key"), expiresAt: try row.timestamp("until")))

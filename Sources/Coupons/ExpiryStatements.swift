@@ -46,7 +46,8 @@ extension Expiry {
               AND (w.now < $13 OR extract(epoch FROM p.notice_time) >= w.now)
         ), told AS (
             SELECT d.person_id, d.last_day, d.dedupe_key, d.until,
-                jsonb_build_object('titles', c.titles, 'count', c.count, 'days_left', $7::int,
+                jsonb_build_object('titles', c.titles, 'count', c.count,
+                    'more', greatest(c.count - \(listed), 0), 'days_left', $7::int,
                     'last_day', d.last_day)::text AS data
             FROM due d CROSS JOIN LATERAL (
                 SELECT count(*) AS count,

@@ -1,5 +1,7 @@
 package import FoundationEssentials
 package import JobQueue
+package import Notifications
+
 /// Where a person was at a time: looks for branches near by whose coupons they hold.
 ///
 /// `coupons.report_position()` enqueues it, a person's waiting reports merged into the newest.
@@ -45,11 +47,15 @@ package enum CouponKinds {
     package static let batchLimit = 500
 
     /// Adds the kinds to those of a program, with their schedules.
-    package static func add(to kinds: inout JobKinds) {
+    ///
+    /// - Parameter catalogue: the notices, with their words.
+    package static func add(to kinds: inout JobKinds, telling catalogue: NoticeCatalogue) {
         kinds.handleBatch(PositionReport.self, upTo: batchLimit) { batch in
-            try await Proximity.handle(batch)
+            try await Proximity.handle(batch, telling: catalogue)
         }
-        kinds.handle(RemindOfExpiry.self) { _, context in try await Expiry.handle(context) }
+        kinds.handle(RemindOfExpiry.self) { _, context in
+            try await Expiry.handle(context, telling: catalogue)
+        }
         do { kinds.schedule(try expirySchedule()) } catch { preconditionFailure("\(error)") }
     }
 }

@@ -149,7 +149,7 @@ package enum Proximity {
         for (place, subject) in subjects.enumerated() {
             found.intents.append(
                 Intent(
-                    CouponKinds.nearby.name, to: report.personID, of: subject,
+                    NoticeKind.couponNearby.name, to: report.personID, of: subject,
                     data: [UInt8](data[place].utf8),
                     dedupeKey: "\(subject):\(report.personID):\(time.microseconds)",
                     expiresAt: min(ends[place] ?? last, last)))
@@ -158,9 +158,11 @@ package enum Proximity {
     }
 
     /// Handles a batch: notices, their jobs and the ends of the reports in one transaction.
-    static func handle(_ batch: JobBatch<PositionReport>) async throws -> [Outcome] {
+    static func handle(
+        _ batch: JobBatch<PositionReport>, telling catalogue: NoticeCatalogue
+    ) async throws -> [Outcome] {
         guard let context = batch.items.first?.context else { return [] }
-        let teller = Teller(CouponKinds.catalogue, context: context)
+        let teller = Teller(catalogue, context: context)
         do {
             return try await context.database.transaction { transaction in
                 let findings = try await look(

@@ -17,7 +17,7 @@ package struct Outgoing: Sendable {
     /// The notice's own UUID, the same for all its ways: goes into the Message-ID.
     package var noticeID: String
     package var kind: NoticeKind
-    package var words: NoticeWords
+    package var words: NoticeTemplates.Words
     /// A JSON object.
     package var data: [UInt8]
     /// On a device a later notice of the same kind and subject replaces an earlier one; 32 bytes.

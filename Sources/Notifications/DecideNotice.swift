@@ -164,7 +164,7 @@ extension Teller {
             ruling = try rule(intent, kind, person: person, history: history, now: now)
             for channel in ruling.channels where channel != .inbox {
                 _ = try catalogue.wording.words(
-                    of: kind.name, on: channel, data: Data(intent.data))
+                    of: kind.name, on: channel, data: intent.data, zone: person.zone)
             }
         } catch {
             ruling = Ruling(intent, kind, .drop("it cannot be put into words: \(error)"))

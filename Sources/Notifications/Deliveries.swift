@@ -116,7 +116,7 @@ package struct Deliveries: Sendable {
         do {
             let words = try catalogue.wording.words(
                 of: due.kind, on: due.provider == Provider.mail ? .email : .push,
-                data: Data(due.data))
+                data: due.data, zone: due.person.zone)
             return .success(
                 Outgoing(
                     address: address, id: due.uuid, noticeID: due.publicID, kind: kind,

@@ -69,7 +69,7 @@ struct Ruling: Sendable {
     var devices: [PersonFacts.Device]
     var fate: Fate
     /// For the inbox.
-    var words: NoticeWords?
+    var words: NoticeTemplates.Words?
     /// Once it has a row.
     var noticeID: Int64?
     /// The subjects of which the person is told by it, and how long not again.

@@ -64,9 +64,7 @@ package struct NoticeKind: Sendable, Equatable {
     package var mergesHeld = false
     /// The fact of each that the digest lists; of a kind that merges.
     package var listedInDigest: String?
-    /// The facts in its data by name.
-    ///
-    /// All are required.
+    /// The facts in its data by name, all of them required.
     package let fields: [String: Field]
 
     /// A kind with the given facts; the rest has defaults.

@@ -115,7 +115,7 @@ package struct Teller: Sendable {
         if channels.contains(.push) { ruling.devices = person.devices(of: ruling.kind.app) }
         if channels.contains(.inbox) {
             ruling.words = try catalogue.wording.words(
-                of: ruling.kind.name, on: .inbox, data: Data(ruling.intent.data))
+                of: ruling.kind.name, on: .inbox, data: ruling.intent.data, zone: person.zone)
         }
     }
 }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import JobQueue
 import Notifications
 import Postgres
+import Recurrence
 
 /// One event told to many people, from the event to the jobs that push it to their devices.
 enum FanOut {
@@ -33,9 +34,9 @@ enum FanOut {
 
     private struct Words: Wording {
         func words(
-            of kind: String, on channel: NoticeKind.Channel, data: Data
-        ) throws -> NoticeWords {
-            NoticeWords(title: "The vote is over", text: "See its result in the app.")
+            of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+        ) throws -> NoticeTemplates.Words {
+            NoticeTemplates.Words(title: "The vote is over", text: "See its result in the app.")
         }
     }
 

@@ -68,7 +68,8 @@ struct ExpiryGround {
     ) throws -> Expiry {
         var run = Expiry(
             due: try moment(due), now: try moment(clock ?? due), database: town.pool,
-            client: client, zones: PeopleZones(ZoneDatabase()),
+            client: client, catalogue: Town.catalogue,
+            zones: PeopleZones(ZoneDatabase()),
             log: log)
         if let pageSize { run.pageSize = pageSize }
         return run

@@ -15,10 +15,10 @@ import Testing
     init() throws { town = try Town() }
 
     private func kinds(
-        _ sink: MailSink, _ catalogue: NoticeCatalogue = CouponKinds.catalogue
+        _ sink: MailSink, _ catalogue: NoticeCatalogue = Town.catalogue
     ) throws -> JobKinds {
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds)
+        CouponKinds.add(to: &kinds, telling: Town.catalogue)
         let mail = EmailChannel(
             mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
             from: try Mailbox("offers@errand.example", displayName: "Errand"))
@@ -69,7 +69,7 @@ import Testing
                 mail.text.split(whereSeparator: \.isNewline) == [
                     "You are about 40 m from Branch 1, where your coupon counts:",
                     "    Café <& thé>: 2 for 1",
-                    "It is good until 2098-06-30. Show it in the app.",
+                    "It is good until Monday 30 June. Show it in the app.",
                     "You get this because you asked for offers near you; turn it off in the app.",
                 ])
             #expect(mail.html?.contains("Café &lt;&amp; thé&gt;: 2 for 1") == true)
@@ -340,15 +340,12 @@ import Testing
                 """, [.int64(ada), .text(kind)])
             try await client.enqueue(EmailDelivery(deliveryID: delivery))
         }
-        let changed = NoticeTemplate("account.changed") { (_: [String: String]) in
-            NoticeWords(title: "Your account", text: "It was changed.")
-        }
         let account = NoticeCatalogue(
             [
-                CouponKinds.nearby,
+                NoticeKind.couponNearby,
                 NoticeKind("account.changed", app: .account, channels: [.email], fields: [:]),
             ],
-            wording: TemplateWording([changed]))
+            wording: AnyWords())
         try await withMailSink { sink in
             _ = try await TestWorker.drain(try kinds(sink, account), queues: Self.queues)
             #expect(try await town.notices().map(\.status) == ["withdrawn", "sent"])

@@ -55,7 +55,7 @@ import Testing
         }
         try await client.enqueue(reports)
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds)
+        CouponKinds.add(to: &kinds, telling: Town.catalogue)
         let ready = kinds
         let ended = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {

@@ -3,6 +3,7 @@ import Foundation
 import JobQueue
 import Notifications
 import Postgres
+import Recurrence
 import TestServices
 import Testing
 
@@ -31,6 +32,11 @@ struct Town {
 
     /// A summer's noon, UTC, for what is decided by a given time.
     static let noon = Date(timeIntervalSince1970: 1_781_524_800)
+
+    /// All notices in their own words.
+    static let catalogue: NoticeCatalogue = {
+        do { return try .all() } catch { fatalError("\(error)") }
+    }()
 
     init() throws {
         session = try TestDatabase.here().session()
@@ -111,7 +117,7 @@ struct Town {
     func look(at reports: [PositionReport], now: Date = Town.noon) async throws
         -> [Proximity.Finding]
     {
-        let teller = Teller(CouponKinds.catalogue, client: try await JobClient(pool: pool))
+        let teller = Teller(Town.catalogue, client: try await JobClient(pool: pool))
         return try await pool.transaction { transaction in
             try await Proximity.look(at: reports, now: now, telling: teller, in: transaction)
         }
@@ -194,5 +200,14 @@ struct Notice: Sendable {
         lastDay = try row.optionalText("last_day")
         createdAt = try row.timestamp("created_at")
         expiresAt = try row.timestamp("expires_at")
+    }
+}
+
+/// The same words for everything.
+struct AnyWords: Wording {
+    func words(
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+    ) throws -> NoticeTemplates.Words {
+        NoticeTemplates.Words(title: "Your account", text: "It was changed.")
     }
 }

@@ -49,11 +49,11 @@ struct PlainWords: Wording {
     }
 
     func words(
-        of kind: String, on channel: NoticeKind.Channel, data: Data
-    ) throws -> NoticeWords {
-        let facts = try JSONDecoder().decode(Facts.self, from: data)
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+    ) throws -> NoticeTemplates.Words {
+        let facts = try JSONDecoder().decode(Facts.self, from: Data(data))
         guard let title = facts.title ?? facts.items.map({ "\($0)" }) else { throw Missing() }
-        return NoticeWords(title: title, text: "\(kind) by \(channel.rawValue)")
+        return NoticeTemplates.Words(title: title, text: "\(kind) by \(channel.rawValue)")
     }
 }
 

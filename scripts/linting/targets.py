@@ -21,10 +21,11 @@ TABLE = """
 1 Terminal: Gregorian Threads | FoundationEssentials Glibc Synchronization
 
 2 Migrations: Postgres |
+2 EnglishNotices:
 2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
 2 Delivery: HTTP | FoundationEssentials Synchronization
 
-3 Notifications: JobQueue Delivery Gregorian Postgres Recurrence \
+3 Notifications: EnglishNotices JobQueue Delivery Gregorian Postgres Recurrence \
 | FoundationEssentials Synchronization
 
 4 Coupons: Notifications JobQueue Postgres Recurrence | FoundationEssentials Synchronization
@@ -42,8 +43,8 @@ Terminal Threads \
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
 7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres Recurrence TestServices |
-7 NotificationsTests: Notifications Delivery Gregorian JobQueue Postgres Recurrence \
-TestServices |
+7 NotificationsTests: EnglishNotices Notifications Delivery Gregorian JobQueue Postgres \
+Recurrence TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

@@ -1,0 +1,87 @@
+/// What users of the survey app are told of: their coupons, surveys, missions and payouts.
+extension NoticeKind {
+    static let survey = [
+        couponNearby, couponExpiring, surveyExpiring, missionOffered, missionDueSoon,
+        missionMissed, payoutIssued, payoutReturned,
+    ]
+
+    /// A coupon of theirs counts close by.
+    package static let couponNearby: NoticeKind = {
+        var kind = NoticeKind(
+            "coupon.nearby", app: .survey, channels: [.push, .email],
+            fields: ["title": .text, "branch": .text, "distance": .metres, "last_day": .day])
+        kind.urgency = .promotional
+        kind.needsLocationConsent = true
+        kind.cooldown = .seconds(86_400)
+        kind.mustLeave = true
+        kind.mailsOnlyWithoutPush = true
+        kind.recordsDrops = false
+        return kind
+    }()
+
+    /// Coupons of theirs with one last day; told three days and one day before.
+    ///
+    /// `titles` are the first of them, `more` is how many it leaves out, `count` of all.
+    package static let couponExpiring: NoticeKind = {
+        var kind = NoticeKind(
+            "coupon.expiring", app: .survey, channels: [.push, .email, .inbox],
+            fields: [
+                "titles": .list, "count": .count, "more": .count, "days_left": .count,
+                "last_day": .day,
+            ])
+        kind.timing = .ownTime
+        kind.mailsOnlyWithoutPush = true
+        return kind
+    }()
+
+    /// A survey that they may still answer.
+    package static let surveyExpiring: NoticeKind = {
+        var kind = NoticeKind(
+            "survey.expiring", app: .survey, channels: [.push, .inbox],
+            fields: [
+                "title": .text, "reward": .amount, "days_left": .count, "last_day": .day,
+            ])
+        kind.timing = .ownTime
+        kind.mergesHeld = true
+        kind.listedInDigest = "title"
+        return kind
+    }()
+
+    /// A mission is kept for them until they answer.
+    package static let missionOffered: NoticeKind = {
+        var kind = NoticeKind(
+            "mission.offered", app: .survey, channels: [.push, .email, .inbox],
+            fields: [
+                "title": .text, "branch": .text, "pay": .amount, "starts_at": .time,
+                "ends_at": .time, "answer_by": .time,
+            ])
+        kind.mergesHeld = true
+        kind.listedInDigest = "title"
+        return kind
+    }()
+
+    /// A mission that they took ends soon.
+    package static let missionDueSoon: NoticeKind = {
+        var kind = NoticeKind(
+            "mission.due_soon", app: .survey, channels: [.push, .inbox],
+            fields: ["title": .text, "branch": .text, "ends_at": .time])
+        kind.mergesHeld = true
+        kind.listedInDigest = "title"
+        return kind
+    }()
+
+    /// A mission that they took has ended without them.
+    package static let missionMissed = NoticeKind(
+        "mission.missed", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["title": .text, "branch": .text, "ended_at": .time])
+
+    /// Their earnings are on the way; `cheque` is its number, empty for a direct deposit.
+    package static let payoutIssued = NoticeKind(
+        "payout.issued", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["amount": .amount, "cheque": .text, "pay_date": .day])
+
+    /// A payout came back, and the money is theirs as before.
+    package static let payoutReturned = NoticeKind(
+        "payout.returned", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["amount": .amount, "reason": .text])
+}

@@ -1,0 +1,224 @@
+import EnglishNotices
+import Foundation
+import Notifications
+import TestServices
+import Testing
+
+@Suite("The words of every notice") struct TemplatesSeedTests {
+    /// Data for each kind; texts have what HTML must escape.
+    static let samples = [
+        "coupon.nearby": #"""
+        {"title": "A free <coffee>", "branch": "Café & thé", "distance": 119.37,
+         "last_day": "2026-11-20"}
+        """#,
+        "coupon.expiring": #"""
+        {"titles": ["Café <& thé>: 2 for 1", "A surprise"], "count": 5, "more": 3,
+         "days_left": 3, "last_day": "2026-11-20"}
+        """#,
+        "survey.expiring": #"""
+        {"title": "Tea <or> coffee?", "reward": {"minor": 250, "currency": "CAD"},
+         "days_left": 1, "last_day": "2026-11-20"}
+        """#,
+        "survey.expiring.digest": digest, "mission.offered.digest": digest,
+        "mission.due_soon.digest": digest,
+        "mission.offered": mission, "mission.due_soon": mission, "mission.missed": mission,
+        "payout.issued": payout, "payout.returned": payout,
+        "account.email_code": code, "account.password_reset": code,
+        "company.news": #"""
+        {"headline": "We <moved>", "summary": "A new address",
+         "body": "First paragraph.\n\nSecond & last."}
+        """#,
+    ]
+    private static let mission = #"""
+        {"title": "Ask about <size>", "branch": "Queen & King",
+         "pay": {"minor": 2500, "currency": "CAD"}, "starts_at": "2026-11-20T14:00:00Z",
+         "ends_at": "2026-11-21T02:00:00Z", "ended_at": "2026-11-21T02:00:00Z",
+         "answer_by": "2026-11-19T17:00:00Z"}
+        """#
+    private static let digest = #"{"count": 2, "items": ["Tea <or> coffee?", "Ask about <size>"]}"#
+    private static let payout = #"""
+        {"amount": {"minor": 123456, "currency": "CAD"}, "cheque": "000<123>",
+         "pay_date": "2027-01-15", "reason": "account <closed>"}
+        """#
+    private static let code = #"{"code": "<48 15 16>", "minutes": 10}"#
+
+    private func render(
+        _ kind: String, _ channel: NoticeKind.Channel, _ json: String? = nil
+    ) throws -> NoticeTemplates.Words {
+        let json = try json ?? #require(Self.samples[kind])
+        return try NoticeTemplates().render(
+            kind, channel, data: Array(json.utf8), unsubscribe: "https://example.org/u?k=1&p=2")
+    }
+
+    @Test func `the built-in words are those of the folder, and of declared kinds`() throws {
+        let folder = URL(filePath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Sources/EnglishNotices/en")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(englishNotices.map(\.file) == files)
+        for (file, bytes) in englishNotices {
+            #expect(try Data(contentsOf: folder.appending(path: file)) == Data(bytes))
+        }
+        var expected = ["layout.email.txt", "layout.email.html"]
+        for kind in NoticeKind.all {
+            for channel in kind.channels {
+                expected.append("\(kind.name).\(channel.rawValue).txt")
+                if channel == .email { expected.append("\(kind.name).email.html") }
+            }
+        }
+        #expect(files == expected.sorted())
+        #expect(Set(NoticeKind.all.map(\.name)).count == NoticeKind.all.count)
+        #expect(Set(NoticeKind.all.map(\.name)) == Set(Self.samples.keys))
+    }
+
+    @Test(
+        "every kind has good words for every channel",
+        arguments: NoticeKind.all.flatMap { kind in kind.channels.map { (kind.name, $0) } })
+    func words(kind: String, channel: NoticeKind.Channel) throws {
+        let words = try render(kind, channel)
+        #expect(!words.title.isEmpty && !words.title.contains("\n"))
+        #expect(!words.text.isEmpty)
+        for text in [words.title, words.text, words.html ?? ""] {
+            #expect(!text.contains("{") && !text.contains("}") && !text.contains("\n\n\n"))
+        }
+        #expect((words.html != nil) == (channel == .email))
+        if channel == .push { #expect(words.title.count < 70 && words.text.count < 180) }
+    }
+
+    @Test func `coupons that expire keep their words`() throws {
+        let one = try render(
+            "coupon.expiring", .email,
+            #"""
+            {"titles": ["A free coffee"], "count": 1, "more": 0, "days_left": 1,
+             "last_day": "2026-11-20"}
+            """#)
+        #expect(one.title == "A free coffee expires tomorrow")
+        #expect(
+            one.text == """
+                This coupon of yours expires tomorrow:
+
+                    A free coffee
+
+                Its last day is Friday 20 November. Show it in the app.
+
+                You get this because you hold coupons in the app.
+
+                --\(" ")
+                To get no more mails like this one:
+                https://example.org/u?k=1&p=2
+                """)
+        let five = try render("coupon.expiring", .email)
+        #expect(five.title == "5 of your coupons expire in 3 days")
+        #expect(
+            five.text.hasPrefix(
+                """
+                These coupons of yours expire in 3 days:
+
+                    Café <& thé>: 2 for 1
+                    A surprise
+                    and 3 more
+
+                Their last day is Friday 20 November. Show them in the app.
+                """))
+        #expect(
+            five.html?.contains(
+                "<li>Café &lt;&amp; thé&gt;: 2 for 1</li><li>A surprise</li> <li>and 3 more</li>"
+            ) == true)
+    }
+
+    @Test func `a coupon near by says how far it is`() throws {
+        let words = try render("coupon.nearby", .push)
+        #expect(
+            words
+                == NoticeTemplates.Words(
+                    title: "A free <coffee>, 120 m from you",
+                    text: "Your coupon counts at Café & thé. It is good until Friday 20 November."
+                ))
+    }
+
+    @Test func `a payout says whether it is a cheque`() throws {
+        #expect(
+            try render("payout.issued", .push).text
+                == "It is paid on Friday 15 January by cheque no. 000<123>. "
+                + "Thank you for your answers.")
+        let deposit = Self.payout.replacing("000<123>", with: "")
+        #expect(
+            try render("payout.issued", .push, deposit).text
+                == "It is paid on Friday 15 January. Thank you for your answers.")
+    }
+
+    @Test func `codes are urgent, mailed only and never merged`() throws {
+        for kind in [NoticeKind.accountEmailCode, .accountPasswordReset] {
+            #expect(kind.urgency == .urgent && kind.channels == [.email] && !kind.mergesHeld)
+            let words = try render(kind.name, .email)
+            #expect(words.text.contains("within 10 minutes"))
+            #expect(!words.text.contains("example.org"))
+        }
+    }
+
+    /// Python's parser, which shares no code with ours, reads every mail.
+    @Test func `every mail is well-formed HTML that shows its facts`() async throws {
+        let folder = try TemplatesFolder([:])
+        var mails: [String] = []
+        for kind in NoticeKind.all where kind.channels.contains(.email) {
+            let html = try #require(try render(kind.name, .email).html)
+            mails.append(kind.name)
+            try Data(html.utf8).write(to: URL(filePath: "\(folder.path)/\(kind.name)"))
+        }
+        let printed = try await output(
+            of: ["python3", "-c", Self.reader] + mails.map { "\(folder.path)/\($0)" })
+        let read = try JSONDecoder().decode([ReadMail].self, from: Data(printed.utf8))
+        #expect(read.count == mails.count)
+        for (name, mail) in zip(mails, read) {
+            #expect(mail.problems.isEmpty, "\(name): \(mail.problems)")
+            #expect(!mail.tags.contains("script"))
+            let isUrgent = name.hasPrefix("account.")
+            #expect(mail.links == (isUrgent ? [] : ["https://example.org/u?k=1&p=2"]), "\(name)")
+            #expect(mail.title == (try render(name, .email).title))
+            #expect(mail.text.contains(Self.shown[name] ?? "?"), "\(name): \(mail.text)")
+        }
+    }
+
+    /// What a reader of the mail sees of a fact that had to be escaped.
+    private static let shown = [
+        "coupon.nearby": "A free <coffee>", "coupon.expiring": "Café <& thé>: 2 for 1",
+        "mission.offered": "Ask about <size>", "mission.missed": "Queen & King",
+        "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
+        "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
+        "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
+    ]
+
+    private struct ReadMail: Decodable {
+        var title: String
+        var text: String
+        var tags: [String]
+        var links: [String]
+        var problems: [String]
+    }
+
+    private static let reader = """
+        import html.parser, json, sys
+        VOID = {'br', 'hr', 'img', 'meta', 'link', 'input'}
+        class Mail(html.parser.HTMLParser):
+            def __init__(self):
+                super().__init__(convert_charrefs=True)
+                self.open, self.out = [], dict(title='', text='', tags=[], links=[], problems=[])
+            def handle_starttag(self, tag, attributes):
+                self.out['tags'].append(tag)
+                self.out['links'] += [v for k, v in attributes if k == 'href']
+                self.out['problems'] += [k for k, v in attributes if k.startswith('on')]
+                if tag not in VOID: self.open.append(tag)
+            def handle_endtag(self, tag):
+                if not self.open or self.open.pop() != tag: self.out['problems'].append('/' + tag)
+            def handle_data(self, data):
+                self.out['title' if self.open[-1:] == ['title'] else 'text'] += data
+        mails = []
+        for path in sys.argv[1:]:
+            mail = Mail()
+            mail.feed(open(path, encoding='utf-8').read())
+            mail.close()
+            mail.out['problems'] += mail.open
+            mails.append(mail.out)
+        print(json.dumps(mails))
+        """
+}
