@@ -50,6 +50,8 @@ let package = Package(
         .systemLibrary(name: "CRedis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSystem"),
 
         // Floor 1: thin, safe Swift over them; pointers stop here.
@@ -57,7 +59,8 @@ let package = Package(
         room("Gregorian"),
         room("Postgres", uses: ["CPostgres", "Gregorian", "Threads"]),
         room("Redis", uses: ["CRedis", "Threads"]),
-        room("HTTP", uses: ["CCurl", "Threads"]),
+        room("HTTP", uses: ["CCurl", "CSystem", "Threads"]),
+        room("Crypto", uses: ["CCrypto"]),
         room("Recurrence", uses: ["Gregorian"]),
         room("Terminal", uses: ["Gregorian", "Threads"]),
 
@@ -96,6 +99,8 @@ let package = Package(
             path: "Tests/TestServices", swiftSettings: strict),
         tests("PostgresTests", of: ["Postgres", "Threads"]),
         tests("RedisTests", of: ["Redis", "Threads"]),
+        tests("HTTPTests", of: ["HTTP"]),
+        tests("CryptoTests", of: ["Crypto"]),
         tests("RecurrenceTests", of: ["Gregorian", "Recurrence"]),
         tests("TerminalTests", of: ["Terminal"]),
         tests("DeliveryTests", of: ["Delivery", "HTTP"]),
@@ -115,7 +120,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "JobQueue", "Migrations", "Notifications", "Postgres", "Recurrence", "Redis",
+                "HTTP", "JobQueue", "Migrations", "Notifications", "Postgres", "Recurrence",
+                "Redis",
             ],
             path: "Tests/Bench", swiftSettings: strict),
     ]

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Not `Sendable`: it lives inside one actor, whose own thread makes every call.
 @safe final class EasyHandle {
-    private let handle: UnsafeMutableRawPointer
+    let handle: UnsafeMutableRawPointer
     private let errorText: UnsafeMutableBufferPointer<CChar>
     private(set) var refusedOption: String?
 
@@ -39,10 +39,7 @@ import Glibc
     }
 
     func set(_ option: CURLoption, _ limit: Duration) {
-        let (seconds, fraction) = limit.components
-        let milliseconds = seconds * 1000 + fraction / 1_000_000_000_000_000
-        // Zero would mean "no limit".
-        set(option, Int(max(1, milliseconds)))
+        set(option, Int(limit.wholeMilliseconds))
     }
 
     /// Runs one upload with `exchange` as its source of bytes and listener.
@@ -67,7 +64,7 @@ import Glibc
         unsafe errand_curl_set_reader(handle, readUpload)
         unsafe errand_curl_set_debugger(handle, hearConversation)
         unsafe errand_curl_set_progress(handle, askToGoOn)
-        unsafe errorText[0] = 0
+        forgetErrors()
         return withExtendedLifetime(exchange) { unsafe curl_easy_perform(handle) }
     }
 
@@ -84,7 +81,12 @@ import Glibc
         return opened == 0
     }
 
-    private func note(_ code: CURLcode, _ option: CURLoption) {
+    /// Whether libcurl has written down an error since ``forgetErrors()``.
+    var hasComplained: Bool { unsafe errorText[0] != 0 }
+
+    func forgetErrors() { unsafe errorText[0] = 0 }
+
+    func note(_ code: CURLcode, _ option: CURLoption) {
         guard code != CURLE_OK, refusedOption == nil else { return }
         let name = unsafe curl_easy_option_by_id(option).map {
             unsafe String(cString: $0.pointee.name)
@@ -93,7 +95,7 @@ import Glibc
     }
 
     /// Started once for the process, by whoever sends first.
-    private static let libraryIsReady = curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
+    static let libraryIsReady = curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
 
     /// Keeps a broken connection from ending the process: with `NOSIGNAL` libcurl leaves SIGPIPE
     /// alone, and OpenSSL may write to a socket without `MSG_NOSIGNAL`.

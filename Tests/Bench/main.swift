@@ -14,6 +14,7 @@ do {
     case "raw-probe": try await RawProbe(flags).run()
     case "timetable": try Timetables.measure(flags)
     case "fan-out": try await FanOut.measure(flags)
+    case "http": try await HTTPLoad.run(flags)
     default: throw Flags.Wrong(description: "bench \(flags.name): no such measurement")
     }
 } catch {

@@ -10,13 +10,15 @@ TABLE = """
 0 CPostgres:
 0 CRedis:
 0 CCurl:
+0 CCrypto:
 0 CSystem:
 
 1 Threads: CSystem | Dispatch Glibc Synchronization
 1 Gregorian:
 1 Postgres: CPostgres Gregorian Threads | FoundationEssentials Glibc Synchronization
 1 Redis: CRedis Threads | Glibc Synchronization
-1 HTTP: CCurl Threads | FoundationEssentials Glibc Synchronization
+1 HTTP: CCurl CSystem Threads | FoundationEssentials Glibc Synchronization
+1 Crypto: CCrypto |
 1 Recurrence: Gregorian | FoundationEssentials Glibc Synchronization
 1 Terminal: Gregorian Threads | FoundationEssentials Glibc Synchronization
 
@@ -35,9 +37,11 @@ Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
-6 bench: JobQueue Migrations Notifications Postgres Recurrence Redis |
+6 bench: HTTP JobQueue Migrations Notifications Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
+7 HTTPTests: HTTP TestServices |
+7 CryptoTests: Crypto TestServices |
 7 RecurrenceTests: Gregorian Recurrence TestServices |
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |
