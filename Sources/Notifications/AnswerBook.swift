@@ -77,6 +77,11 @@ final class AnswerBook: Sendable {
         var missing: Int
     }
 
+    /// How long it waits for PostgreSQL before each further try to write.
+    private static let pauses: [Duration] = [
+        .milliseconds(50), .milliseconds(200), .seconds(1), .seconds(5),
+    ]
+
     private let state: Mutex<State>
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
@@ -113,6 +118,15 @@ final class AnswerBook: Sendable {
         }
         guard !answers.isEmpty else { return }
         let statements = Self.statements(answers, now: Instant(date: now))
+        for pause in Self.pauses {
+            do {
+                _ = try await database.transaction { try await $0.pipeline(statements) }
+                return
+            } catch is PostgresError {
+                // What was sent would be sent again if it were not known: worth some waiting.
+                try await Task.sleep(for: pause)
+            }
+        }
         _ = try await database.transaction { try await $0.pipeline(statements) }
     }
 
