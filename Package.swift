@@ -35,6 +35,7 @@ let migrationFiles = [
     "008_orders.sql",
     "009_bulk.sql",
     "010_listings.sql",
+    "011_notices.sql",
 ]
 
 let package = Package(
@@ -110,13 +111,17 @@ let package = Package(
             of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres", "Recurrence"]),
         tests(
             "NotificationsTests",
-            of: ["EnglishNotices", "Notifications", "Postgres", "Recurrence"]),
+            of: [
+                "EnglishNotices", "Notifications", "Delivery", "Gregorian", "JobQueue", "Postgres",
+                "Recurrence",
+            ]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Delivery", "HTTP", "JobQueue", "Migrations", "Postgres", "Recurrence", "Redis",
+                "Delivery", "HTTP", "JobQueue", "Migrations", "Notifications", "Postgres",
+                "Recurrence", "Redis",
             ],
             path: "Tests/Bench", swiftSettings: strict),
     ]

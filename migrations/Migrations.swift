@@ -23,6 +23,7 @@ package let migrations: [Migration] = [
     Migration(number: 8, name: "orders", sql: PackageResources._08_orders_sql),
     Migration(number: 9, name: "bulk", sql: PackageResources._09_bulk_sql),
     Migration(number: 10, name: "listings", sql: PackageResources._10_listings_sql),
+    Migration(number: 11, name: "notices", sql: PackageResources._11_notices_sql),
 ]
 
 /// Why the schema could not be brought up to date.

@@ -37,8 +37,10 @@ FROM generate_series(1, 400) AS n
 JOIN coupons.establishments e ON e.id = 1 + (n * 7) % 120
 JOIN demo.streets s ON s.id = 1 + n % 8;
 
-INSERT INTO notification.people (id, email, time_zone, birth_date, location_consent_at)
-SELECT n, 'person' || n || '@example.org', 'America/Toronto',
+INSERT INTO notification.people (id, email, time_zone, age_verified_at, quiet_from, quiet_until,
+    birth_date, location_consent_at)
+-- Without quiet hours: the demo is to tell at any hour.
+SELECT n, 'person' || n || '@example.org', 'America/Toronto', now(), NULL, NULL,
     -- A few are too young, a few do not want to be told.
     CASE WHEN n % 50 = 0 THEN current_date - 365 * 12 ELSE current_date - 365 * 30 - n END,
     CASE WHEN n % 40 <> 1 THEN now() - interval '3 days' END

@@ -17,17 +17,19 @@ package struct ExpiryWindow: Sendable, Equatable {
     package var through: Instant
     /// The end of the present day, when it is too late to tell.
     package var until: Instant
+    /// What clocks show now, in seconds since midnight.
+    package var secondOfDay: Int
 }
 
 extension ExpiryWindow {
     /// How many days ahead people are told, the nearest first.
     package static let distances = [1, 3]
-    /// The hours of the day in which people are told.
+    /// From then on nobody is told who should have been told before, in seconds since midnight.
     ///
-    /// Each is told in the first of them that has a run: after an outage that is a later one.
-    package static let hours = 10..<21
+    /// Each is told in the first run at or after their own time, which after an outage is late.
+    package static let late = 21 * 3_600
 
-    /// The windows of a zone at a time, none outside of the hours.
+    /// The windows of a zone at a time.
     ///
     /// - Parameters:
     ///   - due: the time that the run is for.
@@ -38,13 +40,14 @@ extension ExpiryWindow {
         let second = due.secondRoundedDown
         let time = LocalTime(second, in: zone)
         let until = Instant(unixSeconds: LocalDay(of: second, in: zone).seconds.upperBound)
-        guard hours.contains(time.secondOfDay / 3_600), until > now else { return [] }
+        guard until > now else { return [] }
         return distances.map { distance in
             let day = LocalDay(of: second, adding: distance, in: zone)
             return ExpiryWindow(
                 zone: name, daysLeft: distance, lastDay: day.date,
                 after: Instant(unixSeconds: day.seconds.lowerBound),
-                through: Instant(unixSeconds: day.seconds.upperBound), until: until)
+                through: Instant(unixSeconds: day.seconds.upperBound), until: until,
+                secondOfDay: time.secondOfDay)
         }
     }
 }

@@ -1,7 +1,6 @@
 package import FoundationEssentials
 package import JobQueue
 package import Notifications
-import Postgres
 
 /// Where a person was at a time: looks for branches near by whose coupons they hold.
 ///
@@ -47,54 +46,16 @@ package enum CouponKinds {
     /// Reports looked at in one statement.
     package static let batchLimit = 500
 
-    /// How the domain's notices read.
-    package static let templates = [nearby, expiring]
-
     /// Adds the kinds to those of a program, with their schedules.
-    package static func add(to kinds: inout JobKinds) {
+    ///
+    /// - Parameter catalogue: the notices, with their words.
+    package static func add(to kinds: inout JobKinds, telling catalogue: NoticeCatalogue) {
         kinds.handleBatch(PositionReport.self, upTo: batchLimit) { batch in
-            try await Proximity.handle(batch)
+            try await Proximity.handle(batch, telling: catalogue)
         }
-        kinds.handle(RemindOfExpiry.self) { _, context in try await Expiry.handle(context) }
+        kinds.handle(RemindOfExpiry.self) { _, context in
+            try await Expiry.handle(context, telling: catalogue)
+        }
         do { kinds.schedule(try expirySchedule()) } catch { preconditionFailure("\(error)") }
-    }
-
-    /// How the notice of a coupon near by reads.
-    package static let nearby = NoticeTemplate("coupon.nearby", consent: .location) {
-        (facts: NearbyFacts) in
-        let distance = Int((facts.distance / 10).rounded() * 10)
-        let title = NoticeTemplate.escaped(facts.title)
-        let branch = NoticeTemplate.escaped(facts.branch)
-        return NoticeTemplate.Words(
-            subject: "\(facts.title), \(distance) m from you",
-            text: """
-                You are about \(distance) m from \(facts.branch), where your coupon counts:
-
-                    \(facts.title)
-
-                It is good until \(facts.lastDay). Show it in the app.
-
-                You get this because you asked for offers near you; turn it off in the app.
-                """,
-            html: """
-                <p>You are about \(distance) m from <b>\(branch)</b>, where your coupon counts:</p>
-                <p style="font-size: 140%">\(title)</p>
-                <p>It is good until \(facts.lastDay). Show it in the app.</p>
-                <p style="color: #666">You get this because you asked for offers near you; turn \
-                it off in the app.</p>
-                """)
-    }
-
-    struct NearbyFacts: Decodable {
-        var title: String
-        var branch: String
-        var distance: Double
-        /// As `2026-11-20`.
-        var lastDay: String
-
-        enum CodingKeys: String, CodingKey {
-            case title, branch, distance
-            case lastDay = "last_day"
-        }
     }
 }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 public import Postgres
 public import Redis
 import Synchronization
@@ -110,6 +110,21 @@ public final class JobClient: Sendable {
                 [.text(shape.lane.name + (runAt == nil ? "" : Lane.later))]),
         ])
         return try EnqueueStatement.read(rows[1])
+    }
+
+    /// Enqueues jobs of one kind inside the caller's transaction, each at a time of its own.
+    package func enqueue<Work: Job>(
+        _ jobs: [(job: Work, at: Date)], in transaction: Transaction
+    ) async throws {
+        guard !jobs.isEmpty else { return }
+        let shape = try shape(Work.self, EnqueueOptions())
+        let args = try await JobCoding.encodeMany(jobs.map(\.job))
+        _ = try await transaction.pipeline([
+            Statement(Statements.addQueue, [.text(shape.lane.queue)]),
+            EnqueueStatement.make(
+                args, times: jobs.map { Instant(date: $0.at) }, shape: shape),
+            Statement(Statements.notifyReady, [.text(shape.lane.name + Lane.later)]),
+        ])
     }
 
     /// Enqueues jobs given as JSON, all of one shape.

@@ -51,10 +51,19 @@ package struct NoticeKind: Sendable, Equatable {
     package var needsLocationConsent = false
     /// How long a person is not told again of the same subject.
     package var cooldown: Duration?
+    /// Whether that lasts, beyond ``cooldown``, until they were seen away from it.
+    package var mustLeave = false
+    /// E-mail is for those only whom no push reaches.
+    package var mailsOnlyWithoutPush = false
+    /// Whether it leaves a row when the policy drops it: not where the same thing happens again
+    /// with each report of a device.
+    package var recordsDrops = true
     /// Sent by one person to another: limited, so that nobody is pestered.
     package var isReminder = false
-    /// Whether several that were held become one.
+    /// Whether several that were held become one: see ``digest``.
     package var mergesHeld = false
+    /// The fact of each that the digest lists; of a kind that merges.
+    package var listedInDigest: String?
     /// The facts in its data by name, all of them required.
     package let fields: [String: Field]
 
@@ -64,5 +73,19 @@ package struct NoticeKind: Sendable, Equatable {
         self.app = app
         self.channels = channels
         self.fields = fields
+    }
+
+    /// The kind of the one notice that several held ones become; nil where they do not merge.
+    ///
+    /// It has their count, and one fact of each.
+    package var digest: NoticeKind? {
+        guard mergesHeld, listedInDigest != nil else { return nil }
+        var digest = NoticeKind(
+            name + ".digest", app: app, channels: channels,
+            fields: ["count": .count, "items": .list])
+        digest.urgency = urgency
+        digest.needsLocationConsent = needsLocationConsent
+        digest.mailsOnlyWithoutPush = mailsOnlyWithoutPush
+        return digest
     }
 }

@@ -121,21 +121,36 @@ extension Invocation {
 enum Kinds {
     /// All of them, as far as an enqueue needs to know.
     static func all() -> JobKinds {
-        var kinds = withoutMail()
-        kinds.handle(EmailNotice.self) { _, _ in }
+        let catalogue: NoticeCatalogue
+        do { catalogue = try .all() } catch { preconditionFailure("\(error)") }
+        var kinds = withoutMail(catalogue)
+        kinds.handle(EmailDelivery.self) { _, _ in }
+        kinds.handle(PushDelivery.self) { _, _ in }
         return kinds
     }
 
-    private static func withoutMail() -> JobKinds {
+    private static func withoutMail(_ catalogue: NoticeCatalogue) -> JobKinds {
         var kinds = JobKinds()
         DemoKinds.add(to: &kinds)
-        CouponKinds.add(to: &kinds)
+        CouponKinds.add(to: &kinds, telling: catalogue)
+        Deciding(catalogue).add(to: &kinds)
         return kinds
+    }
+
+    /// The notices, in an operator's own words where `ERRAND_NOTICES` names a folder of them.
+    private static func catalogue(_ invocation: Invocation) throws -> NoticeCatalogue {
+        let folder = invocation.environment["ERRAND_NOTICES"].flatMap { $0.isEmpty ? nil : $0 }
+        do { return try .all(overrides: folder) } catch {
+            throw CommandFailure(
+                exit: .usage, message: "the words of notices are not right: \(error)",
+                hint: "mend the file in the folder that ERRAND_NOTICES names")
+        }
     }
 
     /// Those that a worker can run with what the environment says: mail only where it is set up.
     static func forWork(_ invocation: Invocation) throws -> JobKinds {
-        var kinds = withoutMail()
+        let catalogue = try catalogue(invocation)
+        var kinds = withoutMail(catalogue)
         guard let url = invocation.environment["ERRAND_SMTP_URL"], !url.isEmpty else {
             return kinds
         }
@@ -145,10 +160,9 @@ enum Kinds {
                 hint: "set it to the address that mail comes from")
         }
         do {
-            let mailing = Mailing(
-                mailer: SMTPMailer(try SMTPSettings(url: url)),
-                from: try Mailbox(sender), templates: CouponKinds.templates)
-            mailing.add(to: &kinds)
+            let mail = EmailChannel(
+                mailer: SMTPMailer(try SMTPSettings(url: url)), from: try Mailbox(sender))
+            Deliveries(catalogue, channels: [Provider.mail: mail]).add(to: &kinds)
         } catch {
             throw CommandFailure(
                 exit: .usage, message: "mail is not set up right: \(error)",

@@ -13,6 +13,7 @@ do {
     case "raw-copy": try await RawLoops.copy(flags)
     case "raw-probe": try await RawProbe(flags).run()
     case "timetable": try Timetables.measure(flags)
+    case "fan-out": try await FanOut.measure(flags)
     case "http": try await HTTPLoad.run(flags)
     case "push": try await PushLoad.run(flags)
     default: throw Flags.Wrong(description: "bench \(flags.name): no such measurement")

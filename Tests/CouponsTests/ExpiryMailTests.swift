@@ -13,11 +13,11 @@ import Testing
 
     private func drain(_ sink: MailSink) async throws -> WorkerSummary {
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds)
-        let mailing = Mailing(
+        CouponKinds.add(to: &kinds, telling: Town.catalogue)
+        let mail = EmailChannel(
             mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
-            from: try Mailbox("offers@errand.example"), templates: CouponKinds.templates)
-        mailing.add(to: &kinds)
+            from: try Mailbox("offers@errand.example"))
+        Deliveries(Town.catalogue, channels: [Provider.mail: mail]).add(to: &kinds)
         return try await TestWorker.drain(kinds, queues: Self.queues)
     }
 
@@ -72,12 +72,13 @@ import Testing
                 mails.map { $0.text.split(whereSeparator: \.isNewline) } == [
                     [
                         "These coupons of yours expire in 3 days:", "    Café <& thé>: 2 for 1",
-                        "    A surprise", "Their last day is 2098-06-18. Show them in the app.",
+                        "    A surprise",
+                        "Their last day is Wednesday 18 June. Show them in the app.",
                         "You get this because you hold coupons in the app.",
                     ],
                     [
                         "This coupon of yours expires tomorrow:", "    A free coffee",
-                        "Its last day is 2098-06-16. Show it in the app.",
+                        "Its last day is Monday 16 June. Show it in the app.",
                         "You get this because you hold coupons in the app.",
                     ],
                 ])
@@ -96,7 +97,11 @@ import Testing
             #expect(summary.cancelled == 1)
             #expect(try sink.kept().isEmpty)
         }
-        #expect(try await ground.town.notices().map(\.status) == ["expired"])
+        let delivery = try await ground.town.session.query(
+            "SELECT status::text FROM notification.deliveries")
+        #expect(try delivery.map { try $0.text(0) } == ["expired"])
+        // It is in the inbox all the same.
+        #expect(try await ground.town.notices().map(\.status) == ["sent"])
         #expect(try await ground.told().map(\.person) == [ada])
     }
 

@@ -122,10 +122,14 @@ import Testing
             ("UPDATE coupons.coupons SET voided_at = '2026-06-01Z'", 0),
             ("UPDATE coupons.coupons SET valid_from = '2026-06-15T14:00:00Z'", 1),
             ("UPDATE coupons.coupons SET valid_from = '2026-06-15T14:00:01Z'", 0),
-            ("UPDATE notification.people SET email = NULL", 0),
-            ("UPDATE notification.people SET email_refused_at = '2026-06-01Z'", 0),
+            // The inbox takes it, too.
+            ("UPDATE notification.people SET email = NULL", 1),
+            ("UPDATE notification.people SET email_refused_at = '2026-06-01Z'", 1),
             // It does not depend on a place.
-            ("UPDATE notification.people SET location_consent_at = NULL, birth_date = NULL", 1),
+            ("UPDATE notification.people SET location_consent_at = NULL", 1),
+            ("UPDATE notification.people SET birth_date = NULL", 0),
+            ("UPDATE notification.people SET age_verified_at = NULL", 0),
+            ("UPDATE notification.people SET birth_date = '2011-01-01'", 0),
         ])
     func live(change: String, expected: Int) async throws {
         let ground = try await ExpiryGround()
@@ -157,6 +161,26 @@ import Testing
         // 21:00.
         _ = try await late.person(expiring: expiry)
         #expect(try await late.run("2026-06-16T01:00:00Z") == 0)
+    }
+
+    @Test(
+        "each is told at their own time, in the run before it or the first after it",
+        arguments: [
+            ("10:00", "2026-06-15T13:00:00Z", nil), ("10:00", "2026-06-15T14:00:00Z", "pending"),
+            ("10:30", "2026-06-15T13:00:00Z", nil), ("10:30", "2026-06-15T14:00:00Z", "held"),
+            ("10:30", "2026-06-15T15:00:00Z", "pending"), ("08:00", "2026-06-15T11:00:00Z", nil),
+            ("08:00", "2026-06-15T12:00:00Z", "pending"),
+            ("08:00", "2026-06-16T01:00:00Z", nil), ("21:15", "2026-06-16T01:00:00Z", "held"),
+            ("21:15", "2026-06-16T02:00:00Z", nil),
+        ] as [(String, String, String?)])
+    func ownTime(time: String, due: String, status: String?) async throws {
+        let ground = try await ExpiryGround()
+        _ = try await ground.person(expiring: "2026-06-16T12:00:00Z")
+        try await ground.town.run(
+            "UPDATE notification.people SET notice_time = $1::text::time", [.text(time)])
+        #expect(try await ground.run(due) == (status == nil ? 0 : 1))
+        #expect(try await ground.town.notices().map(\.status) == (status.map { [$0] } ?? []))
+        try await ground.expectOneJobEach()
     }
 
     @Test func `a job that comes to run when its day is over tells nobody`() async throws {

@@ -21,8 +21,14 @@ import Testing
             SELECT 1 + n % 2000, 'Branch ' || n,
                 ST_SetSRID(ST_MakePoint(-74 + random(), 45 + random()), 4326)::geography
             FROM generate_series(1, 100000) AS n;
-            INSERT INTO notification.people (id, email, birth_date, location_consent_at)
-            SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z'
+            INSERT INTO notification.people (id, email, birth_date, age_verified_at,
+                location_consent_at)
+            SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z', '2026-01-01Z'
+            FROM generate_series(1, 200000) AS n;
+            -- Everybody has been told of another coupon, and has not left.
+            INSERT INTO notification.cooldowns (person_id, subject, since, until, must_leave,
+                forget_at)
+            SELECT n, 'coupon:' || -n, '2026-06-01Z', '2026-06-02Z', true, '2026-09-01Z'
             FROM generate_series(1, 200000) AS n;
             INSERT INTO coupons.coupons (person_id, establishment_id, title, radius_m, valid_from,
                 expires_at)
@@ -30,7 +36,8 @@ import Testing
                 '2026-01-01Z', '2099-01-01Z'
             FROM generate_series(1, 1000000) AS n;
             SET session_replication_role = origin;
-            ANALYZE coupons.establishments, coupons.branches, coupons.coupons, notification.people;
+            ANALYZE coupons.establishments, coupons.branches, coupons.coupons, notification.people,
+                notification.cooldowns;
             """)
     }
 
@@ -69,7 +76,7 @@ import Testing
             #expect(!plan.contains("Seq Scan"), "\(count) reports: \(plan)")
             for index in [
                 "people_pkey on people", "coupons_live on coupons",
-                "branches_establishment_place on branches",
+                "branches_establishment_place on branches", "cooldowns_pkey on cooldowns",
             ] {
                 #expect(plan.contains("Index Scan using \(index)"), "\(count) reports: \(plan)")
             }

@@ -3,6 +3,7 @@ import Foundation
 import JobQueue
 import Notifications
 import Postgres
+import Recurrence
 import TestServices
 import Testing
 
@@ -32,6 +33,11 @@ struct Town {
     /// A summer's noon, UTC, for what is decided by a given time.
     static let noon = Date(timeIntervalSince1970: 1_781_524_800)
 
+    /// All notices in their own words.
+    static let catalogue: NoticeCatalogue = {
+        do { return try .all() } catch { fatalError("\(error)") }
+    }()
+
     init() throws {
         session = try TestDatabase.here().session()
         pool = try TestDatabase.here().pool()
@@ -46,14 +52,17 @@ struct Town {
         _ = try await session.query(sql, parameters)
     }
 
+    /// A person without quiet hours: tests by the real clock run at night, too.
     func person(
         _ email: String? = "ada@example.org", born: String? = "1990-05-17", zone: String = "UTC",
         agrees: Bool = true
     ) async throws -> Int64 {
         try await number(
             """
-            INSERT INTO notification.people (email, birth_date, time_zone, location_consent_at)
-            VALUES ($1, $2::text::date, $3, CASE WHEN $4 THEN timestamptz '2026-01-01Z' END)
+            INSERT INTO notification.people (email, birth_date, age_verified_at, time_zone,
+                location_consent_at, quiet_from, quiet_until)
+            VALUES ($1, $2::text::date, CASE WHEN $2::text IS NOT NULL THEN timestamptz
+                '2026-01-01Z' END, $3, CASE WHEN $4 THEN timestamptz '2026-01-01Z' END, NULL, NULL)
             RETURNING id
             """,
             [.optional(email), .optional(born), .text(zone), .bool(agrees)])
@@ -100,9 +109,17 @@ struct Town {
     func look(
         _ stands: [(person: Int64, place: Place)], accuracy: Double = 10, now: Date = Town.noon
     ) async throws -> [Proximity.Finding] {
-        let reports = stands.map { report($0.person, $0.place, accuracy: accuracy, at: now) }
+        try await look(
+            at: stands.map { report($0.person, $0.place, accuracy: accuracy, at: now) }, now: now)
+    }
+
+    /// What becomes of reports at a time.
+    func look(at reports: [PositionReport], now: Date = Town.noon) async throws
+        -> [Proximity.Finding]
+    {
+        let teller = Teller(Town.catalogue, client: try await JobClient(pool: pool))
         return try await pool.transaction { transaction in
-            try await Proximity.look(at: reports, now: now, in: transaction)
+            try await Proximity.look(at: reports, now: now, telling: teller, in: transaction)
         }
     }
 
@@ -183,5 +200,14 @@ struct Notice: Sendable {
         lastDay = try row.optionalText("last_day")
         createdAt = try row.timestamp("created_at")
         expiresAt = try row.timestamp("expires_at")
+    }
+}
+
+/// The same words for everything.
+struct AnyWords: Wording {
+    func words(
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+    ) throws -> NoticeTemplates.Words {
+        NoticeTemplates.Words(title: "Your account", text: "It was changed.")
     }
 }

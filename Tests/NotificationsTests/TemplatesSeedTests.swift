@@ -19,6 +19,8 @@ import Testing
         {"title": "Tea <or> coffee?", "reward": {"minor": 250, "currency": "CAD"},
          "days_left": 1, "last_day": "2026-11-20"}
         """#,
+        "survey.expiring.digest": digest, "mission.offered.digest": digest,
+        "mission.due_soon.digest": digest,
         "mission.offered": mission, "mission.due_soon": mission, "mission.missed": mission,
         "payout.issued": payout, "payout.returned": payout,
         "account.email_code": code, "account.password_reset": code,
@@ -33,6 +35,7 @@ import Testing
          "ends_at": "2026-11-21T02:00:00Z", "ended_at": "2026-11-21T02:00:00Z",
          "answer_by": "2026-11-19T17:00:00Z"}
         """#
+    private static let digest = #"{"count": 2, "items": ["Tea <or> coffee?", "Ask about <size>"]}"#
     private static let payout = #"""
         {"amount": {"minor": 123456, "currency": "CAD"}, "cheque": "000<123>",
          "pay_date": "2027-01-15", "reason": "account <closed>"}
@@ -182,7 +185,7 @@ import Testing
         "mission.offered": "Ask about <size>", "mission.missed": "Queen & King",
         "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
         "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
-        "company.news": "Second & last.",
+        "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
     ]
 
     private struct ReadMail: Decodable {

@@ -37,7 +37,7 @@ Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
-6 bench: Delivery HTTP JobQueue Migrations Postgres Recurrence Redis |
+6 bench: Delivery HTTP JobQueue Migrations Notifications Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
 7 HTTPTests: HTTP TestServices |
@@ -47,7 +47,8 @@ Terminal Threads \
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
 7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres Recurrence TestServices |
-7 NotificationsTests: EnglishNotices Notifications Postgres Recurrence TestServices |
+7 NotificationsTests: EnglishNotices Notifications Delivery Gregorian JobQueue Postgres \
+Recurrence TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

@@ -13,6 +13,9 @@ extension NoticeKind {
         kind.urgency = .promotional
         kind.needsLocationConsent = true
         kind.cooldown = .seconds(86_400)
+        kind.mustLeave = true
+        kind.mailsOnlyWithoutPush = true
+        kind.recordsDrops = false
         return kind
     }()
 
@@ -27,7 +30,7 @@ extension NoticeKind {
                 "last_day": .day,
             ])
         kind.timing = .ownTime
-        kind.mergesHeld = true
+        kind.mailsOnlyWithoutPush = true
         return kind
     }()
 
@@ -40,6 +43,7 @@ extension NoticeKind {
             ])
         kind.timing = .ownTime
         kind.mergesHeld = true
+        kind.listedInDigest = "title"
         return kind
     }()
 
@@ -52,6 +56,7 @@ extension NoticeKind {
                 "ends_at": .time, "answer_by": .time,
             ])
         kind.mergesHeld = true
+        kind.listedInDigest = "title"
         return kind
     }()
 
@@ -61,6 +66,7 @@ extension NoticeKind {
             "mission.due_soon", app: .survey, channels: [.push, .inbox],
             fields: ["title": .text, "branch": .text, "ends_at": .time])
         kind.mergesHeld = true
+        kind.listedInDigest = "title"
         return kind
     }()
 

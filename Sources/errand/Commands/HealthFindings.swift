@@ -116,7 +116,7 @@ extension StatusFindings {
     /// How a worker is started that can run the jobs of a lane; nil when this program cannot.
     static func start(for lane: Lane) -> String? {
         let start = "errand work --queues \(shellWord(lane.queue))"
-        if lane.kind == EmailNotice.kind {
+        if lane.kind == EmailDelivery.kind {
             return start + "  # with ERRAND_SMTP_URL and ERRAND_MAIL_FROM set"
         }
         return Kinds.all().argsVersion(of: lane.kind) == lane.version ? start : nil

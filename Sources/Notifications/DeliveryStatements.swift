@@ -1,0 +1,94 @@
+/// What is read before notices are sent, and written after.
+enum DeliveryStatements {
+    /// The deliveries of $1 with all that may have changed since they were decided.
+    static let read = """
+        SELECT d.id, d.notice_id, d.status = 'pending' AND n.status = 'pending' AS is_pending,
+            d.provider, d.device_id, n.public_id::text AS public_id, n.kind, n.data, n.person_id,
+            n.expires_at, coalesce(n.decided_at, n.created_at) AS decided_at,
+            sha256(convert_to(n.public_id || ':' || coalesce(d.device_id, 0), 'UTF8')) AS digest,
+            md5(n.kind || ' ' || n.subject) AS collapse_id,
+            CASE WHEN p.email_refused_at IS NULL THEN p.email END AS email,
+            p.time_zone, (p.birth_date - date '1970-01-01')::int AS birth_day,
+            p.age_verified_at IS NOT NULL AS is_age_verified,
+            p.location_consent_at IS NOT NULL AS agrees_to_location,
+            v.token, v.topic, v.environment, v.registered_at,
+            v.person_id = n.person_id AND v.disabled_at IS NULL AS takes_pushes
+        FROM notification.deliveries d
+        JOIN notification.notices n ON n.id = d.notice_id
+        JOIN notification.people p ON p.id = n.person_id
+        LEFT JOIN notification.devices v ON v.id = d.device_id
+        WHERE d.id = ANY ($1)
+        """
+
+    /// Answers of several deliveries of a notice come one after the other, so that one of them
+    /// sees all the others.
+    static let lockNotices = """
+        SELECT id FROM notification.notices WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE
+        """
+
+    static let lockPeople = """
+        SELECT id FROM notification.people
+        WHERE id IN (SELECT person_id FROM notification.notices WHERE id = ANY ($1))
+        ORDER BY id FOR NO KEY UPDATE
+        """
+
+    /// What became of deliveries: status, words, attempts made, as of $5.
+    static let answer = """
+        UPDATE notification.deliveries d
+        SET status = a.status::notification.delivery_status, reply = a.reply,
+            attempts = d.attempts + a.attempts,
+            answered_at = CASE WHEN a.status <> 'pending' THEN $5 END
+        FROM unnest($1::bigint[], $2::text[], $3::text[], $4::smallint[])
+            AS a (id, status, reply, attempts)
+        WHERE d.id = a.id AND d.status = 'pending'
+          AND (a.status <> 'pending' OR a.attempts > 0 OR a.reply IS DISTINCT FROM d.reply)
+        """
+
+    /// Ends the notices of $1 whose deliveries all have ended, as of $2.
+    ///
+    /// What reached the person by any way was sent; the inbox is one. The best of the statuses
+    /// stands first in their type.
+    static let settle = """
+        UPDATE notification.notices n
+        SET status = f.status::notification.notice_status, reason = f.reason, answered_at = $2,
+            told_at = CASE WHEN f.status = 'sent' THEN n.told_at END
+        FROM (
+            SELECT d.notice_id, (array_agg(d.reply ORDER BY d.status, d.id))[1] AS reason,
+                CASE WHEN min(d.status) = 'delivered' OR EXISTS (
+                        SELECT FROM notification.inbox_items i WHERE i.notice_id = d.notice_id)
+                    THEN 'sent'
+                    WHEN min(d.status) IN ('rejected', 'gone', 'failed') THEN 'failed'
+                    ELSE min(d.status)::text END AS status
+            FROM notification.deliveries d WHERE d.notice_id = ANY ($1)
+            GROUP BY d.notice_id HAVING bool_and(d.status <> 'pending')
+        ) f
+        WHERE n.id = f.notice_id AND n.status = 'pending'
+        """
+
+    /// Who was not told may be told of the same again: ends the cooldowns that the notices of $1
+    /// began, but for those that would only be rejected again.
+    static let endCooldowns = """
+        DELETE FROM notification.cooldowns c
+        USING notification.notices n
+        LEFT JOIN notification.notices m ON m.merged_into = n.id
+        WHERE n.id = ANY ($1) AND n.status IN ('failed', 'expired', 'withdrawn')
+          AND c.person_id = n.person_id AND c.subject = coalesce(m.subject, n.subject)
+          AND c.since = n.decided_at
+          AND NOT EXISTS (SELECT FROM notification.deliveries d
+              WHERE d.notice_id = n.id AND d.status = 'rejected')
+        """
+
+    /// Unless the person has another address by now.
+    static let refuseAddresses = """
+        UPDATE notification.people p SET email_refused_at = $3
+        FROM unnest($1::bigint[], $2::text[]) AS b (id, email)
+        WHERE p.id = b.id AND p.email = b.email
+        """
+
+    /// Unless they were registered again in the meantime.
+    static let disableDevices = """
+        UPDATE notification.devices v SET disabled_at = $4, disabled_reason = b.reason
+        FROM unnest($1::bigint[], $2::timestamptz[], $3::text[]) AS b (id, registered_at, reason)
+        WHERE v.id = b.id AND v.registered_at = b.registered_at AND v.disabled_at IS NULL
+        """
+}

@@ -1,0 +1,272 @@
+-- From what happened to what a person is told: intents, decisions, deliveries and the inbox.
+
+ALTER TABLE notification.people
+    -- When somebody checked the birth date; it is worth nothing without that.
+    ADD COLUMN age_verified_at timestamptz,
+    -- The person's own time for automatic notices, by the clocks of their zone.
+    ADD COLUMN notice_time time NOT NULL DEFAULT '10:00' CHECK (notice_time < '24:00'),
+    -- Quiet hours by the same clocks, the end not included; null for none.
+    ADD COLUMN quiet_from time DEFAULT '22:00' CHECK (quiet_from < '24:00'),
+    ADD COLUMN quiet_until time DEFAULT '07:00' CHECK (quiet_until < '24:00'),
+    -- Until then the person is told nothing but what is urgent.
+    ADD COLUMN muted_until timestamptz,
+    ADD CHECK ((quiet_from IS NULL) = (quiet_until IS NULL));
+-- All can be told: the inbox takes notices without an address.
+DROP INDEX notification.people_zones;
+CREATE INDEX people_zones ON notification.people (time_zone);
+
+-- What a person chose; where there is no row, the kind's own choice holds.
+CREATE TABLE notification.preferences (
+    person_id bigint NOT NULL REFERENCES notification.people ON DELETE CASCADE,
+    -- A kind of notice, or * for all that have no row of their own.
+    kind text COLLATE "C" NOT NULL CHECK (kind ~ '^(\*|[a-z0-9][a-z0-9_.-]{0,99})$'),
+    channel text COLLATE "C" NOT NULL CHECK (channel IN ('push', 'email', 'inbox')),
+    is_on boolean NOT NULL,
+    PRIMARY KEY (person_id, kind, channel)
+);
+
+CREATE TABLE notification.devices (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    person_id bigint NOT NULL REFERENCES notification.people ON DELETE CASCADE,
+    app text NOT NULL
+        CHECK (app IN ('survey', 'vote', 'household', 'places', 'experience', 'account')),
+    platform text NOT NULL CHECK (platform IN ('apns', 'fcm')),
+    environment text NOT NULL CHECK (environment IN ('production', 'development')),
+    -- The app's bundle id; APNs wants to know it.
+    topic text NOT NULL CHECK (length(topic) <= 200 AND topic !~ '[[:cntrl:][:space:]]'),
+    token text NOT NULL
+        CHECK (length(token) BETWEEN 1 AND 4096 AND token !~ '[[:cntrl:][:space:]]'),
+    registered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    disabled_at timestamptz,
+    disabled_reason text,
+    UNIQUE (platform, token)
+);
+CREATE INDEX devices_person ON notification.devices (person_id) WHERE disabled_at IS NULL;
+
+-- Takes note of a device; returns its id. An app calls it at each start.
+--
+-- A token belongs to one device: registered by somebody else it moves, and registered again it is
+-- enabled.
+CREATE FUNCTION notification.register_device(
+    person bigint, app text, platform text, token text, topic text DEFAULT '',
+    environment text DEFAULT 'production'
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    device bigint;
+BEGIN
+    IF person IS NULL OR app IS NULL OR platform IS NULL OR token IS NULL OR topic IS NULL
+        OR environment IS NULL THEN
+        RAISE EXCEPTION 'register_device needs person, app, platform and token'
+            USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF platform NOT IN ('apns', 'fcm') THEN
+        RAISE EXCEPTION 'platform %: expected apns or fcm', platform
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF platform = 'apns' AND topic = '' THEN
+        RAISE EXCEPTION 'a device of apns needs a topic: the bundle id of its app'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT FROM notification.people p WHERE p.id = person) THEN
+        RAISE EXCEPTION 'nobody has the id %', person
+            USING ERRCODE = 'foreign_key_violation', HINT = 'Add the person first.';
+    END IF;
+    INSERT INTO notification.devices AS d (person_id, app, platform, environment, topic, token)
+    VALUES (person, app, platform, environment, topic, token)
+    ON CONFLICT ON CONSTRAINT devices_platform_token_key DO UPDATE
+    SET person_id = excluded.person_id, app = excluded.app, environment = excluded.environment,
+        topic = excluded.topic, registered_at = excluded.registered_at, disabled_at = NULL,
+        disabled_reason = NULL
+    RETURNING d.id INTO device;
+    RETURN device;
+END $$;
+
+-- A value that is added to a type cannot be used before the end of the transaction: a new type.
+ALTER TYPE notification.notice_status RENAME TO notice_status_003;
+CREATE TYPE notification.notice_status AS ENUM (
+    'intended',     -- recorded, and not yet decided
+    'held',         -- to be decided again at hold_until
+    'pending',      -- decided; deliveries are under way
+    'sent',         -- it reached the person by one way at least
+    'merged',       -- told as part of merged_into
+    'dropped',      -- the policy says no
+    'refused',      -- the sender has to wait until hold_until
+    'expired',      -- it would have come too late
+    'failed',       -- no way led to the person
+    'withdrawn');   -- the person no longer agreed when it was to be sent
+ALTER TABLE notification.notices
+    ALTER COLUMN status DROP DEFAULT,
+    ALTER COLUMN status TYPE notification.notice_status
+        USING status::text::notification.notice_status,
+    ALTER COLUMN status SET DEFAULT 'intended',
+    ADD COLUMN app text,
+    ADD COLUMN urgency text CHECK (urgency IN ('urgent', 'normal', 'promotional')),
+    -- The person who sends a reminder.
+    ADD COLUMN sender_id bigint REFERENCES notification.people,
+    ADD COLUMN decided_at timestamptz,
+    -- When it was decided to tell it: what counts against caps. Null again when nothing came of it.
+    ADD COLUMN told_at timestamptz,
+    ADD COLUMN hold_until timestamptz,
+    -- Why it was held, kept when it is released.
+    ADD COLUMN hold_reason text,
+    ADD COLUMN merged_into bigint,
+    -- The job whose handler recorded or decided it.
+    ADD COLUMN job_id bigint,
+    -- An index by status would make each change of it touch all indexes.
+    ADD COLUMN is_held boolean NOT NULL GENERATED ALWAYS AS (status = 'held') STORED;
+ALTER TABLE notification.notices SET (fillfactor = 85);
+DROP TYPE notification.notice_status_003;
+CREATE INDEX notices_held ON notification.notices (person_id, kind) WHERE is_held;
+CREATE INDEX notices_promotional ON notification.notices (person_id, told_at)
+    WHERE told_at IS NOT NULL AND urgency = 'promotional';
+CREATE INDEX notices_reminders ON notification.notices (person_id, sender_id, created_at)
+    WHERE sender_id IS NOT NULL;
+CREATE INDEX notices_merged ON notification.notices (merged_into) WHERE merged_into IS NOT NULL;
+
+CREATE TYPE notification.delivery_status AS ENUM (
+    'pending',
+    'delivered',    -- the provider took it
+    'rejected',     -- the provider can never take this notice
+    'gone',         -- the address takes nothing any more
+    'failed',       -- there was nothing to send to, or all attempts failed
+    'expired', 'withdrawn');
+
+-- One row for each device or address that a notice goes to.
+--
+-- Written in the transaction of its notice and not checked against it again: that would be a fifth
+-- of what it costs to tell many people. Who deletes notices deletes these with them.
+CREATE TABLE notification.deliveries (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    notice_id bigint NOT NULL,
+    -- Null for mail, which goes to the person's address at that time.
+    device_id bigint,
+    created_at timestamptz NOT NULL,
+    answered_at timestamptz,
+    attempts smallint NOT NULL DEFAULT 0,
+    status notification.delivery_status NOT NULL DEFAULT 'pending',
+    provider text NOT NULL CHECK (provider IN ('apns', 'fcm', 'mail')),
+    -- The provider's answer, or why nothing was sent.
+    reply text,
+    CHECK ((device_id IS NULL) = (provider = 'mail'))
+) WITH (fillfactor = 85);
+-- The same way is never taken twice.
+CREATE UNIQUE INDEX deliveries_way ON notification.deliveries (notice_id, device_id)
+    NULLS NOT DISTINCT;
+
+-- Notices that were on their way when this was applied.
+INSERT INTO notification.deliveries (notice_id, created_at, provider)
+SELECT id, created_at, 'mail' FROM notification.notices WHERE status = 'pending';
+UPDATE errand.jobs j SET args = jsonb_build_object('delivery_id', d.id)
+FROM notification.deliveries d
+WHERE j.kind = 'notification.email' AND (j.args ->> 'notice_id')::bigint = d.notice_id;
+
+-- What people find in their apps; it goes with its notice, like a delivery.
+CREATE TABLE notification.inbox_items (
+    notice_id bigint PRIMARY KEY,
+    person_id bigint NOT NULL,
+    app text NOT NULL,
+    created_at timestamptz NOT NULL,
+    title text NOT NULL,
+    body text NOT NULL,
+    read_at timestamptz
+);
+CREATE INDEX inbox_items_person ON notification.inbox_items (person_id, notice_id);
+
+-- A person's notices, newest first; with `after`, those behind the item of that id only. Items of
+-- transactions under way can still come in behind one that was seen.
+CREATE FUNCTION notification.inbox(person bigint, after bigint DEFAULT 0, at_most int DEFAULT 50)
+RETURNS TABLE (id bigint, app text, kind text, title text, body text, data jsonb,
+    created_at timestamptz, read_at timestamptz)
+LANGUAGE sql STABLE AS $$
+    SELECT i.notice_id, i.app, n.kind, i.title, i.body, n.data, i.created_at, i.read_at
+    FROM notification.inbox_items i JOIN notification.notices n ON n.id = i.notice_id
+    WHERE i.person_id = person AND i.notice_id > after
+    ORDER BY i.notice_id DESC LIMIT at_most
+$$;
+
+-- Takes note that a person has read items of theirs; returns how many were unread.
+CREATE FUNCTION notification.mark_read(person bigint, items bigint[])
+RETURNS bigint LANGUAGE sql AS $$
+    WITH read AS (
+        UPDATE notification.inbox_items SET read_at = clock_timestamp()
+        WHERE person_id = person AND notice_id = ANY (items) AND read_at IS NULL
+        RETURNING 1
+    )
+    SELECT count(*) FROM read
+$$;
+
+ALTER TABLE notification.cooldowns
+    -- Whether it lasts, beyond `until`, until the person was seen away from the subject.
+    ADD COLUMN must_leave boolean NOT NULL DEFAULT false,
+    ADD COLUMN left_at timestamptz,
+    ADD COLUMN forget_at timestamptz;
+UPDATE notification.cooldowns SET forget_at = until + interval '1 hour';
+ALTER TABLE notification.cooldowns ALTER COLUMN forget_at SET NOT NULL;
+DROP INDEX notification.cooldowns_until;
+CREATE INDEX cooldowns_forget ON notification.cooldowns (forget_at);
+
+-- Known before the first worker has said so.
+INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
+VALUES ('notification.decide', 1, 'notices', 1, 20);
+
+-- Records that something happened of which a person may be told; returns the notice's id.
+--
+-- A job decides whether, when and how. The same dedupe_key again changes nothing and returns the
+-- same id: name the event in it. After expires_at nobody is told any more. sender is the person
+-- who sends a reminder.
+CREATE FUNCTION notification.intend(
+    kind text, person bigint, subject text, data jsonb, dedupe_key text, expires_at timestamptz,
+    sender bigint DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    notice bigint;
+BEGIN
+    IF kind IS NULL OR person IS NULL OR subject IS NULL OR data IS NULL OR dedupe_key IS NULL
+        OR expires_at IS NULL THEN
+        RAISE EXCEPTION 'intend needs kind, person, subject, data, dedupe_key and expires_at'
+            USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF kind !~ '^[a-z0-9][a-z0-9_.-]{0,99}$' THEN
+        RAISE EXCEPTION 'kind %: expected up to 100 of a-z, 0-9, dot, dash, underscore', kind
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF length(subject) NOT BETWEEN 1 AND 200 OR subject ~ '[[:cntrl:]]' THEN
+        RAISE EXCEPTION 'subject: expected 1 to 200 characters in one line'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF length(dedupe_key) NOT BETWEEN 1 AND 300 OR dedupe_key ~ '[[:cntrl:]]'
+        OR dedupe_key LIKE 'digest:%' THEN
+        RAISE EXCEPTION 'dedupe_key: expected 1 to 300 characters in one line that name the '
+            'event, and do not begin with digest:'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF jsonb_typeof(data) <> 'object' OR pg_column_size(data) > 65536 THEN
+        RAISE EXCEPTION 'data: expected a JSON object of at most 64 KiB, found % of % bytes',
+            jsonb_typeof(data), pg_column_size(data) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT (expires_at >= '1970-01-01Z' AND expires_at < '10000-01-01Z') THEN
+        RAISE EXCEPTION 'expires_at %: expected a time in the years 1970 to 9999', expires_at
+            USING ERRCODE = 'datetime_field_overflow';
+    END IF;
+    IF NOT EXISTS (SELECT FROM notification.people p WHERE p.id = person) THEN
+        RAISE EXCEPTION 'nobody has the id %', person
+            USING ERRCODE = 'foreign_key_violation', HINT = 'Add the person first.';
+    END IF;
+    IF sender IS NOT NULL AND NOT EXISTS (SELECT FROM notification.people p WHERE p.id = sender)
+    THEN
+        RAISE EXCEPTION 'no sender has the id %', sender USING ERRCODE = 'foreign_key_violation';
+    END IF;
+    INSERT INTO notification.notices AS n (person_id, kind, subject, data, dedupe_key, expires_at,
+        sender_id, status)
+    VALUES (person, kind, subject, data, dedupe_key, expires_at, sender, 'intended')
+    ON CONFLICT ON CONSTRAINT notices_dedupe_key_key DO NOTHING
+    RETURNING n.id INTO notice;
+    IF notice IS NULL THEN
+        SELECT n.id INTO notice FROM notification.notices n WHERE n.dedupe_key = intend.dedupe_key;
+        RETURN notice;
+    END IF;
+    PERFORM errand.enqueue('notification.decide', jsonb_build_object('notice_id', notice));
+    RETURN notice;
+END $$;
