@@ -33,6 +33,8 @@ enum DeliveryStatements {
         """
 
     /// What became of deliveries: status, words, attempts made, as of $5.
+    ///
+    /// What was withdrawn while a provider took it was delivered nevertheless.
     static let answer = """
         UPDATE notification.deliveries d
         SET status = a.status::notification.delivery_status, reply = a.reply,
@@ -40,7 +42,8 @@ enum DeliveryStatements {
             answered_at = CASE WHEN a.status <> 'pending' THEN $5 END
         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::smallint[])
             AS a (id, status, reply, attempts)
-        WHERE d.id = a.id AND d.status = 'pending'
+        WHERE d.id = a.id
+          AND (d.status = 'pending' OR d.status = 'withdrawn' AND a.status = 'delivered')
           AND (a.status <> 'pending' OR a.attempts > 0 OR a.reply IS DISTINCT FROM d.reply)
         """
 
@@ -51,7 +54,7 @@ enum DeliveryStatements {
     static let settle = """
         UPDATE notification.notices n
         SET status = f.status::notification.notice_status, reason = f.reason, answered_at = $2,
-            told_at = CASE WHEN f.status = 'sent' THEN n.told_at END
+            told_at = CASE WHEN f.status = 'sent' THEN coalesce(n.told_at, n.decided_at) END
         FROM (
             SELECT d.notice_id, (array_agg(d.reply ORDER BY d.status, d.id))[1] AS reason,
                 CASE WHEN min(d.status) = 'delivered' OR EXISTS (
@@ -62,7 +65,8 @@ enum DeliveryStatements {
             FROM notification.deliveries d WHERE d.notice_id = ANY ($1)
             GROUP BY d.notice_id HAVING bool_and(d.status <> 'pending')
         ) f
-        WHERE n.id = f.notice_id AND n.status = 'pending'
+        WHERE n.id = f.notice_id
+          AND (n.status = 'pending' OR n.status = 'withdrawn' AND f.status = 'sent')
         """
 
     /// Who was not told may be told of the same again: ends the cooldowns that the notices of $1

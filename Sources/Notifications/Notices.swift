@@ -1,6 +1,7 @@
 package import FoundationEssentials
 import JobQueue
 package import Postgres
+import Recurrence
 
 /// The whole story of one notice, from the event to the providers' answers.
 package struct NoticeStory: Sendable {
@@ -17,20 +18,33 @@ package struct NoticeStory: Sendable {
         }
     }
 
-    package var id: Int64
-    package var publicID: String
-    package var personID: Int64
-    package var kind: String
-    package var subject: String
-    package var dedupeKey: String
-    /// As notification.notice_status has it.
-    package var status: String
-    package var reason: String?
-    package var expiresAt: Instant
-    /// The job that recorded or decided it.
-    package var jobID: Int64?
-    /// The notice as part of which it was told.
-    package var mergedInto: Int64?
+    /// One way that it takes, without address or token.
+    package struct Delivery: Sendable {
+        package var id: Int64
+        package var provider: String
+        package var deviceID: Int64?
+        /// As notification.delivery_status has it.
+        package var status: String
+        package var attempts: Int
+        /// The provider's answer, or why nothing was sent.
+        package var reply: String?
+        package var createdAt: Instant
+        package var answeredAt: Instant?
+
+        fileprivate init(_ row: Row) throws {
+            id = try row.int64("id")
+            provider = try row.text("provider")
+            deviceID = try row.optionalInt64("device_id")
+            status = try row.text("status")
+            attempts = Int(try row.int16("attempts"))
+            reply = try row.optionalText("reply")
+            createdAt = try row.timestamp("created_at")
+            answeredAt = try row.optionalTimestamp("answered_at")
+        }
+    }
+
+    package var notice: NoticeRecord
+    package var deliveries: [Delivery]
     /// In the order of time, what is still to come last.
     package var steps: [Step]
 }
@@ -53,9 +67,7 @@ package struct Notices: Sendable {
     }
 
     private static let notice = """
-        SELECT id, public_id::text AS public_id, person_id, kind, subject, dedupe_key,
-            status::text AS status, reason, created_at, decided_at, expires_at, answered_at,
-            hold_until, hold_reason, sender_id, job_id, merged_into,
+        SELECT \(NoticeRecord.columns),
             ARRAY(SELECT m.id FROM notification.notices m WHERE m.merged_into = n.id ORDER BY m.id)
                 AS parts
         FROM notification.notices n WHERE id = $1
@@ -76,24 +88,20 @@ package struct Notices: Sendable {
         let rows = try await session.pipeline(
             [Self.notice, Self.deliveries, Self.item].map { Statement($0, [.int64(id)]) })
         guard let row = rows[0].first else { return nil }
+        let notice = try NoticeRecord(row)
         var story = NoticeStory(
-            id: id, publicID: try row.text("public_id"), personID: try row.int64("person_id"),
-            kind: try row.text("kind"), subject: try row.text("subject"),
-            dedupeKey: try row.text("dedupe_key"), status: try row.text("status"),
-            reason: try row.optionalText("reason"), expiresAt: try row.timestamp("expires_at"),
-            jobID: try row.optionalInt64("job_id"),
-            mergedInto: try row.optionalInt64("merged_into"), steps: [])
-        story.steps = try Self.decided(row)
-        for delivery in rows[1] { story.steps += try Self.steps(of: delivery) }
+            notice: notice, deliveries: try rows[1].map(NoticeStory.Delivery.init),
+            steps: Self.decided(notice, parts: try row.int64Array("parts")))
+        for delivery in story.deliveries { story.steps += Self.steps(of: delivery) }
         for item in rows[2] {
             story.steps.append(.init(try item.timestamp("created_at"), "put into the inbox"))
             if let read = try item.optionalTimestamp("read_at") {
                 story.steps.append(.init(read, "read by the person"))
             }
         }
-        if let ended = try row.optionalTimestamp("answered_at"), story.status != "merged" {
-            let why = story.reason.map { ": \($0)" } ?? ""
-            story.steps.append(.init(ended, "ended as \(story.status)\(why)"))
+        if let ended = notice.answeredAt, notice.status != "merged" {
+            let why = notice.reason.map { ": \($0)" } ?? ""
+            story.steps.append(.init(ended, "ended as \(notice.status)\(why)"))
         }
         story.steps = story.steps.enumerated().sorted {
             ($0.element.at ?? .infinity, $0.offset) < ($1.element.at ?? .infinity, $1.offset)
@@ -102,41 +110,38 @@ package struct Notices: Sendable {
     }
 
     /// The steps up to the decision.
-    private static func decided(_ row: Row) throws -> [NoticeStory.Step] {
-        let recorded = try row.timestamp("created_at")
-        let sender = try row.optionalInt64("sender_id").map { ", sent by person \($0)" } ?? ""
-        var steps = [NoticeStory.Step(recorded, "recorded\(sender)")]
-        let decided = try row.optionalTimestamp("decided_at")
-        if let why = try row.optionalText("hold_reason") {
+    private static func decided(_ notice: NoticeRecord, parts: [Int64]) -> [NoticeStory.Step] {
+        let sender = notice.senderID.map { ", sent by person \($0)" } ?? ""
+        var steps = [NoticeStory.Step(notice.createdAt, "recorded\(sender)")]
+        if let why = notice.holdReason {
             // The time of the first decision is not kept when it is released.
-            steps.append(.init(recorded, "held: \(why)"))
+            steps.append(.init(notice.createdAt, "held: \(why)"))
         }
-        switch try row.text("status") {
+        switch notice.status {
         case "intended": steps.append(.init(nil, "waits for its decision"))
-        case "held":
-            steps.append(.init(try row.optionalTimestamp("hold_until"), "is decided again"))
+        case "held": steps.append(.init(notice.holdUntil, "is decided again"))
         case "merged":
-            let into = try row.optionalInt64("merged_into").map { "notice \($0)" } ?? "another"
-            steps.append(.init(decided, "told as part of \(into)"))
+            let into = notice.mergedInto.map { "notice \($0)" } ?? "another"
+            steps.append(.init(notice.decidedAt, "told as part of \(into)"))
         case "pending", "sent", "failed", "withdrawn":
-            let parts = try row.int64Array("parts").map(String.init).joined(separator: ", ")
-            let digest = parts.isEmpty ? "" : ", for the notices \(parts)"
+            guard let decided = notice.decidedAt, notice.holdUntil == nil else { break }
+            let list = parts.map(String.init).joined(separator: ", ")
+            let digest = parts.isEmpty ? "" : ", for the notices \(list)"
             steps.append(.init(decided, "decided to be told\(digest)"))
         default: break
         }
         return steps
     }
 
-    private static func steps(of row: Row) throws -> [NoticeStory.Step] {
-        let device = try row.optionalInt64("device_id").map { " to device \($0)" } ?? ""
-        let name = "delivery \(try row.int64("id")) by \(try row.text("provider"))\(device)"
-        let reply = try row.optionalText("reply").map { ": \($0)" } ?? ""
-        let (status, attempts) = (try row.text("status"), try row.int16("attempts"))
-        let tries = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
-        let ended = try row.optionalTimestamp("answered_at")
+    private static func steps(of delivery: NoticeStory.Delivery) -> [NoticeStory.Step] {
+        let device = delivery.deviceID.map { " to device \($0)" } ?? ""
+        let name = "delivery \(delivery.id) by \(delivery.provider)\(device)"
+        let reply = delivery.reply.map { ": \($0)" } ?? ""
+        let tries = delivery.attempts == 1 ? "1 attempt" : "\(delivery.attempts) attempts"
         return [
-            NoticeStory.Step(try row.timestamp("created_at"), "\(name) begins"),
-            NoticeStory.Step(ended, "\(name) is \(status) after \(tries)\(reply)"),
+            NoticeStory.Step(delivery.createdAt, "\(name) begins"),
+            NoticeStory.Step(
+                delivery.answeredAt, "\(name) is \(delivery.status) after \(tries)\(reply)"),
         ]
     }
 
@@ -149,7 +154,7 @@ package struct Notices: Sendable {
     package func wouldDo(
         person id: Int64, kind name: String, subject: String = "", from sender: Int64? = nil,
         now: Date
-    ) async throws -> NoticeDecision? {
+    ) async throws -> NoticeOutlook? {
         guard let kind = catalogue.kinds[name] else {
             let known = catalogue.kinds.keys.sorted().joined(separator: ", ")
             throw JobError.invalid("\(name) is no declared kind of notice; these are: \(known)")
@@ -161,7 +166,9 @@ package struct Notices: Sendable {
             Facts.statements([intent], kinds: [kind], notices: [], now: now))
         let facts = try Facts([intent], people: rows[0], histories: rows[1], zones: zones)
         guard let person = facts.people[id] else { return nil }
-        return policy.decide(
+        let decision = policy.decide(
             kind, person: person, history: facts.history(0, intent), expires: .infinity, now: now)
+        return NoticeOutlook(
+            decision: decision, ways: policy.ways(kind, person), zone: person.zone.name)
     }
 }

@@ -143,7 +143,7 @@ package struct Policy: Sendable {
         return today >= birthday
     }
 
-    private func isWanted(
+    func isWanted(
         _ kind: NoticeKind, _ channel: NoticeKind.Channel, by person: PersonFacts
     ) -> Bool {
         guard kind.urgency != .urgent else { return true }
@@ -151,7 +151,7 @@ package struct Policy: Sendable {
             ?? person.preferences["* \(channel.rawValue)"] ?? true
     }
 
-    private func reaching(
+    func reaching(
         _ kind: NoticeKind, _ wanted: [NoticeKind.Channel], _ person: PersonFacts
     ) -> [NoticeKind.Channel] {
         let takesPush = wanted.contains(.push) && !person.devices(of: kind.app).isEmpty

@@ -10,6 +10,7 @@ let program = Program(
         "migrate": "Bring the database's schema up to date",
         "job": "Look at jobs, say why they do not run, and act on them",
         "dead": "Look at dead letters, let them run again or delete them",
+        "notification": "Look at notices, say why people are told or not, and preview their words",
         "op": "Look at bulk operations, cancel and resume them",
         "audit": "See what operators changed",
         "kind": "Look at the kinds of job: how often they fail, how long they take",
@@ -22,7 +23,7 @@ let program = Program(
         "context": "Name sets of servers, and use one of them",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
-        + DeadCommands.all + OperationCommands.all + AuditCommands.all
+        + DeadCommands.all + NotificationCommands.all + OperationCommands.all + AuditCommands.all
         + QueueCommands.all + KindCommands.all + ScheduleCommands.all + WorkerCommands.all
         + LeaderCommands.all + RedisCommands.all + DatabaseCommands.all + StatusCommand.all
         + TopCommand.all + DoctorCommand.all + ContextCommands.all + ShellCommands.all,

@@ -4,8 +4,10 @@ import Testing
 
 /// The names that `errand fields` explains: whatever any test prints as JSON must be among them.
 enum FieldNames {
-    /// What stands below these is named by others: arguments, settings, filters.
-    private static let foreign: Set<String> = ["args", "before", "after", "change", "filter"]
+    /// What stands below these is named by others: arguments, settings, filters, facts.
+    private static let foreign: Set<String> = [
+        "args", "before", "after", "change", "filter", "data", "payload",
+    ]
 
     private static let known = Task { () throws -> Set<String> in
         let binary = try start(["fields", "--output", "name"])

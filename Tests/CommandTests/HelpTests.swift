@@ -16,6 +16,9 @@ extension CommandLine {
             "schedule run", "context ls", "context show", "context use", "completion", "manual",
             "fields",
             "dead ls", "dead show", "dead group", "dead redrive", "dead discard", "dead export",
+            "notification ls", "notification show", "notification trace", "notification why",
+            "notification preview", "notification kinds", "notification devices",
+            "notification cancel",
             "op ls", "op show", "op cancel", "op resume", "audit ls",
         ]
         /// Help needs no server.

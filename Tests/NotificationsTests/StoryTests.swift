@@ -21,7 +21,7 @@ import Testing
                 '2099-01-01Z')
             """, [.int64(ada)])
         let waiting = try #require(try await notices(ground).story(id))
-        #expect(waiting.status == "intended")
+        #expect(waiting.notice.status == "intended")
         #expect(waiting.steps.map(\.text) == ["recorded", "waits for its decision"])
 
         let channel = ScriptedChannel(
@@ -45,9 +45,9 @@ import Testing
                 "\(name) is delivered after 2 attempts: message 5", "ended as sent: message 5",
             ])
         #expect(story.steps.allSatisfy { $0.at != nil })
-        #expect(story.subject == "coupon:1")
-        #expect(story.personID == ada)
-        #expect(story.jobID != nil)
+        #expect(story.notice.subject == "coupon:1")
+        #expect(story.notice.personID == ada)
+        #expect(story.notice.jobID != nil)
         #expect(try await notices(ground).story(id + 1) == nil)
     }
 
@@ -65,7 +65,7 @@ import Testing
         #expect(held.steps.last?.at?.description == "2098-06-15T20:00:00Z")
         try await ground.decide(now: Ground.noon.addingTimeInterval(9 * 3_600))
         let merged = try #require(try await notices(ground).story(first))
-        let into = try #require(merged.mergedInto)
+        let into = try #require(merged.notice.mergedInto)
         #expect(merged.steps.last?.text == "told as part of notice \(into)")
         let digest = try #require(try await notices(ground).story(into))
         #expect(
@@ -75,25 +75,62 @@ import Testing
         #expect(digest.steps.contains { $0.text == "put into the inbox" })
     }
 
+    @Test func `what was taken back while a provider took it is told as it was`() async throws {
+        let ground = try await Ground()
+        let ada = try await ground.person()
+        try await ground.device(of: ada, "token-1", app: "survey")
+        try await ground.tell(ground.intent(TestNotices.near, ada, of: "coupon:1"))
+        let id = try await ground.number("SELECT id FROM notification.notices")
+        let rows = NoticeRows(session: ground.session)
+        try await ground.deliver([Provider.fcm: WithdrawingChannel(rows: rows, id: id)])
+        let story = try #require(try await notices(ground).story(id))
+        #expect(story.steps.contains { $0.text.hasSuffix("is delivered after 1 attempt: late") })
+        #expect(story.notice.status == "sent")
+        #expect(try await ground.number("SELECT count(*) FROM errand.audit") == 1)
+        #expect(
+            try await ground.number(
+                "SELECT count(*) FROM notification.notices WHERE told_at IS NOT NULL") == 1)
+    }
+
     @Test func `what would happen can be asked, and nothing happens`() async throws {
         let ground = try await Ground()
         let ada = try await ground.person(email: nil)
         let asked = notices(ground)
         let now = Ground.noon
         #expect(
-            try await asked.wouldDo(person: ada, kind: "t.near", now: now)
+            try await asked.wouldDo(person: ada, kind: "t.near", now: now)?.decision
                 == .drop("no device of the app"))
         try await ground.device(of: ada, "token", app: "survey")
-        #expect(try await asked.wouldDo(person: ada, kind: "t.near", now: now) == .tell([.push]))
+        let outlook = try #require(
+            try await asked.wouldDo(person: ada, kind: "t.near", now: now))
+        #expect(outlook.decision == .tell([.push]))
+        #expect(outlook.ways.map(\.isOpen) == [true])
         try await ground.tell(ground.intent(TestNotices.near, ada, of: "coupon:1"))
         let again = try await asked.wouldDo(
             person: ada, kind: "t.near", subject: "coupon:1", now: now)
         #expect(
-            again == .drop("told of the same before, and not again until 2098-06-16T12:00:00Z"))
+            again?.decision
+                == .drop("told of the same before, and not again until 2098-06-16T12:00:00Z"))
         #expect(try await asked.wouldDo(person: 999, kind: "t.near", now: now) == nil)
         await #expect(throws: JobError.self) {
             try await asked.wouldDo(person: ada, kind: "t.strange", now: now)
         }
         #expect(try await ground.statuses().count == 1)
+    }
+}
+
+/// A provider that takes a notice while an operator takes it back.
+private struct WithdrawingChannel: Channel {
+    var rows: NoticeRows
+    var id: Int64
+
+    func send(_ outgoing: Outgoing) async -> DeliveryVerdict {
+        do {
+            let results = try await rows.withdraw([id], by: "tester", reason: nil, now: Date())
+            return results == [id: .withdrawn]
+                ? .delivered(reply: "late") : .rejected(reason: "\(results)")
+        } catch {
+            return .rejected(reason: "\(error)")
+        }
     }
 }

@@ -3,7 +3,7 @@ import FoundationEssentials
 extension PushMessage {
     /// Both services take this many bytes (APNs "Generating a remote notification", FCM
     /// "Throttling and quotas").
-    static let payloadLimit = 4096
+    package static let payloadLimit = 4096
 
     /// By which an app tells a second copy, unless the data has a field of this name already.
     private static let idField = "notification_id"
@@ -14,7 +14,7 @@ extension PushMessage {
     }
 
     /// The payload for APNs: the data stands beside `aps`.
-    func apnsPayload() -> [UInt8] {
+    package func apnsPayload() -> [UInt8] {
         JSONText.object { text in
             text.field("aps") { aps in
                 if isSilent {

@@ -3,11 +3,11 @@
 /// Times are RFC 3339 in UTC, lengths of time are seconds, sizes are bytes, unless it is said here.
 enum FieldNames {
     static let all: [(name: String, meaning: String)] =
-        jobs + numbers + schedules + workers + operations + servers + commands
+        jobs + numbers + schedules + workers + operations + notices + servers + commands
 
     private static let jobs = [
-        ("id", "of the job, worker, operation or line of the record; the next command takes it"),
-        ("kind", "the kind of job"),
+        ("id", "of the job, notice, worker and so on; the next command takes it"),
+        ("kind", "the kind of job, or of notice"),
         ("queue", "the queue's name"),
         ("state", "where it stands, in one word"),
         ("priority", "critical, high, normal or low"),
@@ -38,7 +38,7 @@ enum FieldNames {
         ("merged_due", "later times of its schedule that it stands for"),
         ("story", "all that happened to it, in order"),
         ("event", "what happened, in one word"),
-        ("text", "the same in a sentence"),
+        ("text", "the event in a sentence; of a notice, its words"),
         ("cause", "why it does not run, in one word"),
         ("because", "the same in a sentence"),
         ("also", "what else would keep it from running"),
@@ -116,7 +116,7 @@ enum FieldNames {
         ("decided_at", "when it was decided on"),
         ("late", "how long after its time"),
         ("job", "the id of the job that was made"),
-        ("merged_into", "the time whose job stands for this one too"),
+        ("merged_into", "the time whose job, or the notice that, stands for this one too"),
         ("changed", "the settings that an operator changed"),
         ("changed_at", "when a setting was changed last"),
         ("changed_by", "who changed it"),
@@ -194,11 +194,50 @@ enum FieldNames {
         ("rate_per_s", "not more than so many a second"),
         ("ended_at", "when it ended"),
         ("operator", "who asked for it"),
-        ("reason", "why, as was given"),
+        ("reason", "why, as was given or decided"),
         ("change", "what was changed"),
-        ("subject", "what was changed, by name or id"),
+        ("subject", "what was changed, by name or id; what a notice is about"),
         ("at", "when"),
         ("undo", "the command that takes it back"),
+    ]
+
+    private static let notices = [
+        ("person", "the id of the person"),
+        ("status", "what became of a notice or of a delivery, in one word"),
+        ("app", "the app that it belongs to"),
+        ("urgency", "urgent, normal or promotional"),
+        ("channel", "push, email or inbox"),
+        ("channels", "the ways that its kind takes to people"),
+        ("is_open", "whether this way leads to the person"),
+        ("decision", "what would become of it: tell, hold, drop, expire or refuse"),
+        ("hold_until", "when it is decided again; of a refused one, when the next is allowed"),
+        ("hold_reason", "why it was held"),
+        ("expires_at", "nobody is told from then on"),
+        ("told_by", "the job that recorded it or decided about it"),
+        ("sender", "the id of the person who sent it"),
+        ("dedupe_key", "names the event: the same again changes nothing"),
+        ("public_id", "what the world outside knows it by, such as mails in their Message-ID"),
+        ("data", "the facts that its words are made of"),
+        ("email", "the address of the person"),
+        ("deliveries", "one for each device or address that it goes to"),
+        ("provider", "who carries it: apns, fcm or mail"),
+        ("device", "the id of the device"),
+        ("reply", "what the provider said, or why nothing was sent"),
+        ("platform", "apns or fcm"),
+        ("environment", "production or development"),
+        ("topic", "the bundle id of the app"),
+        ("token_end", "the last characters of the token"),
+        ("registered_at", "when the app registered the device last"),
+        ("disabled_at", "since when it takes nothing"),
+        ("disabled_reason", "why it takes nothing"),
+        ("timing", "soon, or own time: the person's time for automatic notices"),
+        ("cooldown", "for so long nobody is told of the same again"),
+        ("is_digested", "whether several that were held become one"),
+        ("needs_location", "whether the person must have agreed to notices by place"),
+        ("facts", "what its data must have, each as name:type"),
+        ("title", "of the push or the entry in the inbox; the subject of a mail"),
+        ("payload", "what goes to a device"),
+        ("payload_bytes", "its size; APNs and FCM take 4,096 bytes"),
     ]
 
     private static let servers = [

@@ -17,18 +17,23 @@ enum JobWords {
         Priority.allCases.first { "\($0)" == text || String($0.rawValue) == text }
     }
 
+    /// A text as given, or what is in `@FILE` or, for `@-`, standard input, as far as one may want
+    /// it.
+    static func content(_ text: String) throws -> [UInt8] {
+        guard text.hasPrefix("@") else { return Array(text.utf8) }
+        var bytes: [UInt8] = []
+        var reader = try LineReader(path: String(text.dropFirst()))
+        while let line = try reader.next() {
+            if !bytes.isEmpty { bytes.append(0x0A) }
+            bytes += line
+            guard bytes.count <= JobClient.argumentLimit * 2 else { break }
+        }
+        return bytes
+    }
+
     /// Arguments as given: JSON, `@FILE`, or `@-` for standard input.
     static func arguments(_ text: String, kind: String) throws -> [UInt8] {
-        var bytes = Array(text.utf8)
-        if text.hasPrefix("@") {
-            bytes = []
-            var reader = try LineReader(path: String(text.dropFirst()))
-            while let line = try reader.next() {
-                if !bytes.isEmpty { bytes.append(0x0A) }
-                bytes += line
-                guard bytes.count <= JobClient.argumentLimit * 2 else { break }
-            }
-        }
+        let bytes = try content(text)
         guard bytes.count <= JobClient.argumentLimit else {
             throw JobError.argumentsTooLarge(kind: kind, bytes: bytes.count)
         }

@@ -4,7 +4,7 @@ import Terminal
 /// How sensitive arguments are shown, by those who may see them.
 enum RevealOptions {
     private static let reveal = Option.flag(
-        "reveal", help: "Show sensitive arguments too; who does so is recorded ('audit ls')")
+        "reveal", help: "Show what is sensitive too; who does so is recorded ('audit ls')")
     private static let reason = Option<String?>.text(
         "reason", help: "With --reveal: why, for the record")
 
@@ -16,6 +16,12 @@ enum RevealOptions {
     ) async throws -> Inspector {
         let inspector = Inspector(session: try invocation.session())
         return try await revealing(invocation, inspector, subject: subject, filter)
+    }
+
+    /// Whether what is hidden of something else than jobs may be shown, after this was recorded.
+    static func isGranted(_ invocation: Invocation, subject: String) async throws -> Bool {
+        _ = try await inspector(invocation, subject: subject)
+        return invocation[reveal]
     }
 
     /// The same with an inspector at hand.

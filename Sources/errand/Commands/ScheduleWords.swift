@@ -34,25 +34,25 @@ enum ScheduleWords {
                 + "@daily, @every 90s; 'errand schedule next' shows what comes of it")
     }
 
-    /// The zone of a name.
+    /// The zone of a name, which was given by an option.
     static func zone(
-        _ name: String, in zones: ZoneDatabase
+        _ name: String, in zones: ZoneDatabase, by option: String = "--tz"
     ) throws(CommandFailure) -> Zone {
         do {
             return try zones.zone(named: name)
         } catch {
-            throw describe(zone: error)
+            throw describe(zone: error, option)
         }
     }
 
-    static func describe(zone error: ZoneError) -> CommandFailure {
+    static func describe(zone error: ZoneError, _ option: String = "--tz") -> CommandFailure {
         switch error {
         case .noDatabase, .unreadable, .malformed:
             CommandFailure(
                 exit: .failed, message: "\(error)", hint: "'errand doctor' tells more; UTC works")
         default:
             CommandFailure(
-                exit: .usage, message: "--tz: \(error)",
+                exit: .usage, message: "\(option): \(error)",
                 hint: "the names are those of the IANA time zone database, such as "
                     + "Europe/Berlin or UTC")
         }

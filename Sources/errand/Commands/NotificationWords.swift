@@ -1,0 +1,91 @@
+import FoundationEssentials
+import JobQueue
+import Notifications
+import Postgres
+import Terminal
+
+/// What the commands about notices have in common.
+enum NotificationWords {
+    static let id = Argument.required(
+        ValueFormat.integer("ID", in: 1...Int.max), help: "The notice's id")
+
+    /// The notices that this program knows, in an operator's own words where `ERRAND_NOTICES`
+    /// names a folder of them.
+    static func catalogue(_ invocation: Invocation) throws(CommandFailure) -> NoticeCatalogue {
+        let folder = invocation.environment["ERRAND_NOTICES"].flatMap { $0.isEmpty ? nil : $0 }
+        do throws(TemplateError) { return try .all(overrides: folder) } catch {
+            throw CommandFailure(
+                exit: .usage, message: "the words of notices are not right: \(error)",
+                hint: "mend the file in the folder that ERRAND_NOTICES names")
+        }
+    }
+
+    /// What operators ask about notices.
+    static func notices(_ invocation: Invocation) throws -> Notices {
+        Notices(
+            session: try invocation.session(), catalogue: try catalogue(invocation),
+            zones: PeopleZones(invocation.zones))
+    }
+
+    /// The kind of a name.
+    static func kind(
+        _ name: String, in catalogue: NoticeCatalogue
+    ) throws(CommandFailure) -> NoticeKind {
+        if let kind = catalogue.kinds[name] { return kind }
+        let guess = nearest(to: name, among: catalogue.kinds.keys.sorted())
+        throw CommandFailure(
+            exit: .notFound, message: "there is no kind of notice \(name)",
+            hint: (guess.map { "did you mean \($0)? " } ?? "")
+                + "'errand notification kinds' lists them")
+    }
+
+    static func unknown(_ id: Int) -> CommandFailure {
+        CommandFailure(
+            exit: .notFound, message: "there is no notice \(id)",
+            hint: "'errand notification ls' lists what there is")
+    }
+
+    static func unknown(person id: Int) -> CommandFailure {
+        CommandFailure(
+            exit: .notFound, message: "there is no person \(id)",
+            hint: "people are rows of notification.people; the app that has them adds them")
+    }
+
+    static func style(_ status: String) -> Style {
+        switch status {
+        case "sent", "delivered", "merged": .green
+        case "failed", "rejected", "gone": .red
+        case "intended", "held", "pending": .cyan
+        default: .yellow
+        }
+    }
+
+    /// A card for people, without what is not there.
+    static func shortened(_ record: Record) -> Record {
+        var shown = record
+        shown.fields.removeAll { $0.cell == .missing }
+        return shown
+    }
+
+    /// A notice with the names that scripts rely on.
+    static func record(_ notice: NoticeRecord) -> Record {
+        Record([
+            ("id", .id(Int(notice.id))), ("person", .id(Int(notice.personID))),
+            ("kind", .text(notice.kind)), ("subject", .text(notice.subject)),
+            ("status", .marked(notice.status, style(notice.status))),
+            ("reason", .optional(notice.reason) { .text($0) }),
+            ("app", .optional(notice.app) { .text($0) }),
+            ("urgency", .optional(notice.urgency) { .text($0) }),
+            ("created_at", notice.createdAt.cell),
+            ("decided_at", .optional(notice.decidedAt) { $0.cell }),
+            ("hold_until", .optional(notice.holdUntil) { $0.cell }),
+            ("hold_reason", .optional(notice.holdReason) { .text($0) }),
+            ("ended_at", .optional(notice.answeredAt) { $0.cell }),
+            ("expires_at", notice.expiresAt.cell),
+            ("sender", .optional(notice.senderID) { .id(Int($0)) }),
+            ("merged_into", .optional(notice.mergedInto) { .id(Int($0)) }),
+            ("told_by", .optional(notice.jobID) { .id(Int($0)) }),
+            ("dedupe_key", .text(notice.dedupeKey)), ("public_id", .text(notice.publicID)),
+        ])
+    }
+}
