@@ -54,11 +54,13 @@ package struct NoticeRows: Sendable {
         ORDER BY id DESC LIMIT $8
         """
 
-    /// The same of one person, whose notices are found by their index and not along the ids.
+    /// The same of one person, whose notices are found by their index and not along the ids: in the
+    /// order of time, from which ids differ by a few places only.
     private static let ofPerson = """
         WITH theirs AS MATERIALIZED (
             SELECT * FROM notification.notices
             WHERE person_id = $3 AND id < $1 AND id >= $2 AND \(passes)
+            ORDER BY created_at DESC LIMIT $8 + 1000
         )
         SELECT \(NoticeRecord.columns) FROM theirs ORDER BY id DESC LIMIT $8
         """
