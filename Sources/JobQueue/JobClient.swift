@@ -128,15 +128,29 @@ public final class JobClient: Sendable {
     }
 
     /// Enqueues jobs given as JSON, all of one shape.
+    ///
+    /// - Parameter audit: the line to write with them, of what was made; nil to write none.
     package func enqueue(
-        _ args: [[UInt8]], at runAt: Instant?, shape: EnqueueShape
+        _ args: [[UInt8]], at runAt: Instant?, shape: EnqueueShape,
+        audit: (@Sendable ([Enqueued]) -> AuditLine?)? = nil
     ) async throws -> [Enqueued] {
         guard !args.isEmpty else { return [] }
         try await know(shape.lane.queue)
-        let made = try await pool.withSession {
-            try EnqueueStatement.read(
-                await $0.query(EnqueueStatement.make(args, at: runAt, shape: shape)))
-        }
+        let statement = EnqueueStatement.make(args, at: runAt, shape: shape)
+        let made =
+            if let audit {
+                try await pool.transaction { transaction in
+                    let made = try EnqueueStatement.read(await transaction.pipeline([statement])[0])
+                    if let line = audit(made) {
+                        _ = try await transaction.pipeline([line.statement])
+                    }
+                    return made
+                }
+            } else {
+                try await pool.withSession {
+                    try EnqueueStatement.read(await $0.query(statement))
+                }
+            }
         offer(made, at: runAt, shape: shape)
         return made
     }
@@ -156,9 +170,11 @@ public final class JobClient: Sendable {
     ///
     /// - Parameter next: the next rows in the form of ``BulkRows``, or nil at the end; it is given
     ///   the time that rows due now are to carry.
+    /// - Parameter audit: the line to write with so many, which are not none; nil for no line.
     /// - Returns: how many were copied.
     package func copy(
-        lanes: @Sendable () -> Set<Lane>, next: @escaping @Sendable (Instant) throws -> [UInt8]?
+        lanes: @Sendable () -> Set<Lane>, audit: (@Sendable (Int) -> AuditLine)? = nil,
+        next: @escaping @Sendable (Instant) throws -> [UInt8]?
     ) async throws -> Int {
         let count = try await pool.withSession { session in
             try await session.transaction { session in
@@ -168,10 +184,12 @@ public final class JobClient: Sendable {
                 // A COPY without a single byte lacks its header: PostgreSQL takes it for an error.
                 var first = try next(now)
                 guard first != nil else { return 0 }
-                return try session.copyIn(Statements.copy) {
+                let count = try session.copyIn(Statements.copy) {
                     defer { first = nil }
                     return try first ?? next(now)
                 }
+                if let line = audit?(count) { _ = try session.pipeline([line.statement]) }
+                return count
             }
         }
         for lane in lanes() {

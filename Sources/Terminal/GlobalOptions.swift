@@ -31,7 +31,7 @@ package enum GlobalOptions {
             + "the ids or names")
     package static let columns = Option.texts(
         "columns", placeholder: "NAME,…",
-        help: "Only these columns, in this order; named as JSON names them")
+        help: "Only these columns, in this order; named as JSON names them, see 'errand fields'")
     package static let noHeaders = Option.flag(
         "no-headers", help: "Leave out the line of titles of tables and CSV")
     package static let utc = Option.flag(

@@ -79,7 +79,8 @@ package struct Output: Sendable {
         case .table, .wide:
             let isCut = format == .table && screen.outputIsTerminal
             let table = Table(
-                records, columns: shown(columns, of: records, names: names ?? []), times: times)
+                format == .wide ? records.map(\.inFull) : records,
+                columns: shown(columns, of: records, names: names ?? []), times: times)
             let lines = table.lines(
                 width: isCut ? screen.width : nil, paint: paint, hasHeader: hasHeaders)
             for text in lines { try line(text) }

@@ -27,6 +27,8 @@ package enum Cell: Equatable, Sendable {
     case records([Record])
     /// Bytes that are JSON already.
     case json([UInt8])
+    /// What a table has no room for: `short` there, the whole everywhere else.
+    indirect case brief(_ short: Cell, of: Cell)
 
     /// The cell for a value that may be missing.
     package static func optional<Value>(
@@ -56,7 +58,14 @@ package enum Cell: Equatable, Sendable {
         case .list(let values): values.isEmpty ? "-" : values.joined(separator: ", ")
         case .records(let records): HumanFormat.count(records.count)
         case .json(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .brief(let short, _): short.text(times)
         }
+    }
+
+    /// With nothing left out.
+    var inFull: Cell {
+        guard case .brief(_, let whole) = self else { return self }
+        return whole
     }
 
     /// As JSON has it.
@@ -73,12 +82,16 @@ package enum Cell: Equatable, Sendable {
         case .list(let values): .array(values.map(JSONValue.text))
         case .records(let records): .array(records.map(\.json))
         case .json(let bytes): .raw(bytes)
+        case .brief(_, let whole): whole.json
         }
     }
 
     var style: Style? {
-        guard case .marked(_, let style) = self else { return nil }
-        return style
+        switch self {
+        case .marked(_, let style): style
+        case .brief(let short, _): short.style
+        default: nil
+        }
     }
 
     var nestedRecords: [Record] {
@@ -89,6 +102,7 @@ package enum Cell: Equatable, Sendable {
     var isText: Bool {
         switch self {
         case .missing, .text, .marked, .list, .json: true
+        case .brief(let short, _): short.isText
         default: false
         }
     }
@@ -96,6 +110,7 @@ package enum Cell: Equatable, Sendable {
     var isNumeric: Bool {
         switch self {
         case .int, .id, .number, .estimate, .duration, .bytes, .records: true
+        case .brief(let short, _): short.isNumeric
         default: false
         }
     }
@@ -132,6 +147,15 @@ package struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     /// Adds a field at the end.
     package mutating func append(_ name: String, _ cell: Cell) {
         fields.append(Field(name: name, cell: cell))
+    }
+
+    /// The same record with nothing left out for a table's sake.
+    var inFull: Record {
+        var record = self
+        for index in record.fields.indices {
+            record.fields[index].cell = record.fields[index].cell.inFull
+        }
+        return record
     }
 
     /// The same record, with another field than the first as what the next command takes.

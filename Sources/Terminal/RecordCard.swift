@@ -5,7 +5,7 @@ package struct RecordCard {
 
     /// A card of all fields.
     package init(_ record: Record, times: TimeFormat = .utc) {
-        self.record = record
+        self.record = record.inFull
         self.times = times
     }
 

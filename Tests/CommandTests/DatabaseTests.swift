@@ -21,8 +21,8 @@ extension CommandLine {
             let status = try await made("db", "status")
             #expect(status["server_version"].text?.hasPrefix("15") == true)
             #expect(status["size"].number ?? 0 > 1_000_000)
-            #expect(status["migrations_pending"] == 0)
-            #expect(status["migrations_applied"].number ?? 0 > 5)
+            #expect(status["pending_migrations"] == 0)
+            #expect(status["applied_migrations"].number ?? 0 > 5)
             #expect(status["partition_days_ahead"].number ?? 0 > 5)
             #expect(status["fsync"].text != nil)
             #expect(status["autovacuum"] == "on")
@@ -61,13 +61,13 @@ extension CommandLine {
             try await eventually("the dead rows to be counted") {
                 let bloat = try await made("db", "bloat", "--older", "0s")
                 let jobs = bloat["tables"].elements.first { $0["table"] == "jobs" }
-                return jobs?["mend"] == "VACUUM (ANALYZE) errand.jobs;"
+                return jobs?["remedy"] == "VACUUM (ANALYZE) errand.jobs;"
             }
             let bloat = try await made("db", "bloat", "--older", "0s")
             let pin = try #require(
                 bloat["pins"].elements.first { $0["who"] == "pinning" })
             #expect(pin["what"] == "transaction")
-            #expect(pin["mend"].text == "SELECT pg_terminate_backend(\(pin["name"].text ?? ""));")
+            #expect(pin["remedy"].text == "SELECT pg_terminate_backend(\(pin["name"].text ?? ""));")
             #expect(pin["age_transactions"].number ?? 0 > 0)
             let table = try await errand("db", "bloat", "--older", "0s")
             table.expect(0)
@@ -76,7 +76,7 @@ extension CommandLine {
             }
             #expect(try await made("db", "bloat", "--older", "1h")["pins"] == [])
             // Its own remedy, then the others'.
-            try await change(try #require(pin["mend"].text))
+            try await change(try #require(pin["remedy"].text))
             try await eventually("the pin to be gone") {
                 try await made("db", "bloat", "--older", "0s")["pins"] == []
             }
@@ -84,10 +84,10 @@ extension CommandLine {
             let cleaned = try await made("db", "bloat")
             let indexes = cleaned["indexes"].elements
             let lane = try #require(indexes.first { $0["index"] == "jobs_lane" })
-            #expect(lane["mend"] == "REINDEX INDEX CONCURRENTLY errand.jobs_lane;")
+            #expect(lane["remedy"] == "REINDEX INDEX CONCURRENTLY errand.jobs_lane;")
             try await change("REINDEX INDEX CONCURRENTLY errand.jobs_lane")
             let mended = try await made("db", "bloat")["indexes"].elements
-            #expect(mended.first { $0["index"] == "jobs_lane" }?["mend"] == .null)
+            #expect(mended.first { $0["index"] == "jobs_lane" }?["remedy"] == .null)
             await pinning.close()
         }
 
@@ -106,7 +106,7 @@ extension CommandLine {
             let status = try await errand("db", "status", "-ojson", "--database-url", plain)
             status.expect(0, "GRANT pg_read_all_stats", "public.errand_migrations")
             #expect(try status.record["hidden_sessions"].number ?? 0 > 0)
-            #expect(try status.record["migrations_pending"] == nil)
+            #expect(try status.record["pending_migrations"] == nil)
             let bloat = try await errand("db", "bloat", "--database-url", plain)
             bloat.expect(0, "GRANT pg_read_all_stats")
             await other.close()

@@ -9,9 +9,9 @@ extension CommandLine {
         }
 
         @Test func `every change takes a reason, for the audit`() async throws {
-            try await made("enqueue", "demo.noop")
             let why = ["--reason", "as asked", "--yes"]
             let lines = [
+                ["enqueue", "demo.noop"],
                 ["schedule", "add", "a.b", "@daily", "--kind", "demo.noop"],
                 ["schedule", "edit", "a.b", "--cron", "@hourly"], ["schedule", "pause", "a.b"],
                 ["schedule", "resume", "a.b"], ["schedule", "trigger", "a.b"],
@@ -271,7 +271,7 @@ extension CommandLine {
                 run.expect(0)
                 return try run.records
             }
-            let entries = try await audit()
+            let entries = try await audit().filter { $0["action"] != "enqueue" }
             try #require(
                 entries.map { $0["action"] } == [
                     "dead discard", "queue resume", "queue pause", "job cancel", "job retry",

@@ -31,7 +31,7 @@ extension CommandLine {
             let run = try await errand("doctor", "-ojson")
             run.expect(11)
             let order = ["critical", "warning", "note", "ok"]
-            let grades = try run.records.map { order.firstIndex(of: $0["result"].text ?? "") ?? -1 }
+            let grades = try run.records.map { order.firstIndex(of: $0["grade"].text ?? "") ?? -1 }
             #expect(grades == grades.sorted())
             #expect(Set(grades).isSuperset(of: [0, 1, 3]))
             let table = try await errand("doctor", environment: ["COLUMNS": "40"])
@@ -60,7 +60,7 @@ extension CommandLine {
             try await change("DELETE FROM errand.schedules")
             let leads = try await errand("doctor", "-ojson")
             let found = try leads.records.first { $0["check"] == "versions" }
-            #expect(found?["result"] == "note")
+            #expect(found?["grade"] == "note")
             #expect(found?["found"].text?.contains("1 of 1.0, 1 of 1.1") == true)
         }
 
@@ -104,7 +104,7 @@ extension CommandLine {
                 kind["found"].text?.contains(
                     "knows version 9 of the arguments of demo.noop, but 1: a due job") == true)
             let once = try #require(try await findings(10, "poison").first)
-            #expect(once["result"] == "note")
+            #expect(once["grade"] == "note")
             #expect(once["found"].text?.contains("was held by a worker that died") == true)
             #expect(once["remedy"].text?.hasPrefix("errand job show ") == true)
         }
@@ -113,7 +113,7 @@ extension CommandLine {
             try await change("DROP SCHEMA errand CASCADE; DROP TABLE public.errand_migrations")
             let missing = try #require(try await findings(11, "migrations").first)
             #expect(missing["remedy"] == "errand migrate")
-            #expect(try await findings(11, "clock").first?["result"] == "ok")
+            #expect(try await findings(11, "clock").first?["grade"] == "ok")
         }
 
         // MARK: db prepare

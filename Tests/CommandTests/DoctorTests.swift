@@ -14,9 +14,9 @@ extension CommandLine {
             run.expect(code, at: place)
             var findings: [String: JSON] = [:]
             for record in try run.records {
-                #expect(record.names == ["check", "result", "found", "remedy"])
+                #expect(record.names == ["check", "grade", "found", "remedy"])
                 // What is amiss comes with what to do.
-                #expect((record["result"] == "ok") == (record["remedy"] == nil))
+                #expect((record["grade"] == "ok") == (record["remedy"] == nil))
                 findings[record["check"].text ?? ""] = record
             }
             return findings
@@ -26,7 +26,7 @@ extension CommandLine {
             _ finding: JSON?, _ result: JSON, _ found: String, remedy: String,
             at place: SourceLocation = #_sourceLocation
         ) {
-            #expect(finding?["result"] == result, sourceLocation: place)
+            #expect(finding?["grade"] == result, sourceLocation: place)
             let texts = (finding?["found"].text ?? "", finding?["remedy"].text ?? "")
             #expect(texts.0.contains(found), "\(texts.0)", sourceLocation: place)
             #expect(texts.1.contains(remedy), "\(texts.1)", sourceLocation: place)
@@ -52,7 +52,7 @@ extension CommandLine {
                 found["postgresql"], "critical", "no_such_database",
                 remedy: "check --database-url (DATABASE_URL)")
             // The other server is looked at all the same.
-            #expect(found["redis"]?["result"] == "ok")
+            #expect(found["redis"]?["grade"] == "ok")
         }
 
         @Test func `a port where nobody listens`() async throws {
@@ -81,7 +81,7 @@ extension CommandLine {
             let found = try await findings(11, environment: ["REDIS_URL": wrong])
             expect(found["redis"], "critical", "does not let us in", remedy: "--redis-url")
             #expect(!"\(found)".contains("sekret"))
-            #expect(found["postgresql"]?["result"] == "ok")
+            #expect(found["postgresql"]?["grade"] == "ok")
         }
 
         @Test func `a setting that is missing`() async throws {

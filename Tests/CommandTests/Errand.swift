@@ -159,7 +159,9 @@ func finish(
     if ![0, 10, 11].contains(code) {
         #expect(!errors.isEmpty, "\(arguments) ended with \(code)", sourceLocation: place)
     }
-    return Run(arguments: arguments, output: program.output, errors: errors, code: code)
+    let run = Run(arguments: arguments, output: program.output, errors: errors, code: code)
+    try await FieldNames.check(run, at: place)
+    return run
 }
 
 /// A command that has to succeed, with its only record.

@@ -14,6 +14,7 @@ extension CommandLine {
             "schedule rm", "schedule pause", "schedule resume", "schedule trigger",
             "schedule next", "schedule history", "schedule backfill", "schedule tick",
             "schedule run", "context ls", "context show", "context use", "completion", "manual",
+            "fields",
             "dead ls", "dead show", "dead group", "dead redrive", "dead discard", "dead export",
             "op ls", "op show", "op cancel", "op resume", "audit ls",
         ]

@@ -33,7 +33,7 @@ extension CommandLine {
                 job.names.isSuperset(of: [
                     "id", "kind", "queue", "state", "attempt", "max_attempts", "run_at", "args",
                     "errors", "tags", "priority", "created_at", "started_at", "finished_at",
-                    "duration_ms", "worker", "not_after", "unique_key", "args_version", "reason",
+                    "took", "worker", "not_after", "unique_key", "args_version", "reason",
                 ]))
             #expect(job["kind"] == "demo.fail")
             #expect(job["queue"] == "default")

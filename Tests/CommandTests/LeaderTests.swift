@@ -41,7 +41,7 @@ extension CommandLine {
             let shown = try await leader("duties")
             #expect(shown["state"] == "leads")
             #expect(shown["pid"].id == "\(first.id)")
-            #expect(shown["since"].text?.hasSuffix("Z") == true)
+            #expect(shown["taken_at"].text?.hasSuffix("Z") == true)
             let table = try await errand("leader", "show")
             #expect(table.lines[0].hasPrefix("LEAD"))
             #expect(table.lines[1].hasPrefix("duties"))

@@ -65,7 +65,7 @@ extension CommandLine {
             let record = try run.record
             #expect(record["pid"].id == "\(worker.id)")
             #expect(record["state"] == "alive")
-            #expect(record["queues"].names == ["default", "mail"])
+            #expect(record["queues"].elements.map { $0["queue"] } == ["default", "mail"])
             #expect(record["kinds"].elements.contains("demo.noop@1"))
             #expect(record["version"].text?.isEmpty == false)
             let status = try await made("status")

@@ -44,7 +44,7 @@ extension CommandLine {
             #expect(record["policy"] == "noeviction")
             #expect(record["staged"] == 20)
             #expect(record["fed"] == true)
-            #expect(record["troubles"] == [])
+            #expect(record["trouble"] == [])
             let lane = record["windows"].elements.first { $0["kind"] == "demo.noop" }
             #expect(lane?["size"] == 20)
             #expect(lane?["stale"] == 0)
@@ -100,7 +100,7 @@ extension CommandLine {
                 """)
             let missing = try await check(server)
             missing.expect(1)
-            let trouble = try #require(try missing.record["troubles"].elements.first)
+            let trouble = try #require(try missing.record["trouble"].elements.first)
             #expect(trouble["found"].text?.contains("due and not staged") == true)
             #expect(trouble["remedy"].text?.hasPrefix("errand redis rebuild") == true)
             _ = try await server.connection.send(Command("FLUSHALL"))
@@ -123,7 +123,7 @@ extension CommandLine {
             let run = try await check(server)
             run.expect(1)
             #expect(try run.record["policy"] == "allkeys-lru")
-            let found = try run.record["troubles"].elements.map { $0["remedy"].text ?? "" }
+            let found = try run.record["trouble"].elements.map { $0["remedy"].text ?? "" }
             #expect(found.contains { $0.contains("maxmemory-policy noeviction") })
             let away = ["REDIS_URL": "redis://127.0.0.1:1/0"]
             try await errand("redis", "check", environment: away).expect(6, "Redis cannot be used")

@@ -56,9 +56,9 @@ extension CommandLine {
             run.expect(0)
             let records = try run.records
             #expect(records.map { $0["action"] } == ["miss", "enqueue"])
-            #expect(records[0]["due"] == "2095-01-01T11:00:00.000000Z")
+            #expect(records[0]["due_at"] == "2095-01-01T11:00:00.000000Z")
             #expect(records[0]["reason"].text?.hasPrefix("3 up to 2095-01-01 13:00:00Z") == true)
-            #expect(records[1]["due"] == "2095-01-01T14:00:00.000000Z")
+            #expect(records[1]["due_at"] == "2095-01-01T14:00:00.000000Z")
             #expect(try await number(state) == before)
             #expect(try await number("SELECT count(*) FROM errand.jobs") == 0)
             try await errand("schedule", "tick", "--dry-run", "--now", "2095-01-01T10:31:00Z")

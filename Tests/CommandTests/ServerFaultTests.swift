@@ -15,7 +15,7 @@ extension CommandLine {
             let run = try await finish(program)
             run.expect(10)
             let clock = try #require(try run.records.first { $0["check"] == "clock" })
-            #expect(clock["result"] == "warning")
+            #expect(clock["grade"] == "warning")
             let side = offset == "+1h" ? "ahead of" : "behind"
             #expect(clock["found"].text?.hasPrefix("this machine is 3,") == true)
             #expect(clock["found"].text?.contains(" s \(side) PostgreSQL") == true)

@@ -106,10 +106,11 @@ extension CommandLine {
                 try await number("SELECT count(*) FROM errand.workers") == 1
             }
             let queues = try await made("worker", "ls")["queues"]
-            #expect(queues.names == Set(expected.keys))
+            #expect(Set(queues.elements.compactMap { $0["queue"].text }) == Set(expected.keys))
             for (name, queue) in expected {
-                #expect(queues[name]["concurrency"].number == Double(queue.concurrency))
-                #expect(queues[name]["weight"].number == Double(queue.weight))
+                let found = queues.elements.first { $0["queue"].text == name }
+                #expect(found?["concurrency"].number == Double(queue.concurrency))
+                #expect(found?["weight"].number == Double(queue.weight))
             }
             worker.signal(SIGTERM)
             try await finish(worker, ["work"]).expect(0)

@@ -43,7 +43,7 @@ extension CommandLine {
             #expect(queues.map { $0["queue"] } == ["default", "mail"])
             #expect(queues[0]["concurrency"] == 3)
             #expect(queues[0]["busy"] == 1)
-            #expect(queues[0]["rate"].number != nil)
+            #expect(queues[0]["rate_out"].number != nil)
             let running = shown["running"].elements
             #expect(running.map { $0["id"] } == [job["id"]])
             #expect(running[0]["kind"] == "demo.sleep")

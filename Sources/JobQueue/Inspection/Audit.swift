@@ -26,15 +26,28 @@ package struct AuditEntry: Sendable {
 }
 
 /// A line of the audit, to be written in the transaction of the change.
-struct AuditLine {
-    var operatorName: String
+package struct AuditLine: Sendable {
+    package var operatorName: String
     /// As the command is called.
-    var action: String
-    var subject: String
-    var reason: String?
-    var change: [UInt8]?
+    package var action: String
+    package var subject: String
+    package var reason: String?
+    /// What changed, as JSON.
+    package var change: [UInt8]?
 
-    var statement: Statement {
+    /// A line that says nothing of what changed.
+    package init(
+        operatorName: String, action: String, subject: String, reason: String?,
+        change: [UInt8]? = nil
+    ) {
+        self.operatorName = operatorName
+        self.action = action
+        self.subject = subject
+        self.reason = reason
+        self.change = change
+    }
+
+    package var statement: Statement {
         Statement(
             Statements.note,
             [
@@ -44,7 +57,7 @@ struct AuditLine {
     }
 
     /// What changed, as JSON.
-    static func json(_ change: some Encodable) throws -> [UInt8] {
+    package static func json(_ change: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return [UInt8](try encoder.encode(change))

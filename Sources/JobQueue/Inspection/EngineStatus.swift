@@ -44,7 +44,7 @@ package struct EngineStatus: Sendable {
         var read: (inout EngineStatus, [Rows]) throws -> Void
     }
 
-    private static var parts: [Part] {
+    private static func parts(isExact: Bool) -> [Part] {
         [
             Part(
                 name: "migrations", statements: [Statement(Statements.appliedMigrations)]
@@ -56,7 +56,9 @@ package struct EngineStatus: Sendable {
             ) { status, rows in
                 status.oldestTransaction = try rows[0].first.map(Transaction.init)
             },
-            Part(name: "queues", statements: QueueReading.statements()) { status, rows in
+            Part(
+                name: "queues", statements: QueueReading.statements(isExact: isExact)
+            ) { status, rows in
                 status.queues = try QueueReading.queues(rows)
             },
             Part(name: "workers", statements: [Statement(Statements.workerCounts)]) {
@@ -78,8 +80,8 @@ package struct EngineStatus: Sendable {
     }
 
     /// Reads all of it in one round trip, or, where the schema is behind, what there is.
-    static func read(_ session: Session) async throws -> EngineStatus {
-        let parts = parts
+    static func read(_ session: Session, isExact: Bool) async throws -> EngineStatus {
+        let parts = parts(isExact: isExact)
         var status = EngineStatus()
         do {
             var answers = try await session.pipeline(parts.flatMap(\.statements))[...]
@@ -146,5 +148,7 @@ extension Inspector {
     ///
     /// - Throws: `PostgresError` when the database cannot be reached; what only cannot be read
     ///   is missing.
-    package func status() async throws -> EngineStatus { try await EngineStatus.read(session) }
+    package func status(isExact: Bool = false) async throws -> EngineStatus {
+        try await EngineStatus.read(session, isExact: isExact)
+    }
 }

@@ -19,8 +19,10 @@ package struct JobCount: Sendable, Equatable {
 extension Inspector {
     /// How many jobs pass a filter, and the database's time just before they were counted.
     ///
-    /// Counted up to ``JobCount/limit``; beyond it, estimated.
-    package func count(_ filter: JobFilter) async throws -> (count: JobCount, asOf: Instant) {
+    /// Counted up to ``JobCount/limit``; beyond it estimated, unless it is to be exact.
+    package func count(
+        _ filter: JobFilter, isExact: Bool = false
+    ) async throws -> (count: JobCount, asOf: Instant) {
         let now = try await session.query("SELECT clock_timestamp()").timestamp(0, 0)
         var filter = filter
         filter.asOf = filter.asOf ?? now
@@ -30,13 +32,13 @@ extension Inspector {
             var conditions = JobConditions()
             let condition = JobConditions.joined(try conditions.clauses(filter, table))
             let parameters = conditions.parameters
-            let limit = conditions.placeholder(.int64(JobCount.limit + 1))
+            let limit = conditions.placeholder(isExact ? .null : .int64(JobCount.limit + 1))
             let rows = "SELECT FROM \(table.name) WHERE \(condition)"
             var found = try await session.query(
-                "SELECT count(*) FROM (\(rows) LIMIT \(limit)) AS found", conditions.parameters,
-                prepare: false
+                "SELECT count(*) FROM (\(rows) LIMIT \(limit)::bigint) AS found",
+                conditions.parameters, prepare: false
             ).int64(0, 0)
-            if found > JobCount.limit {
+            if found > JobCount.limit, !isExact {
                 isEstimate = true
                 let plan = try await session.query(
                     "EXPLAIN (FORMAT JSON) \(rows)", parameters, prepare: false)

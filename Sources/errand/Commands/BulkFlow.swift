@@ -38,7 +38,8 @@ struct BulkFlow {
     ) async throws -> ExitCode {
         let (inspector, output) = (Inspector(session: session), invocation.output)
         var filter = filter
-        let (count, asOf) = try await inspector.count(filter)
+        let (count, asOf) = try await inspector.count(
+            filter, isExact: invocation[BulkOptions.exact])
         filter.asOf = asOf
         var request = Operations.Request(action: action, filter: filter, count: count)
         request.change = change

@@ -8,11 +8,13 @@ enum BulkOptions {
     static let most = Option<Int?>.integer(
         "max", range: 1...Int.max, help: "Not more than so many, those with the lowest ids")
     static let dryRun = Option.flag("dry-run", help: "Only show which they are")
+    static let exact = Option.flag(
+        "exact", help: "Count all before asking, however many: may take long")
     static let rate = Option<Rate?>.value(
         "rate", Rate.format, help: "So many in a second, minute or hour, such as 50/s or 600/m")
 
     static let common: [any DeclaredOption] = [
-        everything, most, dryRun, rate, AuditOptions.reason,
+        everything, most, dryRun, exact, rate, AuditOptions.reason,
     ]
 
     static let trial = Option.integer(
@@ -52,12 +54,12 @@ enum BulkOptions {
         guard invocation[ids].isEmpty else {
             let isBulk =
                 isFiltered || invocation[everything] || invocation[most] != nil
-                || invocation[rate] != nil || invocation[dryRun]
+                || invocation[rate] != nil || invocation[dryRun] || invocation[exact]
             guard !isBulk else {
                 throw CommandFailure(
                     exit: .usage,
-                    message: "ids do not go together with filters, --all, --max, --rate or "
-                        + "--dry-run",
+                    message: "ids do not go together with filters, --all, --max, --rate, --exact "
+                        + "or --dry-run",
                     hint: "give either ids or filters"
                         + (action == .move ? "; --to names the queue to move to" : ""))
             }

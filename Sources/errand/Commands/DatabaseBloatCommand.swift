@@ -41,7 +41,8 @@ enum DatabaseBloatCommand {
         try output.list(
             bloat.tables.filter { $0.size > 0 }.map(record),
             columns: [
-                Column("table", isFlexible: true), Column("live"), Column("dead"), Column("size"),
+                Column("table", isFlexible: true), Column("live_rows", title: "LIVE"),
+                Column("dead_rows", title: "DEAD"), Column("size"),
                 Column("index_size", title: "INDEXES"), Column("vacuumed_at", title: "VACUUMED"),
             ], empty: "no table holds anything yet")
         try output.line()
@@ -111,17 +112,18 @@ enum DatabaseBloatCommand {
             ("what", .text(pin.kind.rawValue)), ("name", .text(pin.name)),
             ("who", .optional(pin.who) { .text($0) }), ("age_transactions", .int(pin.age)),
             ("since", .optional(pin.since) { $0.cell }),
-            ("detail", .optional(pin.detail) { .text($0) }), ("mend", .text(mend(pin))),
+            ("detail", .optional(pin.detail) { .text($0) }), ("remedy", .text(mend(pin))),
         ])
     }
 
     private static func record(_ table: DatabaseBloat.Table) -> Record {
         let now = Instant.now().date
         return Record([
-            ("table", .text(table.name)), ("live", .int(table.live)), ("dead", .int(table.dead)),
+            ("table", .text(table.name)), ("live_rows", .int(table.live)),
+            ("dead_rows", .int(table.dead)),
             ("size", .bytes(table.size)), ("index_size", .bytes(table.indexSize)),
             ("vacuumed_at", .optional(table.vacuumed) { .age($0.date, now: now) }),
-            ("mend", .optional(mend(table)) { .text($0) }),
+            ("remedy", .optional(mend(table)) { .text($0) }),
         ])
     }
 
@@ -129,7 +131,7 @@ enum DatabaseBloatCommand {
         Record([
             ("index", .text(index.name)), ("table", .text(index.table)),
             ("size", .bytes(index.size)), ("expected", .bytes(index.expected)),
-            ("mend", .optional(mend(index)) { .text($0) }),
+            ("remedy", .optional(mend(index)) { .text($0) }),
         ])
     }
 }

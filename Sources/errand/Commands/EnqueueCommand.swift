@@ -66,6 +66,7 @@ enum EnqueueCommand {
         options: [
             count, bulk, skipBad, queue, priority, maxAttempts, at, delay, notAfter, unique,
             uniqueFor, replace, tags, timeout, retention, JobWords.allowUnknown,
+            AuditOptions.reason,
         ],
         arguments: [kind, args]
     ) { invocation in
@@ -102,7 +103,11 @@ enum EnqueueCommand {
         var last: Enqueued?
         while done < total {
             let batch = [[UInt8]](repeating: bytes, count: min(2_000, total - done))
-            last = try await client.enqueue(batch, at: runAt, shape: shape).last
+            // One line says all of it, and is there as soon as one job is.
+            last = try await client.enqueue(
+                batch, at: runAt, shape: shape,
+                audit: done == 0 ? line(of: total, shape, invocation) : nil
+            ).last
             done += batch.count
             if total > 1 { bar.update(done: done, now: .now) }
         }
@@ -128,6 +133,29 @@ enum EnqueueCommand {
                 ("queue", .text(shape.lane.queue)), ("last_id", .id(Int(last.id))),
             ]))
         return .done
+    }
+
+    private static func line(
+        of count: Int, _ shape: EnqueueShape, _ invocation: Invocation
+    ) -> @Sendable ([Enqueued]) -> AuditLine? {
+        struct Change: Encodable {
+            var queue: String
+            var count: Int
+            var firstID: Int64?
+
+            enum CodingKeys: String, CodingKey {
+                case queue, count
+                case firstID = "first_id"
+            }
+        }
+        return { made in
+            guard made.contains(where: { $0.result != .skipped }) else { return nil }
+            let change = Change(queue: shape.lane.queue, count: count, firstID: made.first?.id)
+            return AuditLine(
+                operatorName: invocation.operatorName, action: "enqueue",
+                subject: shape.lane.kind, reason: invocation[AuditOptions.reason],
+                change: try? AuditLine.json(change))
+        }
     }
 
     private static func asked(_ invocation: Invocation) throws -> EnqueueOptions {
@@ -196,7 +224,15 @@ enum EnqueueCommand {
             output: invocation.output)
         let done: Int
         do {
-            done = try await client.copy(lanes: { lines.lanes }, next: lines.next)
+            done = try await client.copy(
+                lanes: { lines.lanes },
+                audit: { count in
+                    AuditLine(
+                        operatorName: invocation.operatorName, action: "enqueue",
+                        subject: invocation[kind] ?? "several kinds",
+                        reason: invocation[AuditOptions.reason],
+                        change: try? AuditLine.json(["count": count]))
+                }, next: lines.next)
         } catch is BulkLines.Bad {
             throw CommandFailure(
                 exit: .failed, message: "\(lines.badCount) bad lines, so nothing was enqueued",

@@ -27,21 +27,10 @@ struct Finding {
         return .marked(grade.rawValue, style)
     }
 
-    private var remedyCell: Cell { .optional(remedy) { .text($0) } }
-
-    /// As `errand doctor` prints it.
     var record: Record {
         Record([
-            ("check", .text(check)), ("result", mark), ("found", .text(found)),
-            ("remedy", remedyCell),
-        ])
-    }
-
-    /// As `errand status` prints it.
-    var trouble: Record {
-        Record([
-            ("grade", mark), ("check", .text(check)), ("found", .text(found)),
-            ("remedy", remedyCell),
+            ("check", .text(check)), ("grade", mark), ("found", .text(found)),
+            ("remedy", .optional(remedy) { .text($0) }),
         ])
     }
 }

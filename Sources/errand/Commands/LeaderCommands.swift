@@ -29,7 +29,7 @@ enum LeaderCommands {
 
     private static let listed = [
         Column("lead"), Column("worker"), Column("host", isFlexible: true), Column("pid"),
-        Column("since"), Column("state"), Column("standbys"),
+        Column("taken_at", title: "SINCE"), Column("state"), Column("standbys"),
     ]
 
     private static func record(_ leader: LeadRecord) -> Record {
@@ -47,7 +47,7 @@ enum LeaderCommands {
             ("worker", .optional(leader.worker) { .id(Int($0)) }),
             ("host", .optional(leader.host) { .text($0) }),
             ("pid", .optional(leader.pid) { .id($0) }),
-            ("since", .optional(leader.takenAt) { .age($0.date, now: now) }),
+            ("taken_at", .optional(leader.takenAt) { .age($0.date, now: now) }),
             ("state", .marked(state.word, state.style)),
             ("backend", .optional(leader.backend) { .id($0) }),
             ("standbys", .list(leader.standbys.map(String.init))),

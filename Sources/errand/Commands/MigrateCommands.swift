@@ -13,11 +13,17 @@ enum MigrateCommands {
             Applies each migration that this database lacks in a transaction of its own, under \
             an advisory lock, and records its checksum. Running it twice does no harm.
             """,
-        examples: [.init("errand migrate", "bring the schema up to date")]
+        examples: [.init("errand migrate", "bring the schema up to date")],
+        options: [AuditOptions.reason]
     ) { invocation in
         let session = try invocation.patientSession()
         let applied = try await Migrator(session: session).migrate()
-        _ = try await session.pipeline(Kinds.all().declarations())
+        let line = AuditLine(
+            operatorName: invocation.operatorName, action: "migrate", subject: "schema",
+            reason: invocation[AuditOptions.reason],
+            change: try AuditLine.json(["applied": applied.map(\.number)]))
+        _ = try await session.pipeline(
+            Kinds.all().declarations() + (applied.isEmpty ? [] : [line.statement]))
         let records = applied.map { migration in
             Record([
                 ("number", .int(migration.number)), ("name", .text(migration.name)),

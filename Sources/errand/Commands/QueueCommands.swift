@@ -42,12 +42,10 @@ enum QueueCommands {
         _ queues: [QueueRecord], _ inspector: Inspector, _ invocation: Invocation
     ) async throws {
         let limits = try await inspector.limits()
-        let isTable = invocation.output.format == .table
         try invocation.output.list(
             queues.map { queue in
                 QueueLimitCommand.add(
-                    limits[queue.name],
-                    to: QueueWords(queue, invocation.output.times, isTable: isTable).record)
+                    limits[queue.name], to: record(queue, invocation.output.times))
             }, columns: QueueWords.listed + (limits.isEmpty ? [] : [Column("limit")]))
     }
 

@@ -94,7 +94,8 @@ enum QueueEndCommands {
             """,
         examples: [.init("errand queue purge mail", "shows how many there are, and asks")],
         options: [
-            BulkOptions.most, BulkOptions.dryRun, BulkOptions.rate, AuditOptions.reason,
+            BulkOptions.most, BulkOptions.dryRun, BulkOptions.exact, BulkOptions.rate,
+            AuditOptions.reason,
         ], arguments: [name]
     ) { invocation in
         let session = try invocation.session()

@@ -31,7 +31,7 @@ enum RedisCommands {
             var record = record(of: check)
             record.append("windows", .records(check.windows.map(Self.record)))
             record.append(
-                "troubles",
+                "trouble",
                 .records(
                     troubles.map {
                         Record([("found", .text($0.found)), ("remedy", .text($0.remedy))])
@@ -59,8 +59,8 @@ enum RedisCommands {
     private static func record(of check: WindowCheck) -> Record {
         let server = check.server
         return Record([
-            ("version", .text(server.version)), ("memory", .bytes(server.usedBytes)),
-            ("memory_limit", server.limitBytes == 0 ? .missing : .bytes(server.limitBytes)),
+            ("version", .text(server.version)), ("used_bytes", .bytes(server.usedBytes)),
+            ("limit_bytes", server.limitBytes == 0 ? .missing : .bytes(server.limitBytes)),
             ("policy", .text(server.policy)),
             ("fed", .flag(check.isFed)), ("feeder_alive", .flag(check.isFeederAlive)),
             ("staged", .int(check.windows.reduce(0) { $0 + $1.size })),
@@ -109,7 +109,6 @@ enum RedisCommands {
 
     // MARK: rebuild
 
-    private static let reason = Option<String?>.text("reason", help: "Why, for the record")
     private static let timeout = Option<Duration>.duration(
         "timeout", default: .seconds(15), range: .zero ... .seconds(86_400),
         help: "Wait no longer than this for the feeder")
@@ -122,7 +121,8 @@ enum RedisCommands {
             stages again what is due. What other databases and programs have in the same Redis \
             stays as it is.
             """,
-        examples: [.init("errand redis rebuild", "asks first")], options: [reason, timeout]
+        examples: [.init("errand redis rebuild", "asks first")],
+        options: [AuditOptions.reason, timeout]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let windows = WindowInspector(try invocation.redisAddress(), inspector)
@@ -130,7 +130,7 @@ enum RedisCommands {
             "delete all that this database has in Redis, and stage it anew?",
             yes: invocation[GlobalOptions.yes])
         let deleted = try await windows.empty(
-            by: invocation.operatorName, reason: invocation[reason])
+            by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         let isLed = try await inspector.leaders().contains {
             $0.lead == .duties && $0.isAlive == true
         }

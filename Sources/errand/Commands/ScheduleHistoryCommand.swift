@@ -27,9 +27,8 @@ enum ScheduleHistoryCommand {
         let entries = try await schedules.history(
             of: schedule, before: invocation[cursor] ?? .infinity, limit: invocation[limit])
         let output = invocation.output
-        let isTable = output.isForPeople
         try output.list(
-            entries.map { isTable ? line($0, output.times) : record($0) },
+            entries.map { record($0, output.times) },
             columns: columns(output), empty: "nothing of \(schedule.name) was due so far")
         if entries.count == invocation[limit], let last = entries.last {
             output.note("more: " + invocation.line(behind: cursor, "\(last.lastDue)"))
@@ -57,7 +56,9 @@ enum ScheduleHistoryCommand {
         return max(entry.decidedAt.durationSince(entry.firstDue), .zero)
     }
 
-    private static func record(_ entry: Schedules.HistoryEntry) -> Record {
+    private static func record(
+        _ entry: Schedules.HistoryEntry, _ times: TimeFormat
+    ) -> Record {
         Record([
             ("due_at", entry.firstDue.cell), ("last_due", entry.lastDue.cell),
             ("count", .optional(entry.count) { .int($0) }), ("decided_at", entry.decidedAt.cell),
@@ -66,23 +67,21 @@ enum ScheduleHistoryCommand {
             ("outcome", ScheduleRecords.outcome(entry.outcome)),
             ("merged_into", .optional(entry.mergedInto) { $0.cell }),
             ("ended_at", .optional(entry.endedAt) { $0.cell }),
-            ("reason", .optional(entry.reason) { .text($0) }),
+            (
+                "reason",
+                .brief(.text(reason(entry, times)), of: .optional(entry.reason) { .text($0) })
+            ),
         ])
     }
 
-    /// The same with the span of a run, and what it was merged into, in words.
-    private static func line(
-        _ entry: Schedules.HistoryEntry, _ times: TimeFormat
-    ) -> Record {
+    /// With the span of a run, and what it was merged into.
+    private static func reason(_ entry: Schedules.HistoryEntry, _ times: TimeFormat) -> String {
         var reason = entry.reason ?? ""
         if let into = entry.mergedInto { reason += " into that of \(into)" }
-        var record = record(entry)
         if entry.outcome == "missed", entry.count != 1 {
             let count = entry.count.map(HumanFormat.count) ?? "many"
             reason = "\(count) up to \(times.text(entry.lastDue.date)): \(reason)"
         }
-        record.fields.removeAll { $0.name == "reason" }
-        record.append("reason", .text(reason))
-        return record
+        return reason
     }
 }

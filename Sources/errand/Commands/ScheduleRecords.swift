@@ -34,13 +34,16 @@ enum ScheduleRecords {
         Column("name"), Column("recurrence", title: "WHEN", isFlexible: true),
         Column("zone", isFlexible: true), Column("next_at", title: "NEXT"),
         Column("last_outcome", title: "LAST"), Column("state"),
-        Column("origin_and_changes", title: "ORIGIN", isFlexible: true),
+        Column("origin", isFlexible: true),
     ]
 
     /// A line of `schedule ls`.
     static func line(_ listing: Schedules.Listing, zones: ZoneDatabase, now: Instant) -> Record {
         let schedule = listing.schedule
         let next = next(of: schedule, zones: zones, now: now)
+        let origin = origin(schedule)
+        let changes =
+            listing.changed.isEmpty ? "" : ", changed: " + listing.changed.joined(separator: ", ")
         return Record([
             ("name", .text(schedule.name)), ("recurrence", .text(schedule.recurrence)),
             ("zone", .text(schedule.zone)),
@@ -48,25 +51,13 @@ enum ScheduleRecords {
             ("next_at", .optional(next?.at) { .age($0.date, now: now.date) }),
             ("last_due", .optional(listing.last) { $0.due.cell }),
             ("last_outcome", .optional(listing.last) { outcome($0.outcome) }),
-            ("state", State(schedule, now: now).cell), ("origin", .text(origin(schedule))),
+            ("state", State(schedule, now: now).cell),
+            ("origin", .brief(.text(origin + changes), of: .text(origin))),
             ("changed", .list(listing.changed)),
             ("kind", .text(schedule.kind)), ("queue", .text(schedule.queue)),
             ("paused_by", .optional(schedule.pausedBy) { .text($0) }),
             ("pause_note", .optional(schedule.pauseNote) { .text($0) }),
         ])
-    }
-
-    /// The same with what only a table shows.
-    static func tableLine(
-        _ listing: Schedules.Listing, zones: ZoneDatabase, now: Instant
-    ) -> Record {
-        var record = line(listing, zones: zones, now: now)
-        var text = origin(listing.schedule)
-        if !listing.changed.isEmpty {
-            text += ", changed: \(listing.changed.joined(separator: ", "))"
-        }
-        record.append("origin_and_changes", .text(text))
-        return record
     }
 
     private static func origin(_ schedule: StoredSchedule) -> String {
@@ -78,13 +69,8 @@ enum ScheduleRecords {
         _ listings: [Schedules.Listing], zones: ZoneDatabase, now: Instant, _ output: Output,
         empty: String? = nil
     ) throws {
-        let isTable = output.isForPeople
         try output.list(
-            listings.map {
-                isTable
-                    ? tableLine($0, zones: zones, now: now) : line($0, zones: zones, now: now)
-            },
-            columns: columns, empty: empty)
+            listings.map { line($0, zones: zones, now: now) }, columns: columns, empty: empty)
     }
 
     static func outcome(_ outcome: String) -> Cell {

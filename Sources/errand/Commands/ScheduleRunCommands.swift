@@ -34,7 +34,7 @@ enum ScheduleRunCommands {
             .init("errand schedule tick --output json", "from a crontab"),
             .init("errand schedule tick --dry-run --now 2026-11-01T05:30:00Z", "what would be due"),
         ],
-        options: [now, dryRun, limit]
+        options: [now, dryRun, limit, AuditOptions.reason]
     ) { invocation in
         let clock = invocation[now].map { ScheduleClock.given($0, pace: 0) } ?? .server
         let zones = invocation.zones
@@ -51,6 +51,14 @@ enum ScheduleRunCommands {
         let scheduler = Scheduler(
             database: try invocation.databaseURL(), clock: clock, zones: zones,
             patience: patience, log: try invocation.log)
+        // The clock's own work is in the schedules' history; a clock that somebody set is theirs.
+        if let now = invocation[now] {
+            let line = AuditLine(
+                operatorName: invocation.operatorName, action: "schedule tick", subject: "all",
+                reason: invocation[AuditOptions.reason],
+                change: try AuditLine.json(["now": "\(now)"]))
+            _ = try await invocation.session().pipeline([line.statement])
+        }
         let done = try await scheduler.tick()
         try invocation.output.show(
             Record([
@@ -116,7 +124,7 @@ enum ScheduleForecast {
         try output.list(
             Array(lines.prefix(limit)),
             columns: [
-                Column("schedule"), Column("due"), Column("action"),
+                Column("schedule"), Column("due_at", title: "DUE"), Column("action"),
                 Column("reason", isFlexible: true),
             ], empty: "nothing is due at \(now)")
         if lines.count > limit || previews.count == limit {
@@ -130,7 +138,7 @@ enum ScheduleForecast {
         let (name, decision) = (preview.schedule.name, preview.decision)
         func record(_ due: Instant?, _ action: String, _ reason: String?) -> Record {
             Record([
-                ("schedule", .text(name)), ("due", .optional(due) { $0.cell }),
+                ("schedule", .text(name)), ("due_at", .optional(due) { $0.cell }),
                 ("action", .text(action)), ("reason", .optional(reason) { .text($0) }),
             ])
         }

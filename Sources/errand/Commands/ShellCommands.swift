@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Terminal
 
-/// `errand completion` and `errand manual`: what is made from the declarations of the commands.
+/// `errand completion`, `errand manual` and `errand fields`: what is made from declarations.
 enum ShellCommands {
-    static let all = [completion, manual]
+    static let all = [completion, manual, fields]
 
     private static let shell = Argument.required(
         ValueFormat.choice(of: Shell.self, "SHELL"), help: "bash, zsh or fish")
@@ -55,6 +55,35 @@ enum ShellCommands {
         for page in pages { try TextFile.replace(folder + "/" + page.file, with: page.text) }
         try invocation.output.list(
             pages.map { Record([("file", .text(folder + "/" + $0.file))]) })
+        return .done
+    }
+
+    private static let field = Argument<String?>.optional(
+        .text("NAME"), help: "Only this name")
+
+    private static let fields = Command(
+        "fields", effect: .looks,
+        summary: "Explain the names that JSON, CSV and --columns have",
+        discussion: """
+            A name means the same wherever it stands, and stays as it is. Times are RFC 3339 in \
+            UTC, lengths of time are seconds, and sizes are bytes.
+            """,
+        examples: [
+            .init("errand fields", "all of them"), .init("errand fields p95_wait", "one of them"),
+        ],
+        arguments: [field]
+    ) { invocation in
+        let asked = invocation[field]
+        let found = FieldNames.all.filter { asked == nil || $0.name == asked }
+        guard !found.isEmpty else {
+            let near = nearest(to: asked ?? "", among: FieldNames.all.map(\.name))
+            throw CommandFailure(
+                exit: .notFound, message: "no record has a field '\(asked ?? "")'",
+                hint: near.map { "did you mean \($0)?" } ?? "'errand fields' lists them")
+        }
+        try invocation.output.list(
+            found.map { Record([("field", .text($0.name)), ("meaning", .text($0.meaning))]) },
+            columns: [Column("field"), Column("meaning", isFlexible: true)])
         return .done
     }
 

@@ -9,6 +9,8 @@ enum StatusCommand {
 
     private static let check = Option<Bool>.flag(
         "check", help: "Print only what is amiss, and exit 10 on a warning, 11 if critical")
+    private static let exact = Option<Bool>.flag(
+        "exact", help: "Count all waiting jobs, however many: may take long")
     private static let command = Command(
         "status", effect: .looks, summary: "Show queues, workers and servers on one screen",
         discussion: """
@@ -31,7 +33,7 @@ enum StatusCommand {
             .init("errand status --check || page-someone", "from cron"),
             .init("errand status --check --oldest-critical 2m --dead-warning 20", "other limits"),
         ],
-        options: [check] + StatusLimits.options
+        options: [check, exact] + StatusLimits.options
     ) { invocation in
         let limits = StatusLimits(invocation)
         let session = try invocation.lookingSession()
@@ -39,7 +41,8 @@ enum StatusCommand {
         async let redis = Self.redis(address)
         let status: EngineStatus
         do {
-            status = try await Inspector(session: session).status()
+            status = try await Inspector(session: session)
+                .status(isExact: invocation[exact])
         } catch {
             guard invocation[check], let failure = describe(error) else { throw error }
             return try report([unreadable(failure)], invocation)
@@ -79,7 +82,7 @@ enum StatusCommand {
             }
             if findings.isEmpty { try output.line("ok") }
         } else {
-            try output.list(findings.map(\.trouble))
+            try output.list(findings.map(\.record))
         }
         return findings.exitCode
     }

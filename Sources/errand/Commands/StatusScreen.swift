@@ -13,7 +13,7 @@ struct StatusScreen {
         if !output.isForPeople { return try output.show(record) }
         if let queues = status.queues {
             try output.list(
-                queues.map { QueueWords($0, output.times, isTable: true).record },
+                queues.map { QueueWords($0, output.times).record },
                 columns: QueueWords.status)
             try output.line()
         }
@@ -143,7 +143,7 @@ struct StatusScreen {
         record.append("leaders", .records((status.leaders ?? []).map(Self.record)))
         record.append(
             "queues", .records((queues ?? []).map { QueueCommands.record($0, output.times) }))
-        record.append("trouble", .records(findings.all.worstFirst.map(\.trouble)))
+        record.append("trouble", .records(findings.all.worstFirst.map(\.record)))
         return record
     }
 

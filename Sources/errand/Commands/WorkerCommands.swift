@@ -39,13 +39,20 @@ enum WorkerCommands {
             ("state", .marked(worker.state.rawValue, style)),
             ("started_at", worker.startedAt.cell),
             ("last_seen_at", .age(worker.lastSeenAt.date, now: now)),
-            ("version", .text(worker.version)), ("queues", .json(worker.queues)),
+            ("version", .text(worker.version)), ("queues", queues(of: worker)),
             ("kinds", .list(worker.kinds)),
             ("asked", .optional(worker.order) { .text($0.task.rawValue) }),
             ("asked_by", .optional(worker.order?.by) { .text($0) }),
             ("asked_at", .optional(worker.order?.at) { $0.cell }),
             ("asked_reason", .optional(worker.order?.reason) { .text($0) }),
         ])
+    }
+
+    private static func queues(of worker: WorkerRecord) -> Cell {
+        guard let reports = try? worker.queueReports() else { return .missing }
+        return .brief(
+            .list(reports.map { "\($0.name) \($0.busy)/\($0.concurrency)" }),
+            of: .records(reports.map(record)))
     }
 
     static func unknown(_ id: Int) -> CommandFailure {
@@ -75,12 +82,11 @@ enum WorkerCommands {
         let jobs = try await inspector.running(on: worker)
         let leads = try await inspector.leaders().filter { $0.worker == worker.id }
         var record = Record([])
-        for field in Self.record(worker).fields where field.name != "queues" {
+        for field in Self.record(worker).fields {
             record.append(field.name, field.cell)
             if field.name == "last_seen_at" { record.append("lease", .duration(worker.lease)) }
         }
         record.append("leads", .list(leads.map(\.lead.rawValue)))
-        record.append("queues", .records(try worker.queueReports().map(Self.record)))
         let now = Instant.now().date
         record.append(
             "running",
@@ -102,7 +108,7 @@ enum WorkerCommands {
             ("weight", .int(queue.weight)), ("busy", .int(queue.busy)),
             ("waiting", .int(queue.waiting)), ("finished", .int(queue.finished)),
             ("failed", .int(queue.failed)),
-            ("rate", .number((queue.rate * 10).rounded() / 10, decimals: 1)),
+            ("rate_out", .number((queue.rate * 10).rounded() / 10, decimals: 1)),
         ])
     }
 }
