@@ -40,8 +40,8 @@ FILES = [
 
 # Files to change: path, what stands there, what takes its place, the rule.
 CHANGES = [
-    ("Package.swift", '"Delivery", uses: ["HTTP"]', '"Delivery", uses: ["HTTP", "Redis"]',
-     {"manifest", "migrations"}),
+    ("Package.swift", '"Delivery", uses: ["Crypto", "HTTP"]',
+     '"Delivery", uses: ["Crypto", "HTTP", "Redis"]', {"manifest", "migrations"}),
     ("migrations/001_jobs.sql", "CREATE", "create", {"migrations"}),
 ]
 
