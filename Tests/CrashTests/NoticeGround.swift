@@ -82,7 +82,7 @@ final class NoticeGround {
             INSERT INTO notification.devices (person_id, app, platform, environment, topic, token)
             SELECT n, 'survey', CASE n % 2 WHEN 1 THEN 'apns' ELSE 'fcm' END, 'production',
                 'example.survey', CASE WHEN n % 97 = 1 THEN 'dead' WHEN n % 101 = 2 THEN 'bad'
-                    ELSE '' END || $2 || lpad(to_hex(n), 50, '0')
+                    ELSE '' END || $2 || lpad(to_hex(n), 58, '0')
             FROM generate_series(1, $1::bigint) AS n WHERE n % 10 <> 0
             """, [.int64(Int64(count)), .text(Self.tokenMark)])
         _ = try await ground.session.query("ANALYZE notification.people, notification.devices")
