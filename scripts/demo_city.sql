@@ -46,6 +46,15 @@ SELECT n, 'person' || n || '@example.org', 'America/Toronto', now(), NULL, NULL,
     CASE WHEN n % 40 <> 1 THEN now() - interval '3 days' END
 FROM generate_series(1, 5000) AS n;
 
+-- A quarter of them have an iPhone, a quarter an Android, a few both; from a few iPhones the app is
+-- gone again, which APNs only says when it is asked. The others are told by mail.
+SELECT count(notification.register_device(id, 'survey', 'apns',
+    CASE WHEN id % 25 = 7 THEN 'dead' ELSE 'beef' END || lpad(to_hex(id), 60, '0'),
+    'com.example.survey'))
+FROM notification.people WHERE id / 40 % 4 = 1 OR id / 40 % 20 = 2;
+SELECT count(notification.register_device(id, 'survey', 'fcm', 'android:' || md5('demo' || id)))
+FROM notification.people WHERE id / 40 % 4 = 2;
+
 INSERT INTO coupons.coupons (person_id, establishment_id, title, radius_m, expires_at)
 SELECT p.id, 1 + (p.id * 13 + k * 31) % 120,
     (ARRAY['A free coffee', '2 for 1', '15 % off', 'A surprise', '$5 off'])[1 + (p.id + k) % 5]

@@ -17,8 +17,13 @@ package enum DeliverySettingsError: Error, Equatable, CustomStringConvertible {
         case .malformed(let file, let expected):
             "\(file): expected \(expected)"
         case .badValue(let value, let setting, let expected):
-            "\(setting) \"\(value)\": expected \(expected)"
+            "\(setting) \"\(Self.shown(value))\": expected \(expected)"
         }
+    }
+
+    /// Without what may be a password, or a key that was put in the wrong place.
+    private static func shown(_ value: String) -> String {
+        value.utf8.count <= 100 && value.isOneLine && !value.contains("@") ? value : "***"
     }
 
     static func text(of file: String, for setting: String) throws(DeliverySettingsError) -> String {

@@ -20,6 +20,11 @@ struct DeliveryAnswer: Sendable {
     /// How long they wait for an operator.
     private static let longPause = Duration.seconds(60)
 
+    /// A wait and up to half as long again, so that a backlog does not come back all at once.
+    private static func spread(_ wait: Duration) -> Duration {
+        wait + min(wait / 2, .seconds(300)) * Double.random(in: 0...1)
+    }
+
     init(_ outcome: Outcome) { self.outcome = outcome }
 
     init(_ due: DueDelivery, _ status: String, _ reply: String, _ outcome: Outcome) {
@@ -38,10 +43,10 @@ struct DeliveryAnswer: Sendable {
         case .deferred(let reason, let delay):
             self.init(due, after: reason, delay: delay, context)
         case .unavailable(let reason, let delay):
-            self.init(due, "pending", reason, .snooze(delay ?? Self.pause))
+            self.init(due, "pending", reason, .snooze(Self.spread(delay ?? Self.pause)))
         case .misconfigured(let reason):
             context.log.error("\(due.provider) takes nothing from us: \(reason)")
-            self.init(due, "pending", reason, .snooze(Self.longPause))
+            self.init(due, "pending", reason, .snooze(Self.spread(Self.longPause)))
         case .addressGone(let reason, let since):
             if let since, let registered = due.registeredAt, registered > Instant(date: since) {
                 let again = "\(reason), and it was registered again since"

@@ -16,6 +16,8 @@ package struct Outgoing: Sendable {
     package var id: String
     /// The notice's own UUID, the same for all its ways: goes into the Message-ID.
     package var noticeID: String
+    /// The number by which the inbox knows the notice.
+    package var number: Int64
     package var kind: NoticeKind
     package var words: NoticeTemplates.Words
     /// A JSON object.

@@ -49,6 +49,9 @@ package struct Deliveries: Sendable {
             let due = try DueDelivery(row, zones: .shared)
             found[due.id] = due
         }
+        for provider in Set(found.values.map(\.provider)).sorted() where channels[provider] == nil {
+            context.log.error("\(provider) is not set up here: its deliveries wait")
+        }
         let book = AnswerBook(expected: batch.items.count)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, item) in batch.items.enumerated() {
@@ -82,7 +85,8 @@ package struct Deliveries: Sendable {
         }
         guard let channel = channels[due.provider] else {
             return DeliveryAnswer(
-                .misconfigured(reason: "it is not set up in this worker"), to: due, context)
+                .unavailable(reason: StrandedDeliveries.reply, retryAfter: .seconds(60)), to: due,
+                context)
         }
         let verdict = await channel.send(outgoing)
         return DeliveryAnswer(verdict, to: due, context)
@@ -119,8 +123,8 @@ package struct Deliveries: Sendable {
                 data: due.data, zone: due.person.zone)
             return .success(
                 Outgoing(
-                    address: address, id: due.uuid, noticeID: due.publicID, kind: kind,
-                    words: words, data: due.data, collapseID: due.collapseID,
+                    address: address, id: due.uuid, noticeID: due.publicID, number: due.noticeID,
+                    kind: kind, words: words, data: due.data, collapseID: due.collapseID,
                     decidedAt: due.decidedAt.date, expiresAt: due.expiresAt.date))
         } catch {
             return .failure(

@@ -1,5 +1,4 @@
 import Coupons
-import Delivery
 import Dispatch
 import FoundationEssentials
 import JobQueue
@@ -123,13 +122,13 @@ enum Kinds {
     static func all() -> JobKinds {
         let catalogue: NoticeCatalogue
         do { catalogue = try .all() } catch { preconditionFailure("\(error)") }
-        var kinds = withoutMail(catalogue)
+        var kinds = withoutDeliveries(catalogue)
         kinds.handle(EmailDelivery.self) { _, _ in }
         kinds.handle(PushDelivery.self) { _, _ in }
         return kinds
     }
 
-    private static func withoutMail(_ catalogue: NoticeCatalogue) -> JobKinds {
+    private static func withoutDeliveries(_ catalogue: NoticeCatalogue) -> JobKinds {
         var kinds = JobKinds()
         DemoKinds.add(to: &kinds)
         CouponKinds.add(to: &kinds, telling: catalogue)
@@ -147,27 +146,13 @@ enum Kinds {
         }
     }
 
-    /// Those that a worker can run with what the environment says: mail only where it is set up.
-    static func forWork(_ invocation: Invocation) throws -> JobKinds {
+    /// Those that a worker can run: deliveries only by the channels that are set up.
+    static func forWork(
+        _ invocation: Invocation, _ channels: ChannelSettings
+    ) throws -> JobKinds {
         let catalogue = try catalogue(invocation)
-        var kinds = withoutMail(catalogue)
-        guard let url = invocation.environment["ERRAND_SMTP_URL"], !url.isEmpty else {
-            return kinds
-        }
-        guard let sender = invocation.environment["ERRAND_MAIL_FROM"], !sender.isEmpty else {
-            throw CommandFailure(
-                exit: .usage, message: "ERRAND_SMTP_URL is set, ERRAND_MAIL_FROM is not",
-                hint: "set it to the address that mail comes from")
-        }
-        do {
-            let mail = EmailChannel(
-                mailer: SMTPMailer(try SMTPSettings(url: url)), from: try Mailbox(sender))
-            Deliveries(catalogue, channels: [Provider.mail: mail]).add(to: &kinds)
-        } catch {
-            throw CommandFailure(
-                exit: .usage, message: "mail is not set up right: \(error)",
-                hint: "ERRAND_SMTP_URL=smtp://user:password@host:587, ERRAND_MAIL_FROM=address")
-        }
+        var kinds = withoutDeliveries(catalogue)
+        Deliveries(catalogue, channels: channels.channels()).add(to: &kinds)
         return kinds
     }
 }

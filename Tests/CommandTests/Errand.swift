@@ -115,10 +115,11 @@ func start(
     let ground = [
         "DATABASE_URL": database.url, "ERRAND_OPERATOR": "tester", "ERRAND_QUEUES": "",
         "ERRAND_CONCURRENCY": "", "ERRAND_LEASE": "", "ERRAND_GRACE": "", "ERRAND_WINDOW": "",
-        "ERRAND_SMTP_URL": "", "ERRAND_MAIL_FROM": "", "ERRAND_LOG": "", "COLUMNS": "",
+        "ERRAND_LOG": "", "COLUMNS": "",
         "TZDIR": TestZones.folder ?? "", "TZ": "UTC", "ERRAND_CONTEXT": "",
         "ERRAND_READ_ONLY": "", "ERRAND_COLOR": "", "XDG_CONFIG_HOME": "/nonexistent",
     ]
+    .merging(Channels.none) { $1 }
     let words = through.isEmpty ? [Program.errand] + arguments : through
     return try Program(
         words[0], Array(words.dropFirst()),

@@ -160,13 +160,5 @@ extension CommandLine {
                 try await errand(["work", "--drain"] + options).expect(2, "errand: ", text)
             }
         }
-
-        @Test func `half a mail setting is refused`() async throws {
-            try await errand("work", "--drain", environment: ["ERRAND_SMTP_URL": "smtp://h"])
-                .expect(2, "ERRAND_MAIL_FROM is not", "set it to the address")
-            let wrong = ["ERRAND_SMTP_URL": "http://h", "ERRAND_MAIL_FROM": "a@example.org"]
-            try await errand("work", "--drain", environment: wrong)
-                .expect(2, "mail is not set up right", "ERRAND_SMTP_URL=smtp://")
-        }
     }
 }

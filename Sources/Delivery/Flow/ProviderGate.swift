@@ -46,6 +46,11 @@ package final class ProviderGate: Sendable {
         }
     }
 
+    /// How long its circuit lets nothing go; nil while it does.
+    package func wait(at now: ContinuousClock.Instant) -> Duration? {
+        state.withLock { $0.circuit.wait(at: now) }
+    }
+
     /// How the provider stands.
     package var standing: Circuit.Standing { state.withLock { $0.circuit.standing } }
 }

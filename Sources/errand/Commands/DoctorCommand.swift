@@ -20,7 +20,8 @@ enum DoctorCommand {
             no live worker knows, silent workers and what they hold, claims of workers that are \
             gone, jobs that kill their workers, dead letters of the last hour, interrupted \
             operations, Redis that evicts or has lost what was staged, clocks, time zones, \
-            schedules, migrations, rights, partitions, bloat, and old transactions.
+            schedules, channels of notices and deliveries that wait for one, migrations, rights, \
+            partitions, bloat, and old transactions.
 
             JSON is one object a finding: check, result (ok, note, warning or critical), found, \
             and, unless it is ok, remedy. Exits 0 when all is well, 10 on a warning, 11 when work \
@@ -39,6 +40,7 @@ enum DoctorCommand {
         findings += await redis.findings(of: found, ServerLines(invocation))
         findings.append(clocks(found.clockLead, await redis.clockLead))
         findings += schedules(found.status?.schedules, invocation.zones)
+        findings += await channels(found, invocation)
         findings += await engine(found, redis, invocation)
         findings = findings.worstFirst
         let output = invocation.output

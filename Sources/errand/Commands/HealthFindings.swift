@@ -116,10 +116,22 @@ extension StatusFindings {
     /// How a worker is started that can run the jobs of a lane; nil when this program cannot.
     static func start(for lane: Lane) -> String? {
         let start = "errand work --queues \(shellWord(lane.queue))"
-        if lane.kind == EmailDelivery.kind {
-            return start + "  # with ERRAND_SMTP_URL and ERRAND_MAIL_FROM set"
+        switch lane.kind {
+        case EmailDelivery.kind: return start + settings(of: Provider.mail)
+        case PushDelivery.kind: return start + settings(of: lane.queue)
+        default: return Kinds.all().argsVersion(of: lane.kind) == lane.version ? start : nil
         }
-        return Kinds.all().argsVersion(of: lane.kind) == lane.version ? start : nil
+    }
+
+    /// What has to be set for a worker that sends by a provider, as the end of its command.
+    static func settings(of provider: String) -> String {
+        let names =
+            switch provider {
+            case Provider.mail: "ERRAND_SMTP_URL and ERRAND_MAIL_FROM"
+            case Provider.apns: "ERRAND_APNS_KEY_FILE, ERRAND_APNS_KEY_ID and ERRAND_APNS_TEAM_ID"
+            default: "ERRAND_FCM_ACCOUNT_FILE"
+            }
+        return "  # with \(names) set"
     }
 
     // MARK: Dead letters

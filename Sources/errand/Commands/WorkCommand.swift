@@ -66,10 +66,15 @@ enum WorkCommand {
         let servers = Servers(
             database: try invocation.databaseURL(), redis: try invocation.redisAddress())
         let log = try invocation.log
+        let channels = try ChannelSettings(invocation.environment)
+        let kinds = try Kinds.forWork(invocation, channels)
         try await checkSchema(invocation)
+        for channel in channels.summary {
+            guard let words = channel.words else { continue }
+            log.info("notices leave by \(channel.provider): \(words)")
+        }
         let worker = Worker(
-            servers: servers, kinds: try Kinds.forWork(invocation), options: options,
-            log: log)
+            servers: servers, kinds: kinds, options: options, log: log)
         let summary = try await worker.run(until: stopOnSignal(options, log))
         if options.drain { try show(summary, invocation.output) }
         return .done

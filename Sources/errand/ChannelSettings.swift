@@ -1,0 +1,178 @@
+import Delivery
+import FoundationEssentials
+import Notifications
+import Terminal
+
+/// The ways by which notices leave this process, as its environment sets them up.
+///
+/// Each is set up whole or not at all. What is refused here is named, and never shown: it may be a
+/// key that was put in the wrong place.
+struct ChannelSettings {
+    private struct Mail {
+        var server: SMTPSettings
+        var from: Mailbox
+    }
+
+    private let mail: Mail?
+    private let apns: APNsSettings?
+    private let fcm: FCMSettings?
+    /// Messages a second, by provider; as fast as they answer where there is none.
+    private let rates: [String: Double]
+
+    /// Reads the environment, and the files that it names.
+    ///
+    /// - Throws: `CommandFailure` (usage) that names the variable or file and what was expected.
+    init(_ environment: [String: String]) throws {
+        let variables = Variables(all: environment)
+        mail = try Self.mail(variables)
+        apns = try Self.apns(variables)
+        fcm = try Self.fcm(variables)
+        rates = try [
+            Provider.mail: "ERRAND_MAIL_RATE", Provider.apns: "ERRAND_APNS_RATE",
+            Provider.fcm: "ERRAND_FCM_RATE",
+        ].compactMapValues { try variables.rate($0) }
+    }
+
+    /// The channels, each behind a gate of its own.
+    func channels() -> [String: any Channel] {
+        var channels: [String: any Channel] = [:]
+        if let mail {
+            let channel = EmailChannel(mailer: SMTPMailer(mail.server), from: mail.from)
+            channels[Provider.mail] = GatedChannel(channel, through: gate(Provider.mail, nil))
+        }
+        if let apns {
+            channels[Provider.apns] = GatedChannel(
+                PushChannel(APNsClient(apns)), through: gate(Provider.apns, LossWatch()))
+        }
+        if let fcm {
+            channels[Provider.fcm] = GatedChannel(
+                PushChannel(FCMClient(fcm)), through: gate(Provider.fcm, LossWatch()))
+        }
+        return channels
+    }
+
+    /// What is set up, each with its name; the secrets hidden.
+    var summary: [(provider: String, words: String?)] {
+        [
+            (Provider.mail, mail.map { "\($0.server) from \($0.from)" }),
+            (Provider.apns, apns.map { "\($0)" }), (Provider.fcm, fcm.map { "\($0)" }),
+        ].map { provider, words in
+            (provider, words.map { $0 + (rates[provider].map { ", \($0)/s at most" } ?? "") })
+        }
+    }
+
+    private func gate(_ provider: String, _ losses: LossWatch?) -> ProviderGate {
+        // A second's worth may go at once.
+        let rate = rates[provider].map { RateLimit(perSecond: $0, burst: max($0, 1)) }
+        return ProviderGate(rate: rate, losses: losses)
+    }
+
+    private static func mail(_ variables: Variables) throws -> Mail? {
+        guard
+            let values = try variables.all(
+                ["ERRAND_SMTP_URL", "ERRAND_MAIL_FROM"], beside: ["ERRAND_MAIL_RATE"])
+        else { return nil }
+        do {
+            return Mail(server: try SMTPSettings(url: values[0]), from: try Mailbox(values[1]))
+        } catch {
+            throw CommandFailure(
+                exit: .usage, message: "mail is not set up right: \(error)",
+                hint: "ERRAND_SMTP_URL=smtp://user:password@host:587, ERRAND_MAIL_FROM=address")
+        }
+    }
+
+    private static func apns(_ variables: Variables) throws -> APNsSettings? {
+        let names = ["ERRAND_APNS_KEY_FILE", "ERRAND_APNS_KEY_ID", "ERRAND_APNS_TEAM_ID"]
+        let extras = ["ERRAND_APNS_URL", "ERRAND_APNS_CA", "ERRAND_APNS_RATE"]
+        guard let values = try variables.all(names, beside: extras) else { return nil }
+        let keyFile = try variables.path(names[0]) ?? ""
+        let authorities = try variables.authorities("ERRAND_APNS_CA")
+        do throws(DeliverySettingsError) {
+            return try APNsSettings(
+                keyFile: keyFile, keyID: values[1], teamID: values[2],
+                url: variables["ERRAND_APNS_URL"], authorityFile: authorities)
+        } catch {
+            throw CommandFailure(
+                exit: .usage, message: "APNs is not set up right: \(error)",
+                hint: "\(names[0]) names the .p8 file from Apple's developer site, \(names[1]) and "
+                    + "\(names[2]) are its identifier and the team's")
+        }
+    }
+
+    private static func fcm(_ variables: Variables) throws -> FCMSettings? {
+        let name = "ERRAND_FCM_ACCOUNT_FILE"
+        let extras = ["ERRAND_FCM_URL", "ERRAND_FCM_CA", "ERRAND_FCM_RATE"]
+        guard try variables.all([name], beside: extras) != nil else { return nil }
+        let accountFile = try variables.path(name) ?? ""
+        let authorities = try variables.authorities("ERRAND_FCM_CA")
+        let url = variables["ERRAND_FCM_URL"]
+        do throws(DeliverySettingsError) {
+            // What stands in for Google gives the access tokens too.
+            return try FCMSettings(
+                accountFile: accountFile, url: url, tokenURL: url.map { "\($0)/token" },
+                authorityFile: authorities)
+        } catch {
+            throw CommandFailure(
+                exit: .usage, message: "FCM is not set up right: \(error)",
+                hint: "\(name) names the JSON file of a service account from the Firebase console")
+        }
+    }
+}
+
+/// Environment variables, of which an empty one is as good as none.
+private struct Variables {
+    var all: [String: String]
+
+    subscript(_ name: String) -> String? { all[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The values of `names`, which belong together: nil when none of them is set.
+    ///
+    /// - Parameter extras: what means something only beside them.
+    func all(_ names: [String], beside extras: [String]) throws(CommandFailure) -> [String]? {
+        let found = names.compactMap { self[$0] }
+        if found.count == names.count { return found }
+        guard let first = (names + extras).first(where: { self[$0] != nil }) else { return nil }
+        let missing = names.filter { self[$0] == nil }
+        throw CommandFailure(
+            exit: .usage,
+            message: "\(first) is set, \(missing.joined(separator: " and ")) "
+                + "\(missing.count == 1 ? "is" : "are") not",
+            hint: "set \(names.count == 1 ? "it" : "all of them") or none: "
+                + names.joined(separator: ", "))
+    }
+
+    /// The path that a variable names.
+    func path(_ name: String) throws(CommandFailure) -> String? {
+        guard let path = self[name] else { return nil }
+        let isPlain = path.utf8.count <= 4096 && path.utf8.allSatisfy { $0 >= 0x20 }
+        guard isPlain, !path.hasPrefix("-----"), !path.hasPrefix("{") else {
+            throw CommandFailure(
+                exit: .usage, message: "\(name): expected the path of a file, not what it holds",
+                hint: "put that into a file that only errand may read, and name the file")
+        }
+        return path
+    }
+
+    /// A file of certificates to trust instead of the system's.
+    func authorities(_ name: String) throws(CommandFailure) -> String? {
+        guard let path = try path(name) else { return nil }
+        let content = (try? Data(contentsOf: URL(filePath: path))) ?? Data()
+        let text = String(decoding: content, as: UTF8.self)
+        guard text.contains("-----BEGIN CERTIFICATE-----") else {
+            throw CommandFailure(
+                exit: .usage, message: "\(name): \(path): expected certificates in PEM",
+                hint: "without it the system's authorities are trusted")
+        }
+        return path
+    }
+
+    func rate(_ name: String) throws(CommandFailure) -> Double? {
+        guard let text = self[name] else { return nil }
+        guard let rate = Double(text), rate >= 0.001, rate <= 1_000_000 else {
+            throw CommandFailure(
+                exit: .usage, message: "\(name): expected messages a second, such as 50 or 0.5",
+                hint: "unset it to send as fast as the provider answers")
+        }
+        return rate
+    }
+}

@@ -1,0 +1,54 @@
+import JobQueue
+import Notifications
+import Postgres
+import Terminal
+
+/// What the doctor looks at for the sake of notices.
+extension DoctorCommand {
+    static func channels(
+        _ database: DoctorDatabase, _ invocation: Invocation
+    ) async -> [Finding] {
+        [settings(invocation.environment)] + (await stranded(database.session))
+    }
+
+    /// The environment of this command, which need not be that of a worker.
+    private static func settings(_ environment: [String: String]) -> Finding {
+        do {
+            let words = try ChannelSettings(environment).summary.map { provider, words in
+                "\(provider): \(words ?? "not set up here")"
+            }
+            return Finding(check: "channels", grade: .ok, found: words.joined(separator: "; "))
+        } catch {
+            let failure = error as? CommandFailure
+            return Finding(
+                check: "channels", grade: .warning, found: failure?.message ?? "\(error)",
+                remedy: failure?.hint ?? "errand work --help")
+        }
+    }
+
+    /// Deliveries whose workers can push, and not by their provider; what no worker can do at all
+    /// is found by the kinds of job.
+    private static func stranded(_ session: Session?) async -> [Finding] {
+        // What cannot be read is found elsewhere: servers, migrations, rights.
+        guard let session, let found = try? await StrandedDeliveries.read(session) else {
+            return []
+        }
+        guard !found.isEmpty else {
+            return [
+                Finding(
+                    check: "deliveries", grade: .ok,
+                    found: "none was left by a worker that lacks its channel")
+            ]
+        }
+        return found.map { stranded in
+            let many = stranded.count >= StrandedDeliveries.limit ? "at least " : ""
+            return Finding(
+                check: "deliveries", grade: .warning,
+                found: "\(many)\(HumanFormat.count(stranded.count)) "
+                    + (stranded.count == 1 ? "delivery waits" : "deliveries wait")
+                    + " for \(stranded.provider), which their worker has not set up",
+                remedy: "errand work --queues \(stranded.provider)"
+                    + StatusFindings.settings(of: stranded.provider))
+        }
+    }
+}
