@@ -52,7 +52,7 @@ import Glibc
         verdict = nil
         isBegun = false
         place = nil
-        goesAhead = lane.begin(settings)
+        goesAhead = lane.begin(settings, now: now)
         wentAhead = goesAhead
         easy.forgetErrors()
         let request = arrival.ticket.request

@@ -11,8 +11,9 @@ final class HostLane {
     private(set) var active = 0
     /// Connections on which an answer has come.
     private var proven = 0
-    /// Whether a request has gone ahead to open one more.
-    private var isProbing = false
+    /// Until when the others wait for a request that has gone ahead to open one more; nil when none
+    /// has. A server that does not answer this one may answer others on the same connection.
+    private var probingUntil: Int64?
     /// Whether the last answer came as HTTP/2; nil before the first.
     var isHTTP2: Bool?
     /// Those that wait, oldest first from `next` on.
@@ -30,33 +31,35 @@ final class HostLane {
     var waitingCount: Int { waiting.count - next }
 
     /// How many more may travel now.
-    func room(_ settings: HTTPSettings) -> Int {
+    func room(_ settings: HTTPSettings, now: Int64) -> Int {
         if isHTTP2 == false { return settings.connectionsPerHost - active }
         let room = proven * settings.streamsPerConnection - active
         if room > 0 { return room }
-        return isProbing || proven >= settings.connectionsPerHost ? 0 : 1
+        let most = settings.connectionsPerHost * settings.streamsPerConnection
+        if proven >= settings.connectionsPerHost || active >= most { return 0 }
+        return probingUntil.map { now < $0 } ?? false ? 0 : 1
     }
 
     /// Counts one that sets out.
     ///
     /// - Returns: whether it goes ahead of others, which wait for what it finds.
-    func begin(_ settings: HTTPSettings) -> Bool {
+    func begin(_ settings: HTTPSettings, now: Int64) -> Bool {
         let goesAhead = isHTTP2 != false && active >= proven * settings.streamsPerConnection
         active += 1
-        if goesAhead { isProbing = true }
+        if goesAhead { probingUntil = now + Int64(settings.connectLimit / .milliseconds(1)) }
         return goesAhead
     }
 
     /// Takes note that one that went ahead has found a connection that works.
     func prove(isNew: Bool) {
-        isProbing = false
+        probingUntil = nil
         if isNew || proven == 0 { proven += 1 }
     }
 
     /// Counts one that has ended.
     func end(wentAhead: Bool) {
         active -= 1
-        if wentAhead { isProbing = false }
+        if wentAhead { probingUntil = nil }
         // The next one finds out whether the connections still stand.
         if active == 0 { proven = 0 }
         if streams.count > Self.portLimit { streams = [:] }

@@ -52,7 +52,7 @@ final class TransferLoop {
             while let (transfer, code) = multi.nextEnded() { finish(transfer, code) }
             if openings.lanes.isEmpty { break }
         }
-        if waitingCount > 0 { dropOverdue() }
+        if waitingCount > 0 { lookAtWaiting() }
     }
 
     private func take(_ arrival: HTTPInbox.Arrival) {
@@ -69,7 +69,7 @@ final class TransferLoop {
     private func fill(_ lane: HostLane) {
         guard lane.waitingCount > 0 else { return }
         let now = monotonicMilliseconds()
-        while lane.room(settings) > 0, let arrival = lane.popFirst() {
+        while lane.room(settings, now: now) > 0, let arrival = lane.popFirst() {
             waitingCount -= 1
             start(arrival, in: lane, now: now)
         }
@@ -143,7 +143,8 @@ final class TransferLoop {
         }
     }
 
-    private func dropOverdue() {
+    /// Ends those of the waiting whose time is over; the others need not wait for one that is stuck.
+    private func lookAtWaiting() {
         let now = monotonicMilliseconds()
         guard now >= lookAgainAt else { return }
         lookAgainAt = now + Self.lookInterval
@@ -152,6 +153,7 @@ final class TransferLoop {
                 waitingCount -= 1
                 arrival.fail(.timedOut)
             }
+            fill(lane)
         }
     }
 

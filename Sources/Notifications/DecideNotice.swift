@@ -31,11 +31,18 @@ package struct Deciding: Sendable {
         self.policy = policy
     }
 
-    /// Adds the kind to those of a program.
+    /// Adds the kinds to those of a program, with the schedule that ends what their jobs have left.
     package func add(to kinds: inout JobKinds) {
         kinds.handleBatch(DecideNotice.self, upTo: Self.batchLimit) { batch in
             try await handle(batch)
         }
+        kinds.handle(EndAbandoned.self) { _, context in
+            let ended = try await EndAbandoned.run(in: context.database, now: context.now)
+            guard ended.notices + ended.deliveries > 0 else { return }
+            context.log.with("notices", ended.notices).with("deliveries", ended.deliveries)
+                .warning("jobs of notices have died without an answer: see 'errand dead ls'")
+        }
+        kinds.schedule(EndAbandoned.schedule())
     }
 
     private func handle(_ batch: JobBatch<DecideNotice>) async throws -> [Outcome] {

@@ -97,6 +97,18 @@ struct BreakTests {
         }
     }
 
+    @Test func `a first request that is never answered does not hold up the others`() async throws {
+        try await withServer([], { $0.connectLimit = .seconds(3) }) { server, client in
+            let stuck = Task { try await client.failure(of: server.request("/hang")) }
+            let others = (0..<20).map { _ in
+                Task { try await client.expectAnswer(to: server.request("/echo")) }
+            }
+            for other in others { try await other.value }
+            stuck.cancel()
+            #expect(try await stuck.value.cause == .cancelled)
+        }
+    }
+
     @Test func `closing ends what is on its way, and what comes after`() async throws {
         try await withServer { server, client in
             try await client.expectAnswer(to: server.request("/echo"))

@@ -306,6 +306,11 @@ class Connection(asyncio.Protocol):
         self.write()
 
     def drop(self):
+        """Closes the connection in the middle; the answers given before have gone out."""
+        self.site.flush()
+        if self.out and not self.transport.is_closing():
+            self.transport.write(bytes(self.out))
+            self.out.clear()
         self.transport.abort()
 
     def forget(self, number):

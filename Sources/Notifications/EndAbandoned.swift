@@ -1,0 +1,106 @@
+package import FoundationEssentials
+package import JobQueue
+package import Postgres
+
+/// Ends notices and deliveries whose jobs have died without saying what became of them.
+///
+/// A job whose worker is killed on its last attempt goes to the dead letters behind the back of
+/// its handler, and so does one whose handler fails each time.
+package struct EndAbandoned: Job {
+    package static let kind = "notification.abandoned"
+    package static let options = JobOptions(
+        queue: "notices", priority: .low, maxAttempts: 3, timeout: .seconds(120))
+
+    /// How far it looks back, in seconds: for some runs that were missed.
+    private static let reach = 86_400.0
+
+    package init() {}
+
+    static func schedule() -> Schedule {
+        do {
+            return try Schedule(
+                kind, "*/5 * * * *", run: EndAbandoned(),
+                catchUp: .latest(within: .seconds(3_600)), overlap: .skip)
+        } catch { preconditionFailure("\(error)") }
+    }
+
+    /// Ends those whose jobs died in the day before `now`.
+    ///
+    /// - Returns: how many notices were never decided, and how many deliveries have no answer.
+    @discardableResult
+    package static func run(
+        in database: Pool, now: Date
+    ) async throws -> (notices: Int, deliveries: Int) {
+        let since = Parameter.timestamp(Instant(date: now.addingTimeInterval(-reach)))
+        let lost = try await database.withSession { session in
+            try await session.pipeline([
+                Statement(undecided, [since, .text(DecideNotice.kind)]),
+                Statement(
+                    unanswered, [since, .textArray([PushDelivery.kind, EmailDelivery.kind])]),
+            ])
+        }
+        let notices = try lost[0].map { try $0.int64(0) }
+        if !notices.isEmpty {
+            let reasons = try lost[0].map { try $0.text(1) }
+            _ = try await database.withSession {
+                try await $0.query(
+                    fail,
+                    [
+                        .int64Array(notices), .textArray(reasons),
+                        .timestamp(Instant(date: now)),
+                    ])
+            }
+        }
+        let deliveries = try lost[1].map { try $0.int64(0) }
+        guard !deliveries.isEmpty else { return (notices.count, 0) }
+        var reasons: [Int64: String] = [:]
+        for row in lost[1] { reasons[try row.int64(0)] = try row.text(1) }
+        let rows = try await database.withSession {
+            try await $0.query(DeliveryStatements.read, [.int64Array(deliveries.sorted())])
+        }
+        let book = AnswerBook(expected: rows.count)
+        for (place, row) in rows.enumerated() {
+            let due = try DueDelivery(row, zones: .shared)
+            book.add(
+                DeliveryAnswer(due, "failed", reasons[due.id] ?? "its job died", .done),
+                at: place)
+        }
+        if rows.count > 0 { _ = try await book.write(to: database, now: now) }
+        return (notices.count, rows.count)
+    }
+
+    /// What a member of a dead job's arguments names, if it is a number.
+    private static func id(_ member: String) -> String {
+        """
+        CASE WHEN j.args ->> '\(member)' ~ '^[0-9]{1,18}$'
+            THEN (j.args ->> '\(member)')::bigint END
+        """
+    }
+
+    /// The last error says more than that it was the last.
+    private static let why =
+        "'its job died: ' || coalesce(j.errors -> -1 ->> 'error', j.reason, 'without a reason')"
+
+    /// Notices that jobs which died since $1 were to decide; not those held again after that.
+    private static let undecided = """
+        SELECT DISTINCT ON (n.id) n.id, \(why)
+        FROM errand.dead_jobs j JOIN notification.notices n ON n.id = \(id("notice_id"))
+        WHERE j.kind = $2 AND j.finished_at > $1
+          AND (n.status = 'intended' OR n.status = 'held' AND n.hold_until < j.finished_at)
+        ORDER BY n.id, j.id
+        """
+
+    private static let unanswered = """
+        SELECT DISTINCT ON (d.id) d.id, \(why)
+        FROM errand.dead_jobs j JOIN notification.deliveries d ON d.id = \(id("delivery_id"))
+        WHERE j.kind = ANY ($2) AND j.finished_at > $1 AND d.status = 'pending'
+        ORDER BY d.id, j.id
+        """
+
+    private static let fail = """
+        UPDATE notification.notices n
+        SET status = 'failed', reason = f.reason, answered_at = $3
+        FROM unnest($1::bigint[], $2::text[]) AS f (id, reason)
+        WHERE n.id = f.id AND n.status IN ('intended', 'held')
+        """
+}

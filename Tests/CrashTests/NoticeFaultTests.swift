@@ -1,0 +1,112 @@
+import Foundation
+import Postgres
+import TestServices
+import Testing
+
+extension CrashTests {
+    /// Notices whose providers fail at random while workers are killed.
+    @Suite("Notices") struct NoticeFaultTests {
+        /// How many; another number for a run by hand.
+        static let load =
+            ProcessInfo.processInfo.environment["ERRAND_TEST_NOTICES"].flatMap { Int($0) } ?? 3_000
+        /// How often a worker is killed on the way.
+        static let kills = 5
+        /// Nine of ten pushes get their answer; of the others most are refused or broken off alone,
+        /// some break their connection, with all that is on its way there.
+        static let answers =
+            [
+                "500 InternalServerError", "503 ServiceUnavailable", "reset REFUSED_STREAM",
+                "reset INTERNAL_ERROR", "slow 1",
+            ].flatMap { Array(repeating: $0, count: 6) } + ["drop"]
+
+        @Test(.timeLimit(.minutes(10)))
+        func `each notice ends, delivered or with its reason, and none is sent twice`()
+            async throws
+        {
+            try await NoticeGround.use(
+                people: Self.load, failing: 0.1, by: Self.answers,
+                rules: ["apns#2=stall", "fcm#2=stall"]
+            ) { notices in
+                let start = ContinuousClock.now
+                try await notices.intend()
+                try notices.startWorkers(3)
+                for step in 1...Self.kills {
+                    try await notices.progress(to: step * Self.load / (Self.kills + 2))
+                    try await notices.killOne()
+                }
+                try await notices.allDone()
+                let seconds = (ContinuousClock.now - start) / .seconds(1)
+                for worker in notices.workers { try await notices.ground.expectCleanStop(worker) }
+                try await expectAllEnded(notices)
+                try await expectNoneTwice(notices, seconds)
+            }
+        }
+
+        private func expectAllEnded(_ notices: NoticeGround) async throws {
+            let rows = try await notices.ground.session.query(
+                """
+                SELECT n.status::text, d.status::text, count(*), count(d.reply), count(n.reason)
+                FROM notification.notices n
+                LEFT JOIN notification.deliveries d ON d.notice_id = n.id
+                GROUP BY 1, 2 ORDER BY 1, 2
+                """)
+            var sum: Int64 = 0
+            for row in rows {
+                let (notice, delivery) = (try row.text(0), try row.optionalText(1) ?? "none")
+                let count = try row.int64(2)
+                print("notices: \(count) \(notice), their delivery \(delivery)")
+                sum += count
+                #expect(
+                    ["sent delivered", "failed gone", "failed rejected", "failed failed"]
+                        .contains("\(notice) \(delivery)"))
+                #expect(try row.int64(3) == count, "each delivery has an answer or a reason")
+                if notice != "sent" { #expect(try row.int64(4) == count) }
+            }
+            #expect(sum == Int64(Self.load))
+        }
+
+        /// What the simulators have taken and what was recorded agree.
+        private func expectNoneTwice(_ notices: NoticeGround, _ seconds: Double) async throws {
+            let delivered = try await notices.ground.session.query(
+                """
+                SELECT coalesce(v.token, p.email), count(*) FROM notification.deliveries d
+                JOIN notification.notices n ON n.id = d.notice_id
+                JOIN notification.people p ON p.id = n.person_id
+                LEFT JOIN notification.devices v ON v.id = d.device_id
+                WHERE d.status = 'delivered' GROUP BY 1
+                """)
+            var recorded: Set<String> = []
+            for row in delivered {
+                #expect(try row.int64(1) == 1)
+                recorded.insert(try row.text(0))
+            }
+            let completed = try await notices.ground.number(
+                """
+                SELECT count(*) FROM (SELECT args FROM errand.finished_jobs
+                    WHERE outcome = 'completed' AND args ? 'delivery_id'
+                    GROUP BY args HAVING count(*) > 1) AS again
+                """)
+            #expect(completed == 0, "a delivery was completed by two jobs")
+
+            var ids: [String: [String]] = [:]
+            for request in try notices.push.requests() where request.wasAccepted {
+                guard let token = request.token, !token.isEmpty else { continue }
+                ids[token, default: []].append(try #require(request.id))
+            }
+            let pushes = ids.count
+            for entry in try notices.mail.kept() {
+                let address = try #require(entry.to.first)
+                ids[address, default: []].append(try #require(entry.message_id))
+            }
+            #expect(Set(ids.keys) == recorded, "what was taken is what is known as delivered")
+            #expect(ids.values.allSatisfy { Set($0).count == 1 }, "each goes under one id")
+            #expect(Set(ids.values.compactMap(\.first)).count == ids.count)
+            let again = ids.values.reduce(0) { $0 + $1.count - 1 }
+            print(
+                "notices: \(Self.load), killed workers: \(notices.killed.count), taken: \(ids.count)"
+                    + " (\(pushes) pushes), taken again: \(again), in \(Int(seconds)) s")
+            // One in a thousand, and one for each kill where there are few.
+            #expect(again <= max(Self.load / 1_000, Self.kills))
+        }
+    }
+}
