@@ -121,7 +121,7 @@ extension CommandLine {
                 for more in [[], ["-ojson"]] where !words.contains("-owide") || more.isEmpty {
                     let run = try await errand(["notification"] + words + more)
                     run.expect(0)
-                    for secret in ["example.org", "closed account", "777", "a-phone"] {
+                    for secret in ["example.org", "closed account", "minor", "a-phone"] {
                         #expect(!run.output.contains(secret), "\(words)")
                     }
                 }
