@@ -132,7 +132,6 @@ import Testing
         "a server that refuses for now is asked again, and the mail is sent once",
         arguments: [
             ("rcpt#1=450 4.2.0 greylisted", "450 4.2.0 greylisted"),
-            ("connect#1=421 4.3.2 too busy", "421 4.3.2 too busy"),
             ("end#1=451 4.3.0 later", "451 4.3.0 later"),
         ])
     func temporaryRefusal(rule: String, words: String) async throws {
@@ -154,6 +153,21 @@ import Testing
             let job = try await mailJob()
             #expect(job.state == .completed)
             #expect(job.attempt == 2)
+            #expect(try await notice().status == "sent")
+        }
+    }
+
+    @Test func `a server that takes nothing at all costs no attempt`() async throws {
+        try await withMailSink(["--fail", "connect#1=421 4.3.2 too busy"]) { sink in
+            try await town.reportPosition(try await person(), here)
+            let summary = try await drain(sink)
+            #expect(summary.snoozed == 1)
+            let waiting = try await mailJob()
+            #expect(waiting.attempt == 0)
+            #expect(waiting.runAt > .now())
+            try await town.session.script("UPDATE errand.jobs SET run_at = clock_timestamp()")
+            #expect(try await drain(sink).completed == 1)
+            #expect(try await mailJob().attempt == 1)
             #expect(try await notice().status == "sent")
         }
     }

@@ -200,4 +200,30 @@ import Testing
             "SELECT DISTINCT reply FROM notification.deliveries WHERE status = 'pending'")
         #expect(replies == ["its turn did not come: more of them are due than the rate allows"])
     }
+
+    /// A road on which every notice expires.
+    private struct LongRoad: Channel {
+        var next: any Channel
+
+        func send(_ outgoing: Outgoing) async -> DeliveryVerdict {
+            while Date() < outgoing.expiresAt { try? await Task.sleep(for: .milliseconds(20)) }
+            return await next.send(outgoing)
+        }
+    }
+
+    @Test func `what expires while it waits for its turn is recorded as expired`() async throws {
+        let ground = try await crowd(1)
+        try await ground.run(
+            "UPDATE notification.notices SET expires_at = now() + interval '2 seconds'")
+        let channel = ScriptedChannel(.delivered(reply: "ok"))
+        let gated = LongRoad(next: GatedChannel(channel, through: ProviderGate()))
+        try await ground.deliver([Provider.apns: gated])
+        try await ground.hurry()
+        try await ground.deliver([Provider.apns: gated])
+        #expect(channel.sent.count == 0)
+        #expect(try await ground.statuses() == ["expired"])
+        let dead = try await ground.number(
+            "SELECT count(*) FROM errand.finished_jobs WHERE outcome = 'dead'")
+        #expect(dead == 0)
+    }
 }
