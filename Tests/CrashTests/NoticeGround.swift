@@ -118,7 +118,7 @@ final class NoticeGround {
         try ground.start(
             [
                 "work", "--lease", "2s", "--grace", "5s", "--queues",
-                "notices:500,apns:128,fcm:128,mail:16",
+                "notices:500,apns,fcm,mail:16",
             ], environment: environment)
     }
 
