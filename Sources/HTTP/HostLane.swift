@@ -11,8 +11,9 @@ final class HostLane {
     private(set) var active = 0
     /// Connections on which an answer has come.
     private var proven = 0
-    /// Until when the others wait for a request that has gone ahead to open one more; nil when none
-    /// has. A server that does not answer this one may answer others on the same connection.
+    /// Until when the others wait for a request that has gone ahead to open one more.
+    ///
+    /// A server that does not answer this one may answer others on the same connection.
     private var probingUntil: Int64?
     /// Whether the last answer came as HTTP/2; nil before the first.
     var isHTTP2: Bool?

@@ -143,7 +143,7 @@ final class TransferLoop {
         }
     }
 
-    /// Ends those of the waiting whose time is over; the others need not wait for one that is stuck.
+    /// Ends those that have waited too long; the others need not wait for one that is stuck.
     private func lookAtWaiting() {
         let now = monotonicMilliseconds()
         guard now >= lookAgainAt else { return }

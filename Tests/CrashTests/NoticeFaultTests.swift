@@ -103,8 +103,8 @@ extension CrashTests {
             #expect(Set(ids.values.compactMap(\.first)).count == ids.count)
             let again = ids.values.reduce(0) { $0 + $1.count - 1 }
             print(
-                "notices: \(Self.load), killed workers: \(notices.killed.count), taken: \(ids.count)"
-                    + " (\(pushes) pushes), taken again: \(again), in \(Int(seconds)) s")
+                "notices: \(Self.load), killed workers: \(notices.killed.count), taken:"
+                    + " \(ids.count) (\(pushes) pushes), again: \(again), in \(Int(seconds)) s")
             // One in a thousand, and one for each kill where there are few.
             #expect(again <= max(Self.load / 1_000, Self.kills))
         }

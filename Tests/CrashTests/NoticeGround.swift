@@ -72,7 +72,7 @@ final class NoticeGround {
             INSERT INTO notification.people (id, email, birth_date, age_verified_at,
                 location_consent_at, quiet_from, quiet_until)
             SELECT n, CASE WHEN n % 10 = 0 THEN
-                    CASE WHEN n % 70 = 0 THEN 'nobody' WHEN n % 410 = 0 THEN 'full'
+                    CASE WHEN n % 70 = 0 THEN 'nobody' WHEN n IN (410, 820, 1230) THEN 'full'
                         ELSE 'somebody' END || n || '@' || $2 END,
                 '1990-05-17', now(), now(), NULL, NULL
             FROM generate_series(1, $1::bigint) AS n
@@ -118,7 +118,7 @@ final class NoticeGround {
         try ground.start(
             [
                 "work", "--lease", "2s", "--grace", "5s", "--queues",
-                "notices:500,apns:128,fcm:128,mail:16",
+                "notices:500,apns,fcm,mail:16",
             ], environment: environment)
     }
 
