@@ -8,13 +8,13 @@ import TestServices
 import Testing
 
 @Suite("From a position to a mail", .database) struct MailTests {
-    private let town: Town
-    private let here = Place.montreal
-    private static let queues = [WorkerOptions.Queue("coupons"), .init("mail")]
+    let town: Town
+    let here = Place.montreal
+    static let queues = [WorkerOptions.Queue("coupons"), .init("mail")]
 
     init() throws { town = try Town() }
 
-    private func kinds(
+    func kinds(
         _ sink: MailSink, _ catalogue: NoticeCatalogue = Town.catalogue
     ) throws -> JobKinds {
         var kinds = JobKinds()
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// A person with one coupon, 42 metres from where it counts.
-    private func person(_ email: String? = "ada@example.org") async throws -> Int64 {
+    func person(_ email: String? = "ada@example.org") async throws -> Int64 {
         let person = try await town.person(email, zone: "America/Toronto")
         let cafe = try await town.establishment(at: here.north(42))
         _ = try await town.coupon(
@@ -35,17 +35,17 @@ import Testing
         return person
     }
 
-    private func drain(_ sink: MailSink) async throws -> WorkerSummary {
+    func drain(_ sink: MailSink) async throws -> WorkerSummary {
         try await TestWorker.drain(try kinds(sink), queues: Self.queues)
     }
 
-    private func mailJob() async throws -> JobRecord {
+    func mailJob() async throws -> JobRecord {
         let jobs = try await town.jobs(EmailDelivery.kind)
         #expect(jobs.count == 1)
         return try #require(jobs.first)
     }
 
-    private func notice() async throws -> Notice {
+    func notice() async throws -> Notice {
         let notices = try await town.notices()
         #expect(notices.count == 1)
         return try #require(notices.first)
@@ -335,71 +335,5 @@ import Testing
         try await town.look(ada, at: here.north(1_000), now: now.addingTimeInterval(50))
         let later = try await town.look(ada, at: here, now: now.addingTimeInterval(60))
         #expect(later.notices.isEmpty)
-    }
-
-    @Test func `only what depends on a place needs consent to notices by place`() async throws {
-        let ada = try await town.person(agrees: false)
-        let client = try await JobClient(pool: town.pool, redis: TestDatabase.here().redis)
-        for kind in ["coupon.nearby", "account.changed"] {
-            let delivery = try await town.number(
-                """
-                WITH made AS (
-                    INSERT INTO notification.notices (person_id, kind, subject, dedupe_key,
-                        expires_at, status)
-                    VALUES ($1, $2, 'account', $2, now() + interval '1 hour', 'pending')
-                    RETURNING id
-                )
-                INSERT INTO notification.deliveries (notice_id, provider, created_at)
-                SELECT id, 'mail', now() FROM made RETURNING id
-                """, [.int64(ada), .text(kind)])
-            try await client.enqueue(EmailDelivery(deliveryID: delivery))
-        }
-        let account = NoticeCatalogue(
-            [
-                NoticeKind.couponNearby,
-                NoticeKind("account.changed", app: .account, channels: [.email], fields: [:]),
-            ],
-            wording: AnyWords())
-        try await withMailSink { sink in
-            _ = try await TestWorker.drain(try kinds(sink, account), queues: Self.queues)
-            #expect(try await town.notices().map(\.status) == ["withdrawn", "sent"])
-            #expect(try sink.kept().count == 1)
-        }
-    }
-
-    @Test(
-        "what changed between the notice and its mail is heeded",
-        arguments: [
-            (
-                "UPDATE notification.people SET location_consent_at = NULL", "withdrawn",
-                "withdrawn: the person has not agreed to notices by place"
-            ),
-            (
-                "UPDATE notification.notices SET expires_at = now()", "expired",
-                "expired: it was of no more use"
-            ),
-            (
-                "UPDATE notification.people SET email = NULL", "failed",
-                "failed: there is no address that takes mail"
-            ),
-            (
-                "UPDATE notification.people SET email = 'no address'", "failed",
-                "failed: the address is malformed"
-            ),
-            ("UPDATE notification.notices SET status = 'sent'", "sent", nil),
-            ("DELETE FROM notification.notices", nil, "the notice is gone"),
-        ] as [(String, String?, String?)])
-    func changed(sql: String, status: String?, reason: String?) async throws {
-        try await withMailSink { sink in
-            try await town.reportPosition(try await person(), here)
-            _ = try await TestWorker.drain(try kinds(sink), queues: [.init("coupons")])
-            try await town.run(sql)
-            _ = try await TestWorker.drain(try kinds(sink), queues: [.init("mail")])
-            #expect(try sink.kept().isEmpty)
-            let job = try await mailJob()
-            #expect(job.state == (reason == nil ? .completed : .cancelled))
-            #expect(job.reason == reason)
-            #expect(try await town.notices().first?.status == status)
-        }
     }
 }
