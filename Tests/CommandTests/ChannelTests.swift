@@ -134,7 +134,7 @@ extension CommandLine {
             let half = try await errand("doctor", "-ojson", environment: environment)
             half.expect(10)
             let warning = try half.records.first { $0["check"] == "channels" }
-            #expect(warning?["result"] == "warning")
+            #expect(warning?["grade"] == "warning")
             #expect(warning?["found"].text?.contains("ERRAND_APNS_KEY_ID is not") == true)
             let bare = try await errand("doctor", "-ojson")
             #expect(bare.output.contains("mail: not set up here; apns: not set up here"))
@@ -163,7 +163,7 @@ extension CommandLine {
             let doctor = try await errand("doctor", "-ojson")
             doctor.expect(10)
             let finding = try doctor.records.first { $0["check"] == "deliveries" }
-            #expect(finding?["result"] == "warning")
+            #expect(finding?["grade"] == "warning")
             #expect(finding?["found"].text?.hasPrefix("1 delivery waits for apns") == true)
             #expect(finding?["remedy"].text?.contains("ERRAND_APNS_KEY_FILE") == true)
         }
