@@ -114,11 +114,16 @@ final class NoticeGround {
         ]
     }
 
+    private static let (pushesAtOnce, mailsAtOnce) = (32, 16)
+    /// What one worker has under way at most, and a kill leaves without a record.
+    static let underWay = 2 * pushesAtOnce + mailsAtOnce
+
     private func worker() throws -> Program {
-        try ground.start(
+        let (pushes, mails) = (Self.pushesAtOnce, Self.mailsAtOnce)
+        return try ground.start(
             [
                 "work", "--lease", "2s", "--grace", "5s", "--queues",
-                "notices:500,apns,fcm,mail:16",
+                "notices:500,apns:\(pushes),fcm:\(pushes),mail:\(mails)",
             ], environment: environment)
     }
 
