@@ -36,6 +36,11 @@ let migrationFiles = [
     "009_bulk.sql",
     "010_listings.sql",
     "011_notices.sql",
+    "012_mail.sql",
+    "013_webhooks.sql",
+    "014_codes.sql",
+    "015_redeeming.sql",
+    "016_coupon_life.sql",
 ]
 
 let package = Package(
@@ -52,6 +57,9 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(
             name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CSystem"),
 
         // Floor 1: thin, safe Swift over them; pointers stop here.
@@ -61,6 +69,7 @@ let package = Package(
         room("Redis", uses: ["CRedis", "Threads"]),
         room("HTTP", uses: ["CCurl", "CSystem", "Threads"]),
         room("Crypto", uses: ["CCrypto"]),
+        room("QRCode", uses: ["CPNG", "CQRCode"]),
         room("Recurrence", uses: ["Gregorian"]),
         room("Terminal", uses: ["Gregorian", "Threads"]),
 
@@ -74,21 +83,25 @@ let package = Package(
             name: "EnglishNotices", resources: [.embedInCode("en")], swiftSettings: strict),
         room("JobQueue", uses: ["Postgres", "Recurrence", "Redis", "Threads"]),
         room("Delivery", uses: ["Crypto", "HTTP"]),
+        room("Sealing", uses: ["Crypto", "Postgres"]),
 
         // Floors 3 and 4: the domains.
         room(
             "Notifications",
             uses: [
-                "EnglishNotices", "JobQueue", "Delivery", "Gregorian", "Postgres", "Recurrence",
+                "Crypto", "EnglishNotices", "JobQueue", "Delivery", "Gregorian", "Postgres",
+                "Recurrence", "Sealing",
             ]),
-        room("Coupons", uses: ["Notifications", "JobQueue", "Postgres", "Recurrence"]),
+        room(
+            "Coupons",
+            uses: ["Crypto", "Notifications", "JobQueue", "Postgres", "Recurrence", "Sealing"]),
 
         // Floor 5: the command.
         .executableTarget(
             name: "errand",
             dependencies: [
-                "Coupons", "Notifications", "Delivery", "JobQueue", "Migrations", "Postgres",
-                "Recurrence", "Redis", "Terminal", "Threads",
+                "Coupons", "Crypto", "Notifications", "Delivery", "JobQueue", "Migrations",
+                "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads",
             ],
             swiftSettings: strict),
 
@@ -101,6 +114,8 @@ let package = Package(
         tests("RedisTests", of: ["Redis", "Threads"]),
         tests("HTTPTests", of: ["HTTP"]),
         tests("CryptoTests", of: ["Crypto"]),
+        tests("SealingTests", of: ["Crypto", "Postgres", "Sealing"]),
+        tests("QRCodeTests", of: ["QRCode"]),
         tests("RecurrenceTests", of: ["Gregorian", "Recurrence"]),
         tests("TerminalTests", of: ["Terminal"]),
         tests("DeliveryTests", of: ["Delivery", "HTTP"]),
@@ -108,12 +123,15 @@ let package = Package(
             "JobQueueTests", of: ["JobQueue", "Migrations", "Postgres", "Recurrence", "Redis"]),
         tests(
             "CouponsTests",
-            of: ["Coupons", "Notifications", "Delivery", "JobQueue", "Postgres", "Recurrence"]),
+            of: [
+                "Coupons", "Crypto", "Notifications", "Delivery", "JobQueue", "Postgres",
+                "Recurrence",
+            ]),
         tests(
             "NotificationsTests",
             of: [
-                "EnglishNotices", "Notifications", "Delivery", "Gregorian", "JobQueue", "Postgres",
-                "Recurrence",
+                "Crypto", "EnglishNotices", "Notifications", "Delivery", "Gregorian", "JobQueue",
+                "Postgres", "Recurrence", "Sealing",
             ]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),

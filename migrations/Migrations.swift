@@ -24,6 +24,11 @@ package let migrations: [Migration] = [
     Migration(number: 9, name: "bulk", sql: PackageResources._09_bulk_sql),
     Migration(number: 10, name: "listings", sql: PackageResources._10_listings_sql),
     Migration(number: 11, name: "notices", sql: PackageResources._11_notices_sql),
+    Migration(number: 12, name: "mail", sql: PackageResources._12_mail_sql),
+    Migration(number: 13, name: "webhooks", sql: PackageResources._13_webhooks_sql),
+    Migration(number: 14, name: "codes", sql: PackageResources._14_codes_sql),
+    Migration(number: 15, name: "redeeming", sql: PackageResources._15_redeeming_sql),
+    Migration(number: 16, name: "coupon_life", sql: PackageResources._16_coupon_life_sql),
 ]
 
 /// Why the schema could not be brought up to date.

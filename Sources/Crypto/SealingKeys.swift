@@ -42,6 +42,8 @@ package struct SealingKey: Sendable, CustomStringConvertible {
 package struct SealingKeys: Sendable {
     private let current: SealingKey
     private let byName: [String: SealingKey]
+    /// The names of all, the one that seals first.
+    package let names: [String]
     private static let version: UInt8 = 1
 
     /// Keys with different names; a repeated name is refused.
@@ -58,6 +60,7 @@ package struct SealingKeys: Sendable {
         }
         self.current = current
         self.byName = byName
+        names = [current.id] + older.map(\.id)
     }
 
     /// Seals a secret.

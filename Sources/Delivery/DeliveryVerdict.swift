@@ -11,6 +11,9 @@ package enum DeliveryVerdict: Sendable, Equatable {
     /// When the reason says that the message may have been taken, a retry may arrive twice: it
     /// carries the same identifier, by which receivers can tell.
     case deferred(reason: String, retryAfter: Duration?)
+    /// The address takes nothing now, as when its mailbox is full: this message again later, while
+    /// others to the same provider go on.
+    case addressBusy(reason: String, retryAfter: Duration?)
     /// The provider as a whole takes nothing now: every message to it waits, and none is to blame.
     case unavailable(reason: String, retryAfter: Duration?)
     /// Our own fault (key, login, TLS, policy): nothing goes through until an operator mends it.
@@ -18,6 +21,9 @@ package enum DeliveryVerdict: Sendable, Equatable {
     /// The address takes nothing any more: disable it, unless it was registered again after
     /// `since` (nil: whenever it was registered).
     case addressGone(reason: String, since: Date?)
+    /// The address refused this message for good, without saying that it is dead: disable it when
+    /// that happens again and again.
+    case bounced(reason: String)
     /// This message can never be taken; others to the same address can.
     case rejected(reason: String)
 }

@@ -62,7 +62,7 @@ package struct EmailMessage: Sendable, Equatable {
         }
         if let unsubscribeURL, !Self.isWebAddress(unsubscribeURL) {
             throw .badField(
-                "unsubscribe URL", value: unsubscribeURL,
+                "unsubscribe URL", value: "***",
                 expected: "https://… in at most 900 ASCII bytes without blanks or < >")
         }
         for header in headers { try Self.check(header) }

@@ -1,16 +1,26 @@
 extension DeliveryVerdict {
     /// The same verdict, its words fit for logs and tables: servers name the recipient in replies.
-    var withoutAddresses: DeliveryVerdict {
+    var withoutAddresses: DeliveryVerdict { worded { $0.withoutAddresses } }
+
+    /// The same verdict with `***` for every mention of a secret that stood in the message.
+    package func hiding(_ secret: String) -> DeliveryVerdict {
+        worded { $0.replacing(Regex<Substring>(verbatim: secret).ignoresCase(), with: "***") }
+    }
+
+    private func worded(_ change: (String) -> String) -> DeliveryVerdict {
         switch self {
-        case .delivered(let reply): .delivered(reply: reply.withoutAddresses)
+        case .delivered(let reply): .delivered(reply: change(reply))
         case .deferred(let reason, let delay):
-            .deferred(reason: reason.withoutAddresses, retryAfter: delay)
+            .deferred(reason: change(reason), retryAfter: delay)
+        case .addressBusy(let reason, let delay):
+            .addressBusy(reason: change(reason), retryAfter: delay)
         case .unavailable(let reason, let delay):
-            .unavailable(reason: reason.withoutAddresses, retryAfter: delay)
-        case .misconfigured(let reason): .misconfigured(reason: reason.withoutAddresses)
+            .unavailable(reason: change(reason), retryAfter: delay)
+        case .misconfigured(let reason): .misconfigured(reason: change(reason))
         case .addressGone(let reason, let since):
-            .addressGone(reason: reason.withoutAddresses, since: since)
-        case .rejected(let reason): .rejected(reason: reason.withoutAddresses)
+            .addressGone(reason: change(reason), since: since)
+        case .bounced(let reason): .bounced(reason: change(reason))
+        case .rejected(let reason): .rejected(reason: change(reason))
         }
     }
 }

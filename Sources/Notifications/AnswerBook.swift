@@ -4,8 +4,15 @@ import JobQueue
 import Postgres
 import Synchronization
 
-/// What became of one delivery, and of its job.
-struct DeliveryAnswer: Sendable {
+/// What became of one delivery, whatever it carries, and of its job.
+protocol BookedAnswer: Sendable {
+    var outcome: Outcome { get }
+    /// By which answers are written in one order for all; nil where nothing is to be written.
+    var delivery: Int64? { get }
+}
+
+/// What became of one delivery of a notice, and of its job.
+struct DeliveryAnswer: BookedAnswer {
     /// Nil where nothing is to be written.
     var due: DueDelivery?
     var status = "pending"
@@ -13,15 +20,18 @@ struct DeliveryAnswer: Sendable {
     var attempts: Int16 = 0
     /// Whether the device or address takes nothing any more.
     var isGone = false
+    /// Whether the address refused this notice for good.
+    var isBounce = false
     var outcome: Outcome
+    var delivery: Int64? { due?.id }
 
     /// How long jobs wait for a provider that does not say when it is back.
     private static let pause = Duration.seconds(30)
     /// How long they wait for an operator.
-    private static let longPause = Duration.seconds(60)
+    static let longPause = Duration.seconds(60)
 
     /// A wait and up to half as long again, so that a backlog does not come back all at once.
-    private static func spread(_ wait: Duration) -> Duration {
+    static func spread(_ wait: Duration) -> Duration {
         wait + min(wait / 2, .seconds(300)) * Double.random(in: 0...1)
     }
 
@@ -40,7 +50,7 @@ struct DeliveryAnswer: Sendable {
         case .delivered(let reply):
             self.init(due, "delivered", reply, .done)
             attempts = 1
-        case .deferred(let reason, let delay):
+        case .deferred(let reason, let delay), .addressBusy(let reason, let delay):
             self.init(due, after: reason, delay: delay, context)
         case .unavailable(let reason, let delay):
             self.init(due, "pending", reason, .snooze(Self.spread(delay ?? Self.pause)))
@@ -56,6 +66,10 @@ struct DeliveryAnswer: Sendable {
             self.init(due, "gone", reason, .discard(reason: "failed: \(reason)"))
             attempts = 1
             isGone = true
+        case .bounced(let reason):
+            self.init(due, "rejected", reason, .dead(reason: reason))
+            attempts = 1
+            isBounce = true
         case .rejected(let reason):
             self.init(due, "rejected", reason, .dead(reason: reason))
             attempts = 1
@@ -75,30 +89,61 @@ struct DeliveryAnswer: Sendable {
 
 /// The answers of one batch: written as they come, those that come during a write together in
 /// the next.
-final class AnswerBook: Sendable {
+final class AnswerBook<Answer: BookedAnswer>: Sendable {
     private struct State {
-        var waiting: [DeliveryAnswer] = []
+        var waiting: [Answer] = []
         var outcomes: [Outcome?]
         var missing: Int
+        /// How often PostgreSQL is still tried, once the job has to end.
+        var tries: Int?
     }
 
-    /// How long it waits for PostgreSQL before each further try to write.
-    private static let pauses: [Duration] = [
-        .milliseconds(50), .milliseconds(200), .seconds(1), .seconds(5),
-    ]
+    /// What it waits for PostgreSQL between two tries to write.
+    ///
+    /// Short, to be before those who take over the jobs of a worker that seems dead.
+    private static var pause: Duration { .milliseconds(250) }
+    /// How often it still tries when the job has to end: for six seconds.
+    private static var lastTries: Int { 24 }
+    /// Tries to write what PostgreSQL, being there, refuses.
+    private static var tries: Int { 4 }
 
+    private let statements: @Sendable ([Answer], Instant) -> [Statement]
     private let state: Mutex<State>
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    init(expected: Int) {
+    /// - Parameter statements: what writes answers down, as of a time, in one transaction.
+    init(expected: Int, statements: @escaping @Sendable ([Answer], Instant) -> [Statement]) {
+        self.statements = statements
         state = Mutex(State(outcomes: Array(repeating: nil, count: expected), missing: expected))
         (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    func add(_ answer: DeliveryAnswer, at place: Int) {
+    /// Makes the answers side by side, and writes them as they come.
+    ///
+    /// - Parameter answer: to the job at a place of the batch.
+    /// - Returns: the outcomes of the jobs, in their order.
+    func outcomes(
+        in context: JobContext, of answer: @escaping @Sendable (Int) async -> Answer
+    ) async throws -> [Outcome] {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for place in 0..<state.withLock(\.missing) {
+                group.addTask { self.add(await answer(place), at: place) }
+            }
+            // Not cancelled with the handler: what was taken must be known as sent.
+            let writing = Task { try await write(to: context.database, now: context.now) }
+            return try await withTaskCancellationHandler {
+                try await group.waitForAll()
+                return try await writing.value
+            } onCancel: {
+                hurry()
+            }
+        }
+    }
+
+    func add(_ answer: Answer, at place: Int) {
         let isLast = state.withLock { state in
-            if answer.due != nil { state.waiting.append(answer) }
+            if answer.delivery != nil { state.waiting.append(answer) }
             state.outcomes[place] = answer.outcome
             state.missing -= 1
             return state.missing == 0
@@ -107,8 +152,18 @@ final class AnswerBook: Sendable {
         if isLast { wake.finish() }
     }
 
+    /// The job was cancelled, has lost its lease or its time, or the worker stops: there is not
+    /// much time left.
+    func hurry() {
+        state.withLock { state in
+            if state.tries == nil { state.tries = Self.lastTries }
+        }
+    }
+
     /// Writes until all answers are there and written.
     ///
+    /// While PostgreSQL is away it waits for it, as long as the job may run: what was sent would be
+    /// sent again if it were not known.
     /// - Returns: the outcomes of the jobs, in their order.
     func write(to database: Pool, now: Date) async throws -> [Outcome] {
         for await _ in wakes { try await writeWaiting(to: database, now: now) }
@@ -116,26 +171,42 @@ final class AnswerBook: Sendable {
         return state.withLock { $0.outcomes.map { $0 ?? .done } }
     }
 
+    private func mayTryAgain() -> Bool {
+        state.withLock { state in
+            guard let tries = state.tries else { return true }
+            state.tries = tries - 1
+            return tries > 0
+        }
+    }
+
     private func writeWaiting(to database: Pool, now: Date) async throws {
         let answers = state.withLock { state in
             defer { state.waiting = [] }
-            return state.waiting.sorted { $0.due?.id ?? 0 < $1.due?.id ?? 0 }
+            return state.waiting.sorted { $0.delivery ?? 0 < $1.delivery ?? 0 }
         }
         guard !answers.isEmpty else { return }
-        let statements = Self.statements(answers, now: Instant(date: now))
-        for pause in Self.pauses {
+        let statements = statements(answers, Instant(date: now))
+        var refusals = 0
+        while true {
             do {
                 _ = try await database.transaction { try await $0.pipeline(statements) }
                 return
-            } catch is PostgresError {
-                // What was sent would be sent again if it were not known: worth some waiting.
-                try await Task.sleep(for: pause)
+            } catch let error as PostgresError {
+                if !error.isTransient { refusals += 1 }
+                guard refusals < Self.tries, mayTryAgain() else { throw error }
             }
+            try await Task.sleep(for: Self.pause)
         }
-        _ = try await database.transaction { try await $0.pipeline(statements) }
     }
+}
 
-    private static func statements(_ answers: [DeliveryAnswer], now: Instant) -> [Statement] {
+extension DeliveryAnswer {
+    /// What writes answers down, as of a time.
+    ///
+    /// - Parameter bounceLimit: how many bounces refuse an address.
+    static func statements(
+        _ answers: [DeliveryAnswer], now: Instant, bounceLimit: Int
+    ) -> [Statement] {
         let pairs = answers.compactMap { answer in answer.due.map { (answer: answer, due: $0) } }
         let ended = Parameter.int64Array(
             Set(pairs.filter { $0.answer.status != "pending" }.map(\.due.noticeID)).sorted())
@@ -143,10 +214,13 @@ final class AnswerBook: Sendable {
             pairs.filter { !["pending", "delivered"].contains($0.answer.status) }
                 .map(\.due.noticeID)
         ).sorted()
+        let mails = pairs.filter { $0.due.deviceID == nil && $0.due.email != nil }
+        let taken = mails.filter { $0.answer.status == "delivered" }.map(\.due)
+        let lock = Statement(
+            DeliveryStatements.lockPeople,
+            [.int64Array(lost), .int64Array(taken.map(\.person.id))])
         var statements = [Statement(DeliveryStatements.lockNotices, [ended])]
-        if !lost.isEmpty {
-            statements.append(Statement(DeliveryStatements.lockPeople, [.int64Array(lost)]))
-        }
+        if !lost.isEmpty || !taken.isEmpty { statements.append(lock) }
         statements += [
             Statement(
                 DeliveryStatements.answer,
@@ -157,19 +231,29 @@ final class AnswerBook: Sendable {
                 ]),
             Statement(DeliveryStatements.settle, [ended, .timestamp(now)]),
         ]
+        if !taken.isEmpty {
+            statements.append(
+                Statement(
+                    DeliveryStatements.forgetBounces,
+                    [
+                        .int64Array(taken.map(\.person.id)),
+                        .textArray(taken.compactMap(\.email)),
+                    ]))
+        }
         guard !lost.isEmpty else { return statements }
-        let gone = pairs.filter(\.answer.isGone)
-        let mails = gone.filter { $0.due.deviceID == nil && $0.due.email != nil }
-        if !mails.isEmpty {
+        statements += bounces(
+            mails.filter(\.answer.isBounce).map(\.due), now: now, limit: bounceLimit)
+        let gone = mails.filter(\.answer.isGone).map(\.due)
+        if !gone.isEmpty {
             statements.append(
                 Statement(
                     DeliveryStatements.refuseAddresses,
                     [
-                        .int64Array(mails.map(\.due.person.id)),
-                        .textArray(mails.compactMap(\.due.email)), .timestamp(now),
+                        .int64Array(gone.map(\.person.id)), .textArray(gone.compactMap(\.email)),
+                        .timestamp(now),
                     ]))
         }
-        let devices = gone.filter { $0.due.deviceID != nil && $0.due.registeredAt != nil }
+        let devices = pairs.filter { $0.answer.isGone && $0.due.registeredAt != nil }
         if !devices.isEmpty {
             statements.append(
                 Statement(
@@ -181,5 +265,23 @@ final class AnswerBook: Sendable {
                     ]))
         }
         return statements + [Statement(DeliveryStatements.endCooldowns, [.int64Array(lost)])]
+    }
+
+    private static func bounces(
+        _ mails: [DueDelivery], now: Instant, limit: Int
+    ) -> [Statement] {
+        guard !mails.isEmpty else { return [] }
+        let people = Parameter.int64Array(mails.map(\.person.id))
+        return [
+            Statement(
+                DeliveryStatements.countBounces,
+                [
+                    people, .textArray(mails.compactMap(\.email)),
+                    .int64Array(mails.map(\.noticeID)), .timestamp(now),
+                ]),
+            Statement(
+                DeliveryStatements.refuseBouncing,
+                [people, .int64(Int64(limit)), .timestamp(now)]),
+        ]
     }
 }

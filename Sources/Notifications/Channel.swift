@@ -20,6 +20,8 @@ package struct Outgoing: Sendable {
     package var number: Int64
     package var kind: NoticeKind
     package var words: NoticeTemplates.Words
+    /// Where one POST switches such mails off; nil for what cannot be, or has no page for it.
+    package var unsubscribe: UnsubscribeLink?
     /// A JSON object.
     package var data: [UInt8]
     /// On a device a later notice of the same kind and subject replaces an earlier one; 32 bytes.
@@ -102,10 +104,12 @@ package struct EmailChannel: Channel {
             message = try EmailMessage(
                 from: from, to: mailbox, subject: outgoing.words.title, text: outgoing.words.text,
                 html: outgoing.words.html, messageID: "<\(outgoing.noticeID)@\(domain)>",
-                date: outgoing.decidedAt)
+                date: outgoing.decidedAt, unsubscribeURL: outgoing.unsubscribe?.url)
         } catch {
             return .rejected(reason: "\(error)")
         }
-        return await mailer.send(message)
+        let verdict = await mailer.send(message)
+        // Servers name the links for whose sake they refuse a mail.
+        return outgoing.unsubscribe.map { verdict.hiding($0.token) } ?? verdict
     }
 }

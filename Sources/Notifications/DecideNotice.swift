@@ -31,18 +31,26 @@ package struct Deciding: Sendable {
         self.policy = policy
     }
 
-    /// Adds the kinds to those of a program, with the schedule that ends what their jobs have left.
+    /// Adds the kinds to those of a program, with the schedules that clear up.
     package func add(to kinds: inout JobKinds) {
         kinds.handleBatch(DecideNotice.self, upTo: Self.batchLimit) { batch in
             try await handle(batch)
         }
         kinds.handle(EndAbandoned.self) { _, context in
+            try await EndAbandoned.withdrawCancelled(in: context.database, now: context.now)
             let ended = try await EndAbandoned.run(in: context.database, now: context.now)
             guard ended.notices + ended.deliveries > 0 else { return }
             context.log.with("notices", ended.notices).with("deliveries", ended.deliveries)
                 .warning("jobs of notices have died without an answer: see 'errand dead ls'")
         }
-        kinds.schedule(EndAbandoned.schedule())
+        kinds.handle(ForgetEvents.self) { _, context in
+            let count = try await ForgetEvents.run(in: context.database, now: context.now)
+            context.log.with("events", count).info("old events are forgotten")
+        }
+        do {
+            kinds.schedule(try EndAbandoned.schedule())
+            kinds.schedule(try ForgetEvents.schedule())
+        } catch { preconditionFailure("\(error)") }
     }
 
     private func handle(_ batch: JobBatch<DecideNotice>) async throws -> [Outcome] {

@@ -8,7 +8,8 @@ import Synchronization
 /// writes the answers as they come, so that little is repeated after a crash.
 ///
 /// An answer is written before the job ends: a job that runs again finds its delivery answered.
-/// Only a crash between a provider's answer and its record sends twice, under the same id.
+/// Only a crash between a provider's answer and its record sends twice, under the same id. What
+/// has ended with its job begins anew when an operator brings the job back.
 package struct Deliveries: Sendable {
     /// Deliveries of one batch.
     static let pushLimit = 64
@@ -18,12 +19,17 @@ package struct Deliveries: Sendable {
     private let policy: Policy
     /// By the name of their provider.
     private let channels: [String: any Channel]
+    private let unsubscribePage: UnsubscribePage?
 
     /// Deliveries by the channels that are set up here, by the names in ``Provider``.
+    ///
+    /// - Parameter unsubscribePage: where people switch mails off; nil leaves mails without a link.
     package init(
-        _ catalogue: NoticeCatalogue, channels: [String: any Channel], policy: Policy = Policy()
+        _ catalogue: NoticeCatalogue, channels: [String: any Channel],
+        unsubscribePage: UnsubscribePage? = nil, policy: Policy = Policy()
     ) {
         self.catalogue = catalogue
+        self.unsubscribePage = unsubscribePage
         self.channels = channels
         self.policy = policy
     }
@@ -49,19 +55,30 @@ package struct Deliveries: Sendable {
             let due = try DueDelivery(row, zones: .shared)
             found[due.id] = due
         }
+        // Jobs that make their first attempt at what has ended were brought back by an operator.
+        let again = batch.items.filter { item in
+            item.context.attempt == 1 && found[item.job.deliveryID]?.mayReopen == true
+        }.map(\.job.deliveryID).sorted()
+        if !again.isEmpty {
+            let notices = Set(again.compactMap { found[$0]?.noticeID }).sorted()
+            try await context.database.transaction { transaction in
+                _ = try await transaction.pipeline([
+                    Statement(DeliveryStatements.lockNotices, [.int64Array(notices)]),
+                    Statement(DeliveryStatements.reopen, [.int64Array(again)]),
+                ])
+            }
+            for id in again { found[id]?.isPending = true }
+        }
         for provider in Set(found.values.map(\.provider)).sorted() where channels[provider] == nil {
             context.log.error("\(provider) is not set up here: its deliveries wait")
         }
-        let book = AnswerBook(expected: batch.items.count)
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            for (place, item) in batch.items.enumerated() {
-                let due = found[item.job.deliveryID]
-                group.addTask { book.add(await answer(due, item.context), at: place) }
-            }
-            // Not cancelled with the handler: what a provider took must be known as sent.
-            let writing = Task { try await book.write(to: context.database, now: context.now) }
-            try await group.waitForAll()
-            return try await writing.value
+        let bounceLimit = policy.bounceLimit
+        let book = AnswerBook(expected: batch.items.count) {
+            DeliveryAnswer.statements($0, now: $1, bounceLimit: bounceLimit)
+        }
+        return try await book.outcomes(in: context) { [found] place in
+            let item = batch.items[place]
+            return await answer(found[item.job.deliveryID], item.context)
         }
     }
 
@@ -108,23 +125,26 @@ package struct Deliveries: Sendable {
         guard due.expiresAt > now else {
             return .failure(Obstacle(status: "expired", reason: "it was of no more use"))
         }
-        if let objection = policy.objection(to: kind, due.person, now) {
+        let channel: NoticeKind.Channel = due.provider == Provider.mail ? .email : .push
+        if let objection = policy.objection(to: kind, by: channel, due.person, now) {
             return .failure(Obstacle(status: "withdrawn", reason: objection))
         }
         guard let address = due.address else {
             let reason =
-                due.provider == Provider.mail
+                channel == .email
                 ? "there is no address that takes mail" : "the device takes no more of them"
             return .failure(Obstacle(status: "failed", reason: reason))
         }
+        let link = unsubscribePage.flatMap { $0.link(for: kind, token: due.unsubscribeToken) }
         do {
             let words = try catalogue.wording.words(
-                of: due.kind, on: due.provider == Provider.mail ? .email : .push,
-                data: due.data, zone: due.person.zone)
+                of: due.kind, on: channel, data: due.data, zone: due.person.zone,
+                unsubscribe: link?.url)
             return .success(
                 Outgoing(
                     address: address, id: due.uuid, noticeID: due.publicID, number: due.noticeID,
-                    kind: kind, words: words, data: due.data, collapseID: due.collapseID,
+                    kind: kind, words: words, unsubscribe: link, data: due.data,
+                    collapseID: due.collapseID,
                     decidedAt: due.decidedAt.date, expiresAt: due.expiresAt.date))
         } catch {
             return .failure(
@@ -141,6 +161,8 @@ struct DueDelivery: Sendable {
     var noticeID: Int64
     var publicID: String
     var isPending: Bool
+    /// Whether it has ended as it would with its job.
+    var mayReopen: Bool
     var provider: String
     var deviceID: Int64?
     var registeredAt: Instant?
@@ -148,6 +170,8 @@ struct DueDelivery: Sendable {
     var data: [UInt8]
     var person: PersonFacts
     var email: String?
+    /// Of the person; mails only.
+    var unsubscribeToken: String?
     /// Nil when there is none that takes anything.
     var address: Outgoing.Address?
     var uuid: String
@@ -160,6 +184,7 @@ struct DueDelivery: Sendable {
         noticeID = try row.int64("notice_id")
         publicID = try row.text("public_id")
         isPending = try row.bool("is_pending")
+        mayReopen = try row.bool("may_reopen")
         provider = try row.text("provider")
         deviceID = try row.optionalInt64("device_id")
         registeredAt = try row.optionalTimestamp("registered_at")
@@ -167,6 +192,7 @@ struct DueDelivery: Sendable {
         data = try row.json("data")
         person = try PersonFacts(consentIn: row, zones: zones)
         email = try row.optionalText("email")
+        unsubscribeToken = try row.optionalText("unsubscribe_token")
         collapseID = try row.text("collapse_id")
         decidedAt = try row.timestamp("decided_at")
         expiresAt = try row.timestamp("expires_at")

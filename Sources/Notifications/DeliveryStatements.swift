@@ -3,6 +3,9 @@ enum DeliveryStatements {
     /// The deliveries of $1 with all that may have changed since they were decided.
     static let read = """
         SELECT d.id, d.notice_id, d.status = 'pending' AND n.status = 'pending' AS is_pending,
+            d.status IN ('rejected', 'failed') AND n.status IN ('failed', 'sent')
+                OR d.status = 'withdrawn' AND d.reply = '\(cancelled)'
+                    AND n.status IN ('withdrawn', 'sent') AS may_reopen,
             d.provider, d.device_id, n.public_id::text AS public_id, n.kind, n.data, n.person_id,
             n.expires_at, coalesce(n.decided_at, n.created_at) AS decided_at,
             sha256(convert_to(n.public_id || ':' || coalesce(d.device_id, 0), 'UTF8')) AS digest,
@@ -11,6 +14,8 @@ enum DeliveryStatements {
             p.time_zone, (p.birth_date - date '1970-01-01')::int AS birth_day,
             p.age_verified_at IS NOT NULL AS is_age_verified,
             p.location_consent_at IS NOT NULL AS agrees_to_location,
+            \(TellerStatements.choices) AS choices,
+            CASE WHEN d.device_id IS NULL THEN p.unsubscribe_token::text END AS unsubscribe_token,
             v.token, v.topic, v.environment, v.registered_at,
             v.person_id = n.person_id AND v.disabled_at IS NULL AS takes_pushes
         FROM notification.deliveries d
@@ -20,15 +25,31 @@ enum DeliveryStatements {
         WHERE d.id = ANY ($1)
         """
 
+    /// Why a delivery or a notice is withdrawn whose job was.
+    static let cancelled = "cancelled by an operator"
+
+    /// Begins the deliveries $1 anew, whose jobs had ended with them and are run again.
+    static let reopen = """
+        WITH opened AS (
+            UPDATE notification.deliveries SET status = 'pending', reply = NULL, answered_at = NULL
+            WHERE id = ANY ($1) AND status IN ('rejected', 'failed', 'withdrawn')
+            RETURNING notice_id
+        )
+        UPDATE notification.notices SET status = 'pending', reason = NULL, answered_at = NULL
+        WHERE id IN (SELECT notice_id FROM opened) AND status IN ('failed', 'sent', 'withdrawn')
+        """
+
     /// Answers of several deliveries of a notice come one after the other, so that one of them
     /// sees all the others.
     static let lockNotices = """
         SELECT id FROM notification.notices WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE
         """
 
+    /// The people of the notices $1, and those of $2 whose addresses have bounced.
     static let lockPeople = """
         SELECT id FROM notification.people
         WHERE id IN (SELECT person_id FROM notification.notices WHERE id = ANY ($1))
+            OR id = ANY ($2) AND email_bounces <> '{}'
         ORDER BY id FOR NO KEY UPDATE
         """
 
@@ -87,6 +108,33 @@ enum DeliveryStatements {
         UPDATE notification.people p SET email_refused_at = $3
         FROM unnest($1::bigint[], $2::text[]) AS b (id, email)
         WHERE p.id = b.id AND p.email = b.email
+        """
+
+    /// An address that takes mail again has a clean slate; unless the person has another by now.
+    static let forgetBounces = """
+        UPDATE notification.people p SET email_bounces = '{}', email_bounced_at = NULL
+        FROM unnest($1::bigint[], $2::text[]) AS b (id, email)
+        WHERE p.id = b.id AND p.email = b.email AND p.email_bounces <> '{}'
+        """
+
+    /// Notes as of $4 that addresses have bounced the notices $3, each once; unless the person
+    /// has another by now.
+    static let countBounces = """
+        UPDATE notification.people p
+        SET email_bounces = ARRAY(SELECT DISTINCT unnest(p.email_bounces || b.notices)),
+            email_bounced_at = $4
+        FROM (
+            SELECT id, email, array_agg(notice_id) AS notices
+            FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS b (id, email, notice_id)
+            GROUP BY id, email
+        ) b
+        WHERE p.id = b.id AND p.email = b.email
+        """
+
+    /// Refuses as of $3 those of the people $1 whose addresses have bounced $2 notices.
+    static let refuseBouncing = """
+        UPDATE notification.people SET email_refused_at = $3
+        WHERE id = ANY ($1) AND cardinality(email_bounces) >= $2 AND email_refused_at IS NULL
         """
 
     /// Unless they were registered again in the meantime.

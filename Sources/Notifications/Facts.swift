@@ -106,7 +106,7 @@ struct Facts: Sendable {
 }
 
 extension PersonFacts {
-    /// Only what ``Policy/objection(to:_:_:)`` asks for.
+    /// Only what ``Policy/objection(to:by:_:_:)`` asks for.
     init(consentIn row: Row, as id: String = "person_id", zones: PeopleZones) throws {
         self.init(id: try row.int64(id), zone: try zones.zone(named: try row.text("time_zone")))
         birthDate = try row.optionalInt32("birth_day").map {
@@ -114,6 +114,9 @@ extension PersonFacts {
         }
         isAgeVerified = try row.bool("is_age_verified")
         agreesToLocation = try row.bool("agrees_to_location")
+        for choice in try row.textArray("choices") {
+            preferences[String(choice.dropLast())] = choice.hasSuffix("+")
+        }
     }
 
     init(_ row: Row, zones: PeopleZones) throws {
@@ -127,9 +130,6 @@ extension PersonFacts {
             quietHours = QuietHours(from: Int(from), until: Int(until))
         }
         promotionalCount = Int(try row.int64("promotional"))
-        for choice in try row.textArray("choices") {
-            preferences[String(choice.dropLast())] = choice.hasSuffix("+")
-        }
         let (apps, platforms) = (try row.textArray("apps"), try row.textArray("platforms"))
         for (place, id) in try row.int64Array("devices").enumerated() {
             devices.append(Device(id: id, app: apps[place], platform: platforms[place]))

@@ -7,18 +7,30 @@ package protocol Wording: Sendable {
     /// - Parameters:
     ///   - data: a JSON object with the kind's facts.
     ///   - zone: the person's, for times.
+    ///   - unsubscribe: a link for the foot of mails; nil for none.
     /// - Throws: when there are none, or when the data are not what the kind declares; the text
     ///   shows no value.
     func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
+        unsubscribe: String?
     ) throws -> NoticeTemplates.Words
+}
+
+extension Wording {
+    /// The words of one notice, without a link to unsubscribe.
+    package func words(
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+    ) throws -> NoticeTemplates.Words {
+        try words(of: kind, on: channel, data: data, zone: zone, unsubscribe: nil)
+    }
 }
 
 extension NoticeTemplates: Wording {
     package func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
+        unsubscribe: String?
     ) throws -> Words {
-        try render(kind, channel, data: data, zone: zone)
+        try render(kind, channel, data: data, zone: zone, unsubscribe: unsubscribe)
     }
 }
 

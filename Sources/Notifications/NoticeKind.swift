@@ -64,12 +64,15 @@ package struct NoticeKind: Sendable, Equatable {
     package var mergesHeld = false
     /// The fact of each that the digest lists; of a kind that merges.
     package var listedInDigest: String?
+    /// The kind by whose name people switch it on and off; a digest goes with the kind it is of.
+    package private(set) var chosenAs: String
     /// The facts in its data by name, all of them required.
     package let fields: [String: Field]
 
     /// A kind with the given facts; the rest has defaults.
     package init(_ name: String, app: App, channels: [Channel], fields: [String: Field]) {
         self.name = name
+        chosenAs = name
         self.app = app
         self.channels = channels
         self.fields = fields
@@ -83,6 +86,7 @@ package struct NoticeKind: Sendable, Equatable {
         var digest = NoticeKind(
             name + ".digest", app: app, channels: channels,
             fields: ["count": .count, "items": .list])
+        digest.chosenAs = chosenAs
         digest.urgency = urgency
         digest.needsLocationConsent = needsLocationConsent
         digest.mailsOnlyWithoutPush = mailsOnlyWithoutPush

@@ -4,6 +4,7 @@ package import Postgres
 package struct NoticeFilter: Sendable {
     package var personID: Int64?
     package var kind: String?
+    package var subject: String?
     package var statuses: [NoticeStatus]?
     /// Only those recorded before.
     package var until: Instant?
@@ -30,28 +31,38 @@ package struct NoticeRows: Sendable {
 
     package init(session: Session) { self.session = session }
 
-    /// As many notices are looked through for one page: an index for each filter would make every
-    /// notice dearer for the sake of rare looks.
-    package static let reach: Int64 = 100_000
+    /// So many ids are looked through for one page, or as many as it may have: an index for each
+    /// filter would make every notice dearer for the sake of rare looks.
+    private static let reach: Int64 = 20_000
+    /// The same of those that lie scattered among others.
+    private static let scatteredReach: Int64 = 5_000
     /// Ids follow the times give or take so many: who takes an id first need not commit first.
     private static let slack: Int64 = 10_000
 
     private static let passes = """
-        ($4::text IS NULL OR kind = $4)
-            AND ($5::text[] IS NULL OR status = ANY ($5::notification.notice_status[]))
-            AND ($6::timestamptz IS NULL OR created_at < $6)
-            AND ($7::timestamptz IS NULL OR created_at >= $7)
+        ($3::text IS NULL OR kind = $3)
+            AND ($4::text[] IS NULL OR status = ANY ($4::notification.notice_status[]))
+            AND ($5::timestamptz IS NULL OR created_at < $5)
+            AND ($6::timestamptz IS NULL OR created_at >= $6)
+            AND ($8::text IS NULL OR subject = $8)
         """
 
-    /// Those that pass among the first $3 below the id $1 and not below $2.
+    /// Those that pass below the id $1 and not below $2.
     private static let newest = """
+        SELECT \(NoticeRecord.columns) FROM notification.notices
+        WHERE id < $1 AND id >= $2 AND \(passes)
+        ORDER BY id DESC LIMIT $7
+        """
+
+    /// The same of the statuses that few notices have, by their index, among the first $9.
+    private static let uncommon = """
         SELECT \(NoticeRecord.columns)
         FROM (
-            SELECT * FROM notification.notices WHERE id < $1 AND id >= $2
-            ORDER BY id DESC LIMIT $3
+            SELECT * FROM notification.notices WHERE is_uncommon AND id < $1 AND id >= $2
+            ORDER BY id DESC LIMIT $9
         ) AS looked
         WHERE \(passes)
-        ORDER BY id DESC LIMIT $8
+        ORDER BY id DESC LIMIT $7
         """
 
     /// The same of one person, whose notices are found by their index and not along the ids: in the
@@ -59,15 +70,21 @@ package struct NoticeRows: Sendable {
     private static let ofPerson = """
         WITH theirs AS MATERIALIZED (
             SELECT * FROM notification.notices
-            WHERE person_id = $3 AND id < $1 AND id >= $2 AND \(passes)
-            ORDER BY created_at DESC LIMIT $8 + 1000
+            WHERE person_id = $9 AND id < $1 AND id >= $2 AND \(passes)
+            ORDER BY created_at DESC LIMIT $7 + 1000
         )
-        SELECT \(NoticeRecord.columns) FROM theirs ORDER BY id DESC LIMIT $8
+        SELECT \(NoticeRecord.columns) FROM theirs ORDER BY id DESC LIMIT $7
         """
 
-    /// The id at which `newest` stopped; none when it saw all.
+    /// The ids between which there are notices at all.
+    private static let ends = """
+        SELECT coalesce(min(id), 0) AS lowest, coalesce(max(id), 0) AS highest
+        FROM notification.notices WHERE id < $1 AND id >= $2
+        """
+
+    /// The id at which `uncommon` stopped; none when it saw all.
     private static let end = """
-        SELECT id FROM notification.notices WHERE id < $1 AND id >= $2
+        SELECT id FROM notification.notices WHERE is_uncommon AND id < $1 AND id >= $2
         ORDER BY id DESC OFFSET $3 - 1 LIMIT 1
         """
 
@@ -103,19 +120,38 @@ package struct NoticeRows: Sendable {
             below = min(below, try await first(from: until) + Self.slack)
         }
         if let since = filter.since { from = try await first(from: since) - Self.slack }
-        let parameters: [Parameter] = [
-            .int64(below), .int64(from), .int64(filter.personID ?? Self.reach),
-            .optional(filter.kind), filter.statuses.map { .textArray($0.map(\.rawValue)) } ?? .null,
-            .optional(filter.until), .optional(filter.since), .int64(Int64(filter.limit)),
-        ]
-        let statement = filter.personID == nil ? Self.newest : Self.ofPerson
-        let notices = try await session.query(statement, parameters).map(NoticeRecord.init)
-        guard filter.personID == nil, notices.count < filter.limit else {
-            return NoticePage(notices: notices)
+        if let person = filter.personID {
+            return NoticePage(notices: try await read(Self.ofPerson, filter, below, from, person))
         }
-        let end = try await session.query(
-            Self.end, [.int64(below), .int64(from), .int64(Self.reach)])
-        return NoticePage(notices: notices, stoppedAt: try end.first?.int64("id"))
+        if filter.statuses?.allSatisfy(\.isUncommon) == true {
+            let reach = max(Self.scatteredReach, Int64(filter.limit))
+            let notices = try await read(Self.uncommon, filter, below, from, reach)
+            guard notices.count < filter.limit else { return NoticePage(notices: notices) }
+            let end = try await session.query(
+                Self.end, [.int64(below), .int64(from), .int64(reach)])
+            return NoticePage(notices: notices, stoppedAt: try end.first?.int64("id"))
+        }
+        let ends = try await session.query(Self.ends, [.int64(below), .int64(from)])
+        let floor = try ends.int64(0, 1) + 1 - max(Self.reach, Int64(filter.limit))
+        let notices = try await read(Self.newest, filter, below, max(from, floor))
+        let isWhole = try notices.count == filter.limit || floor <= ends.int64(0, 0)
+        return NoticePage(notices: notices, stoppedAt: isWhole ? nil : floor)
+    }
+
+    /// - Parameter extra: the statement's $9, if it has one.
+    private func read(
+        _ statement: String, _ filter: NoticeFilter, _ below: Int64, _ from: Int64,
+        _ extra: Int64? = nil
+    ) async throws -> [NoticeRecord] {
+        let statuses = filter.statuses.map { Parameter.textArray($0.map(\.rawValue)) }
+        let parameters: [Parameter] = [
+            .int64(below), .int64(from), .optional(filter.kind), statuses ?? .null,
+            .optional(filter.until), .optional(filter.since), .int64(Int64(filter.limit)),
+            .optional(filter.subject),
+        ]
+        return try await session.query(
+            statement, parameters + (extra.map { [.int64($0)] } ?? [])
+        ).map(NoticeRecord.init)
     }
 
     private func first(from time: Instant) async throws -> Int64 {

@@ -25,7 +25,7 @@ extension Policy {
             let because =
                 wanted.contains(channel)
                 ? Self.words(channel, isOpen: isOpen, kind, person)
-                : "the person has switched it off"
+                : Self.switchedOff
             return NoticeOutlook.Way(channel: channel, isOpen: isOpen, because: because)
         }
     }

@@ -3,6 +3,14 @@ package import Postgres
 /// What became of a notice, as notification.notice_status has it.
 package enum NoticeStatus: String, CaseIterable, Sendable {
     case intended, held, pending, sent, merged, dropped, refused, expired, failed, withdrawn
+
+    /// Whether few notices have it: those are found by an index (`is_uncommon`).
+    var isUncommon: Bool {
+        switch self {
+        case .held, .refused, .expired, .failed, .withdrawn: true
+        case .intended, .pending, .sent, .merged, .dropped: false
+        }
+    }
 }
 
 /// One notice as its row has it.

@@ -58,7 +58,7 @@ extension NoticeRows {
             }
             _ = try session.pipeline(
                 [
-                    Statement(DeliveryStatements.lockPeople, [which]),
+                    Statement(DeliveryStatements.lockPeople, [which, .int64Array([])]),
                     Statement(Self.emptyInbox, [which]),
                     Statement(Self.withdrawDeliveries, [which, .text(words), .timestamp(now)]),
                     Statement(Self.withdrawUndecided, [which, .text(words), .timestamp(now)]),

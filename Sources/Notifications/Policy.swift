@@ -79,6 +79,9 @@ package struct Policy: Sendable {
     /// A person's own time for automatic notices outweighs their quiet hours for so long.
     package var ownTimeGrace = Duration.seconds(3_600)
 
+    /// After the bounces of so many notices, none delivered in between, an address gets no mail.
+    package var bounceLimit = 3
+
     package init() {}
 
     private static let day = Duration.seconds(86_400)
@@ -114,7 +117,7 @@ package struct Policy: Sendable {
         return time(kind, person, expires: expires, now: now) ?? .tell(channels)
     }
 
-    /// Why a person may not hear of this kind at all; asked again when it is sent.
+    /// Why a person may not hear of this kind at all.
     package func objection(
         to kind: NoticeKind, _ person: PersonFacts, _ now: Instant
     ) -> String? {
@@ -132,6 +135,16 @@ package struct Policy: Sendable {
         return nil
     }
 
+    /// Why what was decided is not told by a channel after all: asked again when it is sent.
+    func objection(
+        to kind: NoticeKind, by channel: NoticeKind.Channel, _ person: PersonFacts, _ now: Instant
+    ) -> String? {
+        objection(to: kind, person, now)
+            ?? (isWanted(kind, channel, by: person) ? nil : Self.switchedOff)
+    }
+
+    static let switchedOff = "the person has switched it off"
+
     /// Whether a birthday has come; that of 29 February comes on 1 March in other years.
     static func isAdult(_ born: CivilDate, on today: CivilDate) -> Bool {
         let year = born.year + adult
@@ -147,7 +160,7 @@ package struct Policy: Sendable {
         _ kind: NoticeKind, _ channel: NoticeKind.Channel, by person: PersonFacts
     ) -> Bool {
         guard kind.urgency != .urgent else { return true }
-        return person.preferences["\(kind.name) \(channel.rawValue)"]
+        return person.preferences["\(kind.chosenAs) \(channel.rawValue)"]
             ?? person.preferences["* \(channel.rawValue)"] ?? true
     }
 

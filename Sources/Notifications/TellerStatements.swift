@@ -1,5 +1,11 @@
 /// What is read before people are told, and written after.
 enum TellerStatements {
+    /// What the person p chose: `kind channel` with + or -.
+    static let choices = """
+        ARRAY(SELECT r.kind || ' ' || r.channel || CASE WHEN r.is_on THEN '+' ELSE '-' END
+            FROM notification.preferences r WHERE r.person_id = p.id)
+        """
+
     /// The facts about people as of $2; those of promotional notices only if $3.
     static let people = """
         SELECT p.id, p.time_zone, (p.birth_date - date '1970-01-01')::int AS birth_day,
@@ -9,8 +15,7 @@ enum TellerStatements {
             extract(epoch FROM p.notice_time)::int AS notice_time,
             extract(epoch FROM p.quiet_from)::int AS quiet_from,
             extract(epoch FROM p.quiet_until)::int AS quiet_until,
-            ARRAY(SELECT r.kind || ' ' || r.channel || CASE WHEN r.is_on THEN '+' ELSE '-' END
-                FROM notification.preferences r WHERE r.person_id = p.id) AS choices,
+            \(choices) AS choices,
             d.ids AS devices, d.apps, d.platforms,
             CASE WHEN $3 THEN (SELECT count(*) FROM notification.notices n
                 WHERE n.person_id = p.id AND n.told_at > $2 - interval '24 hours'

@@ -54,6 +54,20 @@ public final class Pool: Sendable {
         }
     }
 
+    /// Runs a statement, each time by itself, until it changes fewer rows than it may at once.
+    ///
+    /// - Parameter limit: how many it may; its own LIMIT.
+    /// - Returns: how many it changed in all.
+    package func exhaust(_ statement: Statement, limit: Int) async throws -> Int {
+        var count = 0
+        while true {
+            try Task.checkCancellation()
+            let changed = try await withSession { try await $0.pipeline([statement])[0].affected }
+            count += changed
+            if changed < limit { return count }
+        }
+    }
+
     /// Runs a transaction: it commits when `body` returns, and rolls back when it throws.
     public func transaction<Value: Sendable>(
         _ body: (Transaction) async throws -> Value

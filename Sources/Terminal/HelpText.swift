@@ -30,9 +30,17 @@ struct HelpText {
         return lines
     }
 
+    private func usage(of command: Command) -> [String] {
+        let text = "usage: " + command.usage(program: program.name)
+        guard text.count > width else { return [text] }
+        let indent = "       "
+        let lines = wrapped(text, to: width - indent.count)
+        return lines.prefix(1) + lines.dropFirst().map { indent + $0 }
+    }
+
     /// How a command is used.
     func explanation(of command: Command) -> [String] {
-        var lines = [command.summary, "", "usage: " + command.usage(program: program.name)]
+        var lines = [command.summary, ""] + usage(of: command)
         for paragraph in Self.paragraphs(of: command.discussion) {
             lines.append("")
             lines += wrapped(paragraph, to: min(width, 100))

@@ -7,10 +7,18 @@ package enum TextFile {
     /// It keeps the permissions of the file that was there; a new one can be read by all.
     /// - Throws: `CommandFailure` naming the file and what the system said.
     package static func replace(_ path: String, with text: String) throws(CommandFailure) {
+        try replace(path, with: Array(text.utf8))
+    }
+
+    /// The same with bytes.
+    ///
+    /// - Parameter isSecret: a new file can be read by its owner alone.
+    package static func replace(
+        _ path: String, with bytes: [UInt8], isSecret: Bool = false
+    ) throws(CommandFailure) {
         let fresh = "\(path).\(getpid())"
-        let bytes = Array(text.utf8)
         var info = stat()
-        let mode = unsafe stat(path, &info) == 0 ? info.st_mode & 0o777 : 0o644
+        let mode = unsafe stat(path, &info) == 0 ? info.st_mode & 0o777 : isSecret ? 0o600 : 0o644
         let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw unwritable(path, errno) }
         let (count, code) = (unsafe write(descriptor, bytes, bytes.count), errno)

@@ -1,5 +1,6 @@
 import Delivery
 import FoundationEssentials
+import JobQueue
 import Notifications
 import Terminal
 
@@ -11,6 +12,7 @@ struct ChannelSettings {
     private struct Mail {
         var server: SMTPSettings
         var from: Mailbox
+        var unsubscribePage: UnsubscribePage?
     }
 
     private let mail: Mail?
@@ -33,47 +35,73 @@ struct ChannelSettings {
         ].compactMapValues { try variables.rate($0) }
     }
 
-    /// The channels, each behind a gate of its own.
-    func channels() -> [String: any Channel] {
+    /// The channels, each behind a gate of its own, of whose circuits `log` hears.
+    func channels(_ log: Log) -> [String: any Channel] {
         var channels: [String: any Channel] = [:]
         if let mail {
             let channel = EmailChannel(mailer: SMTPMailer(mail.server), from: mail.from)
-            channels[Provider.mail] = GatedChannel(channel, through: gate(Provider.mail, nil))
+            channels[Provider.mail] = GatedChannel(channel, through: gate(Provider.mail, nil, log))
         }
         if let apns {
             channels[Provider.apns] = GatedChannel(
-                PushChannel(APNsClient(apns)), through: gate(Provider.apns, LossWatch()))
+                PushChannel(APNsClient(apns)), through: gate(Provider.apns, LossWatch(), log))
         }
         if let fcm {
             channels[Provider.fcm] = GatedChannel(
-                PushChannel(FCMClient(fcm)), through: gate(Provider.fcm, LossWatch()))
+                PushChannel(FCMClient(fcm)), through: gate(Provider.fcm, LossWatch(), log))
         }
         return channels
     }
 
+    /// Where people switch mails off.
+    var unsubscribePage: UnsubscribePage? { mail?.unsubscribePage }
+
+    /// Whether promotional mail leaves without a way to get no more of it.
+    var lacksUnsubscribePage: Bool { mail != nil && unsubscribePage == nil }
+
     /// What is set up, each with its name; the secrets hidden.
     var summary: [(provider: String, words: String?)] {
-        [
-            (Provider.mail, mail.map { "\($0.server) from \($0.from)" }),
+        let page = unsubscribePage.map { "unsubscribe page \($0)" } ?? "no unsubscribe page"
+        return [
+            (Provider.mail, mail.map { "\($0.server) from \($0.from), \(page)" }),
             (Provider.apns, apns.map { "\($0)" }), (Provider.fcm, fcm.map { "\($0)" }),
         ].map { provider, words in
             (provider, words.map { $0 + (rates[provider].map { ", \($0)/s at most" } ?? "") })
         }
     }
 
-    private func gate(_ provider: String, _ losses: LossWatch?) -> ProviderGate {
+    private func gate(_ provider: String, _ losses: LossWatch?, _ log: Log) -> ProviderGate {
         // A second's worth may go at once.
         let rate = rates[provider].map { RateLimit(perSecond: $0, burst: max($0, 1)) }
-        return ProviderGate(rate: rate, losses: losses)
+        let log = log.with("provider", provider)
+        return ProviderGate(rate: rate, losses: losses) { news in
+            switch news {
+            case .opened(let reason):
+                log.warning("\(provider) takes nothing, and its deliveries wait: \(reason)")
+            case .closed(let reason):
+                log.info("\(provider) takes messages again, after: \(reason)")
+            }
+        }
     }
 
     private static func mail(_ variables: Variables) throws -> Mail? {
+        let pageName = "ERRAND_UNSUBSCRIBE_URL"
         guard
             let values = try variables.all(
-                ["ERRAND_SMTP_URL", "ERRAND_MAIL_FROM"], beside: ["ERRAND_MAIL_RATE"])
+                ["ERRAND_SMTP_URL", "ERRAND_MAIL_FROM"], beside: ["ERRAND_MAIL_RATE", pageName])
         else { return nil }
+        let page: UnsubscribePage?
+        do throws(DeliverySettingsError) {
+            page = try variables[pageName].map(UnsubscribePage.init)
+        } catch {
+            throw CommandFailure(
+                exit: .usage, message: "mail is not set up right: \(error)",
+                hint: "\(pageName) is the app server's page that calls notification.unsubscribe()")
+        }
         do {
-            return Mail(server: try SMTPSettings(url: values[0]), from: try Mailbox(values[1]))
+            return Mail(
+                server: try SMTPSettings(url: values[0]), from: try Mailbox(values[1]),
+                unsubscribePage: page)
         } catch {
             throw CommandFailure(
                 exit: .usage, message: "mail is not set up right: \(error)",
@@ -116,63 +144,5 @@ struct ChannelSettings {
                 exit: .usage, message: "FCM is not set up right: \(error)",
                 hint: "\(name) names the JSON file of a service account from the Firebase console")
         }
-    }
-}
-
-/// Environment variables, of which an empty one is as good as none.
-private struct Variables {
-    var all: [String: String]
-
-    subscript(_ name: String) -> String? { all[name].flatMap { $0.isEmpty ? nil : $0 } }
-
-    /// The values of `names`, which belong together: nil when none of them is set.
-    ///
-    /// - Parameter extras: what means something only beside them.
-    func all(_ names: [String], beside extras: [String]) throws(CommandFailure) -> [String]? {
-        let found = names.compactMap { self[$0] }
-        if found.count == names.count { return found }
-        guard let first = (names + extras).first(where: { self[$0] != nil }) else { return nil }
-        let missing = names.filter { self[$0] == nil }
-        throw CommandFailure(
-            exit: .usage,
-            message: "\(first) is set, \(missing.joined(separator: " and ")) "
-                + "\(missing.count == 1 ? "is" : "are") not",
-            hint: "set \(names.count == 1 ? "it" : "all of them") or none: "
-                + names.joined(separator: ", "))
-    }
-
-    /// The path that a variable names.
-    func path(_ name: String) throws(CommandFailure) -> String? {
-        guard let path = self[name] else { return nil }
-        let isPlain = path.utf8.count <= 4096 && path.utf8.allSatisfy { $0 >= 0x20 }
-        guard isPlain, !path.hasPrefix("-----"), !path.hasPrefix("{") else {
-            throw CommandFailure(
-                exit: .usage, message: "\(name): expected the path of a file, not what it holds",
-                hint: "put that into a file that only errand may read, and name the file")
-        }
-        return path
-    }
-
-    /// A file of certificates to trust instead of the system's.
-    func authorities(_ name: String) throws(CommandFailure) -> String? {
-        guard let path = try path(name) else { return nil }
-        let content = (try? Data(contentsOf: URL(filePath: path))) ?? Data()
-        let text = String(decoding: content, as: UTF8.self)
-        guard text.contains("-----BEGIN CERTIFICATE-----") else {
-            throw CommandFailure(
-                exit: .usage, message: "\(name): \(path): expected certificates in PEM",
-                hint: "without it the system's authorities are trusted")
-        }
-        return path
-    }
-
-    func rate(_ name: String) throws(CommandFailure) -> Double? {
-        guard let text = self[name] else { return nil }
-        guard let rate = Double(text), rate >= 0.001, rate <= 1_000_000 else {
-            throw CommandFailure(
-                exit: .usage, message: "\(name): expected messages a second, such as 50 or 0.5",
-                hint: "unset it to send as fast as the provider answers")
-        }
-        return rate
     }
 }

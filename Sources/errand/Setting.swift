@@ -1,4 +1,5 @@
 import Coupons
+import Crypto
 import Dispatch
 import FoundationEssentials
 import JobQueue
@@ -32,6 +33,9 @@ extension Invocation {
         let setup = ["SET statement_timeout = '5s'", "SET lock_timeout = '1s'"]
         return kept(Session(try settings("errand-look", setup: setup, isReadOnly: true)))
     }
+
+    /// A pool of one such session, for what takes its transactions from a pool.
+    func pool() throws -> Pool { Pool(try settings(), limit: 1) { [self] in kept($0) } }
 
     /// How every session of the command line connects.
     private func settings(
@@ -122,24 +126,28 @@ enum Kinds {
     static func all() -> JobKinds {
         let catalogue: NoticeCatalogue
         do { catalogue = try .all() } catch { preconditionFailure("\(error)") }
-        var kinds = withoutDeliveries(catalogue)
+        var kinds = withoutDeliveries(catalogue, sealing: nil)
+        kinds.handle(RotateCodes.self) { _, _ in }
         kinds.handle(EmailDelivery.self) { _, _ in }
         kinds.handle(PushDelivery.self) { _, _ in }
+        kinds.handle(WebhookDelivery.self) { _, _ in }
         return kinds
     }
 
-    private static func withoutDeliveries(_ catalogue: NoticeCatalogue) -> JobKinds {
+    private static func withoutDeliveries(
+        _ catalogue: NoticeCatalogue, sealing keys: SealingKeys?
+    ) -> JobKinds {
         var kinds = JobKinds()
         DemoKinds.add(to: &kinds)
-        CouponKinds.add(to: &kinds, telling: catalogue)
+        CouponKinds.add(to: &kinds, telling: catalogue, sealing: keys)
         Deciding(catalogue).add(to: &kinds)
         return kinds
     }
 
     /// The notices, in an operator's own words where `ERRAND_NOTICES` names a folder of them.
-    private static func catalogue(_ invocation: Invocation) throws -> NoticeCatalogue {
+    static func catalogue(_ invocation: Invocation) throws(CommandFailure) -> NoticeCatalogue {
         let folder = invocation.environment["ERRAND_NOTICES"].flatMap { $0.isEmpty ? nil : $0 }
-        do { return try .all(overrides: folder) } catch {
+        do throws(TemplateError) { return try .all(overrides: folder) } catch {
             throw CommandFailure(
                 exit: .usage, message: "the words of notices are not right: \(error)",
                 hint: "mend the file in the folder that ERRAND_NOTICES names")
@@ -148,11 +156,16 @@ enum Kinds {
 
     /// Those that a worker can run: deliveries only by the channels that are set up.
     static func forWork(
-        _ invocation: Invocation, _ channels: ChannelSettings
+        _ invocation: Invocation, _ channels: ChannelSettings, _ webhooks: WebhookChannel?,
+        _ log: Log
     ) throws -> JobKinds {
         let catalogue = try catalogue(invocation)
-        var kinds = withoutDeliveries(catalogue)
-        Deliveries(catalogue, channels: channels.channels()).add(to: &kinds)
+        var kinds = withoutDeliveries(
+            catalogue, sealing: try KeySettings.keys(invocation.environment))
+        Deliveries(
+            catalogue, channels: channels.channels(log), unsubscribePage: channels.unsubscribePage
+        ).add(to: &kinds)
+        webhooks?.webhooks().add(to: &kinds)
         return kinds
     }
 }

@@ -10,7 +10,9 @@ let program = Program(
         "migrate": "Bring the database's schema up to date",
         "job": "Look at jobs, say why they do not run, and act on them",
         "dead": "Look at dead letters, let them run again or delete them",
+        "coupon": "Look at coupons, show and check their codes, redeem, grant and void them",
         "notification": "Look at notices, say why people are told or not, and preview their words",
+        "webhook": "Send events to other people's servers: add, try, look at and change endpoints",
         "op": "Look at bulk operations, cancel and resume them",
         "audit": "See what operators changed",
         "kind": "Look at the kinds of job: how often they fail, how long they take",
@@ -19,14 +21,17 @@ let program = Program(
         "worker": "Look at the worker processes, let them be quiet or stop",
         "db": "See how the database is and what bloats it, make missing partitions",
         "redis": "Compare Redis with PostgreSQL, and fill it anew",
+        "key": "Make and list the keys that seal secrets in the database, and change them",
         "leader": "See who leads, and let another one take over",
         "context": "Name sets of servers, and use one of them",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
-        + DeadCommands.all + NotificationCommands.all + OperationCommands.all + AuditCommands.all
-        + QueueCommands.all + KindCommands.all + ScheduleCommands.all + WorkerCommands.all
-        + LeaderCommands.all + RedisCommands.all + DatabaseCommands.all + StatusCommand.all
-        + TopCommand.all + DoctorCommand.all + ContextCommands.all + ShellCommands.all,
+        + DeadCommands.all + CouponCommands.all + NotificationCommands.all + WebhookCommands.all
+        + OperationCommands.all + AuditCommands.all + QueueCommands.all + KindCommands.all
+        + ScheduleCommands.all + WorkerCommands.all
+        + LeaderCommands.all + RedisCommands.all + DatabaseCommands.all + KeyCommands.all
+        + StatusCommand.all + TopCommand.all + DoctorCommand.all + ContextCommands.all
+        + ShellCommands.all,
     localTimes: LocalZone.times, describe: describe)
 let exitCode = await program.run(
     Array(CommandLine.arguments.dropFirst()), environment: environment,

@@ -34,7 +34,8 @@ enum FanOut {
 
     private struct Words: Wording {
         func words(
-            of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+            of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
+            unsubscribe: String?
         ) throws -> NoticeTemplates.Words {
             NoticeTemplates.Words(title: "The vote is over", text: "See its result in the app.")
         }

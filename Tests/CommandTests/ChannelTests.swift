@@ -8,9 +8,10 @@ enum Channels {
     /// None of them.
     static let none = Dictionary(
         uniqueKeysWithValues: [
-            "SMTP_URL", "MAIL_FROM", "MAIL_RATE", "APNS_KEY_FILE", "APNS_KEY_ID", "APNS_TEAM_ID",
+            "SMTP_URL", "MAIL_FROM", "MAIL_RATE", "UNSUBSCRIBE_URL", "APNS_KEY_FILE", "APNS_KEY_ID",
+            "APNS_TEAM_ID",
             "APNS_URL", "APNS_CA", "APNS_RATE", "FCM_ACCOUNT_FILE", "FCM_URL", "FCM_CA",
-            "FCM_RATE", "NOTICES",
+            "FCM_RATE", "NOTICES", "KEYS_FILE", "WEBHOOKS_CA", "WEBHOOKS_PRIVATE",
         ].map { ("ERRAND_\($0)", "") })
 
     /// All of them, with these keys.
@@ -20,6 +21,7 @@ enum Channels {
     ) -> [String: String] {
         [
             "ERRAND_SMTP_URL": mail, "ERRAND_MAIL_FROM": "offers@errand.example",
+            "ERRAND_UNSUBSCRIBE_URL": "https://survey.example/off",
             "ERRAND_APNS_KEY_FILE": keys.keyFile, "ERRAND_APNS_KEY_ID": "ABCDE12345",
             "ERRAND_APNS_TEAM_ID": "TEAM123456", "ERRAND_APNS_URL": push,
             "ERRAND_APNS_CA": keys.authority, "ERRAND_FCM_ACCOUNT_FILE": keys.accountFile,
@@ -46,6 +48,15 @@ extension CommandLine {
                 said: ["mail is not set up right", "ERRAND_SMTP_URL=smtp://"], hidden: "sekret"),
             Row(
                 change: ["ERRAND_MAIL_FROM": "nobody"], said: ["mail is not", "exactly one"]),
+            Row(
+                change: ["ERRAND_UNSUBSCRIBE_URL": "http://survey.example/off"],
+                said: ["unsubscribe page \"http://survey.example/off\": expected https://host"]),
+            Row(
+                change: ["ERRAND_UNSUBSCRIBE_URL": "https://me:sekret@survey.example/off"],
+                said: ["mail is not set up right: unsubscribe page"], hidden: "sekret"),
+            Row(
+                change: ["ERRAND_SMTP_URL": "", "ERRAND_MAIL_FROM": ""],
+                said: ["ERRAND_UNSUBSCRIBE_URL is set, ERRAND_SMTP_URL and"]),
             Row(
                 change: ["ERRAND_APNS_KEY_ID": "", "ERRAND_APNS_TEAM_ID": ""],
                 said: ["KEY_FILE is set, ERRAND_APNS_KEY_ID and ERRAND_APNS_TEAM_ID are not"]),
@@ -129,7 +140,13 @@ extension CommandLine {
             #expect(found.contains("apns: APNs team TEAM123456, key ABCDE12345"))
             #expect(found.contains("fcm: FCM project errand-demo"))
             #expect(found.contains("50.0/s at most"))
+            #expect(found.contains("unsubscribe page https://survey.example/off"))
             #expect(!run.output.contains("sekret"))
+            environment["ERRAND_UNSUBSCRIBE_URL"] = ""
+            let pageless = try await errand("doctor", "-ojson", environment: environment)
+            pageless.expect(10)
+            let lack = try pageless.records.first { $0["check"] == "unsubscribe" }
+            #expect(lack?["remedy"].text?.contains("ERRAND_UNSUBSCRIBE_URL=https://") == true)
             environment["ERRAND_APNS_KEY_ID"] = ""
             let half = try await errand("doctor", "-ojson", environment: environment)
             half.expect(10)
@@ -138,6 +155,31 @@ extension CommandLine {
             #expect(warning?["found"].text?.contains("ERRAND_APNS_KEY_ID is not") == true)
             let bare = try await errand("doctor", "-ojson")
             #expect(bare.output.contains("mail: not set up here; apns: not set up here"))
+        }
+
+        @Test func `the worker tells once that a provider takes nothing`() async throws {
+            try await change(
+                """
+                INSERT INTO notification.people (email, birth_date, age_verified_at, quiet_from,
+                    quiet_until)
+                SELECT 'somebody' || n || '@planted.example', '1990-05-17', now(), NULL, NULL
+                FROM generate_series(1, 5) AS n;
+                SELECT notification.intend('mission.missed', id, 'mission:1',
+                    '{"title": "Shop", "branch": "Old Port", "ended_at": "2026-11-20T17:30:00Z"}',
+                    'mission:' || id, now() + interval '1 hour')
+                FROM notification.people
+                """)
+            try await withMailSink(["--fail", "mail=530 5.7.0 log in first"]) { sink in
+                let environment = [
+                    "ERRAND_SMTP_URL": sink.url(), "ERRAND_MAIL_FROM": "offers@errand.example",
+                ]
+                let run = try await errand(
+                    "work", "--queues", "notices,mail:4", "--drain", environment: environment)
+                run.expect(0, "mail takes nothing, and its deliveries wait: 530 5.7.0 log in first")
+                let lines = run.errors.split(separator: "\n")
+                #expect(lines.count { $0.contains("its deliveries wait: ") } == 1)
+                #expect(!run.errors.contains("planted.example"))
+            }
         }
 
         @Test func `deliveries that their worker has no channel for are named`() async throws {

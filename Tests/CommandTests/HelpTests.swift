@@ -19,7 +19,11 @@ extension CommandLine {
             "notification ls", "notification show", "notification trace", "notification why",
             "notification preview", "notification kinds", "notification devices",
             "notification cancel",
-            "op ls", "op show", "op cancel", "op resume", "audit ls",
+            "coupon ls", "coupon show", "coupon code", "coupon qr", "coupon verify",
+            "coupon redeem", "coupon grant", "coupon void", "coupon rotate", "coupon epochs",
+            "coupon alerts",
+            "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
+            "key rotate",
         ]
         /// Help needs no server.
         private static let bare = ["DATABASE_URL": "", "REDIS_URL": ""]

@@ -18,7 +18,7 @@ import Testing
         _ sink: MailSink, _ catalogue: NoticeCatalogue = Town.catalogue
     ) throws -> JobKinds {
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue)
+        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
         let mail = EmailChannel(
             mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
             from: try Mailbox("offers@errand.example", displayName: "Errand"))

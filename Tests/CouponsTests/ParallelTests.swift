@@ -55,7 +55,7 @@ import Testing
         }
         try await client.enqueue(reports)
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue)
+        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
         let ready = kinds
         let ended = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {

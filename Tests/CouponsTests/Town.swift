@@ -206,7 +206,8 @@ struct Notice: Sendable {
 /// The same words for everything.
 struct AnyWords: Wording {
     func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
+        unsubscribe: String?
     ) throws -> NoticeTemplates.Words {
         NoticeTemplates.Words(title: "Your account", text: "It was changed.")
     }

@@ -10,6 +10,8 @@ final class NoticeGround {
     /// In every device's token and in every address.
     static let tokenMark = "c0ffee"
     static let domain = "planted.example"
+    /// In every token by which somebody unsubscribes.
+    static let linkMark = "facade00-ba5e-4000-8000-"
 
     let ground: CrashGround
     let push: PushSink
@@ -45,6 +47,7 @@ final class NoticeGround {
         ]
         let mailRules = [
             "rcpt:nobody*=550 5.1.1 no such user", "rcpt:full*=452 4.2.2 mailbox full",
+            "end:somebody20@*=554 5.6.0 listed https://x.example/?person=\(linkMark)000000000020",
             "data#10=451 4.3.0 try again", "rcpt#5=drop", "mail#5=slow 1",
         ]
         let mailOptions =
@@ -70,13 +73,13 @@ final class NoticeGround {
         _ = try await ground.session.query(
             """
             INSERT INTO notification.people (id, email, birth_date, age_verified_at,
-                location_consent_at, quiet_from, quiet_until)
+                location_consent_at, unsubscribe_token, quiet_from, quiet_until)
             SELECT n, CASE WHEN n % 10 = 0 THEN
                     CASE WHEN n % 70 = 0 THEN 'nobody' WHEN n IN (410, 820, 1230) THEN 'full'
                         ELSE 'somebody' END || n || '@' || $2 END,
-                '1990-05-17', now(), now(), NULL, NULL
+                '1990-05-17', now(), now(), ($3 || lpad(n::text, 12, '0'))::uuid, NULL, NULL
             FROM generate_series(1, $1::bigint) AS n
-            """, [.int64(Int64(count)), .text(Self.domain)])
+            """, [.int64(Int64(count)), .text(Self.domain), .text(Self.linkMark)])
         _ = try await ground.session.query(
             """
             INSERT INTO notification.devices (person_id, app, platform, environment, topic, token)
@@ -111,6 +114,7 @@ final class NoticeGround {
             "ERRAND_SMTP_URL": mail.url(
                 "?ca=\(push.credentials.authority)", user: "robot:\(Self.password)@"),
             "ERRAND_MAIL_FROM": "offers@errand.example", "ERRAND_LOG": "debug",
+            "ERRAND_UNSUBSCRIBE_URL": "https://app.example/off",
         ]
     }
 

@@ -10,7 +10,7 @@ extension CrashTests {
         /// Tells 400 people, with failures of every sort, dead letters and kills, and looks at all
         /// that is written on the way.
         @Test(.timeLimit(.minutes(10)))
-        func `no token, address, key or password is in a log, in Redis, or in a job`()
+        func `no token, address, link, key or password is in a log, in Redis, a job or a command`()
             async throws
         {
             try await NoticeGround.use(
@@ -45,6 +45,7 @@ extension CrashTests {
                 // It has seen what it should.
                 for word in [
                     "notification.push", "Unregistered", "no such user", "PayloadTooLarge",
+                    "listed https:", "?person=***",
                 ] {
                     #expect(tables.contains(word), "\(word)")
                 }
@@ -59,6 +60,9 @@ extension CrashTests {
                     try notices.mail.kept().contains {
                         $0.user == "robot" && $0.to[0].hasSuffix(NoticeGround.domain)
                     })
+                let mail = try #require(try notices.mail.kept().first)
+                let content = String(decoding: try notices.mail.content(of: mail), as: UTF8.self)
+                #expect(content.contains("?person=\(NoticeGround.linkMark)"))
             }
         }
 
@@ -73,7 +77,8 @@ extension CrashTests {
             }
             #expect(keys.count > 10)
             return [
-                NoticeGround.tokenMark, NoticeGround.domain, NoticeGround.password, login,
+                NoticeGround.tokenMark, NoticeGround.domain, NoticeGround.linkMark,
+                NoticeGround.password, login,
                 "BEGIN PRIVATE KEY", "ya29.", "bearer ey", "Bearer ey",
             ] + keys
         }
@@ -157,6 +162,31 @@ extension CrashTests {
                 text += try await ground.done("job", "show", id)
                 guard try row.text(1) == "dead" else { continue }
                 text += try await ground.done("dead", "show", id)
+            }
+            return try await text + notificationCommands(ground)
+        }
+
+        /// The same of notices: one of each end, and their people.
+        private func notificationCommands(_ ground: CrashGround) async throws -> String {
+            var text = try await ground.done("notification", "ls", "--output", "wide")
+            text += try await ground.done(
+                "notification", "ls", "--limit", "1000", "--output", "json")
+            let some = try await ground.session.query(
+                """
+                SELECT DISTINCT ON (d.provider, d.status) n.id, n.person_id, n.kind
+                FROM notification.notices n JOIN notification.deliveries d ON d.notice_id = n.id
+                """)
+            #expect(some.count >= 5)
+            for row in some {
+                let (id, person) = ("\(try row.int64(0))", "\(try row.int64(1))")
+                for output in ["table", "json"] {
+                    text += try await ground.done("notification", "show", id, "--output", output)
+                    text += try await ground.done("notification", "trace", id, "--output", output)
+                    text += try await ground.done(
+                        "notification", "why", "--person", person, "--kind", row.text(2),
+                        "--output", output)
+                }
+                text += try await ground.done("notification", "devices", "--person", person)
             }
             return text
         }

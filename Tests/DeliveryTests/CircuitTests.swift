@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import TestServices
 import Testing
 
 @Suite("The circuit of a provider") struct CircuitTests {
@@ -60,6 +61,7 @@ import Testing
         "an answer about one message shows that the provider works",
         arguments: [
             taken, .rejected(reason: "400"), .addressGone(reason: "410", since: nil),
+            .bounced(reason: "550"), .addressBusy(reason: "4.2.2", retryAfter: nil),
         ])
     func works(answer: DeliveryVerdict) throws {
         var rig = Rig()
@@ -195,5 +197,33 @@ import Testing
             try rig.send(Self.taken)
             #expect(rig.circuit.standing == .closed)
         }
+    }
+
+    @Test func `a gate tells once that it closes a way, and once that it is open again`() async {
+        let news = Notebook<ProviderGate.News>()
+        var settings = Circuit.Settings()
+        settings.failures = 2
+        let gate = ProviderGate(Circuit(settings)) { news.add($0) }
+        var now = Self.start
+        func send(_ verdict: DeliveryVerdict) {
+            guard case .pass(let ticket) = gate.admit(at: now) else { return }
+            _ = gate.record(verdict, ticket, at: now)
+        }
+        for _ in 0..<5 { send(Self.taken) }
+        #expect(news.all.isEmpty)
+        for _ in 0..<10 { send(Self.down) }
+        #expect(news.all == [.opened(reason: "503")])
+        // Probes that fail, for whatever reason, are no news.
+        for verdict in [Self.ours, Self.down, Self.unclear] {
+            now += .seconds(900)
+            send(verdict)
+        }
+        #expect(news.count == 1)
+        now += .seconds(900)
+        for _ in 0..<5 { send(Self.taken) }
+        #expect(news.all.dropFirst() == [.closed(reason: "503")])
+        send(Self.ours)
+        #expect(news.all.last == .opened(reason: "403"))
+        #expect(news.count == 3)
     }
 }

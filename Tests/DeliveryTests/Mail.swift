@@ -52,8 +52,9 @@ extension DeliveryVerdict {
     var reason: String {
         switch self {
         case .delivered(let reply): reply
-        case .deferred(let reason, _), .unavailable(let reason, _), .misconfigured(let reason),
-            .addressGone(let reason, _), .rejected(let reason):
+        case .deferred(let reason, _), .addressBusy(let reason, _), .unavailable(let reason, _),
+            .misconfigured(let reason), .addressGone(let reason, _), .bounced(let reason),
+            .rejected(let reason):
             reason
         }
     }

@@ -17,7 +17,8 @@ import Testing
         "an address that takes no mail is gone",
         arguments: [
             "rcpt=550 5.1.1 no such user", "rcpt=550 5.1.2 no such domain",
-            "rcpt=550 5.2.1 mailbox disabled", "rcpt=556 5.1.10 null MX", "rcpt=556 takes no mail",
+            "rcpt=550 5.2.1 mailbox disabled", "rcpt=553 5.1.3 no address",
+            "rcpt=550 5.1.6 moved away", "rcpt=556 5.1.10 null MX", "rcpt=556 takes no mail",
             "end=550 5.1.1 no such user", "rcpt=550-5.1.1 no such user\\n550 5.1.1 ask again",
         ])
     func deadAddress(rule: String) async throws {
@@ -33,8 +34,9 @@ import Testing
     @Test(
         "a refused message is rejected without blaming the address",
         arguments: [
-            "rcpt=550 go away", "rcpt=552 5.2.2 over quota", "data=554 5.6.0 no",
-            "end=554 5.6.0 bad content", "end=552 5.3.4 too big", "mail=552 5.3.4 too big",
+            "data=554 5.6.0 no", "end=554 5.6.0 bad content", "end=552 5.3.4 too big",
+            "mail=552 5.3.4 too big", "end=554 no", "rcpt=552 5.2.3 too long", "end=552 too big",
+            "rcpt=501 what", "rcpt=554 5.5.3 too many",
         ])
     func refusedMessage(rule: String) async throws {
         try await withMailSink(["--fail", rule]) { sink in
@@ -44,6 +46,39 @@ import Testing
                 return
             }
             #expect(try sink.kept().isEmpty)
+        }
+    }
+
+    @Test(
+        "what an address refuses for good without saying that it is dead has bounced",
+        arguments: [
+            "rcpt=550 go away", "rcpt=552 5.2.2 over quota", "rcpt=552 over quota",
+            "end=552 5.2.2 over quota", "rcpt=550 5.4.1 access denied", "rcpt=553 5.3.0 no",
+            "rcpt=550 5.1.0 no", "rcpt=554 5.0.0 no",
+        ])
+    func bounce(rule: String) async throws {
+        try await withMailSink(["--fail", rule]) { sink in
+            let verdict = try await sink.mailer().send(message())
+            guard case .bounced = verdict else {
+                Issue.record("\(rule) gave \(verdict)")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "an address that takes nothing for the moment is busy, and not its server",
+        arguments: [
+            "rcpt=450 busy", "rcpt=450 4.2.1 later", "rcpt=451 4.1.1 no list of users",
+            "end=450 4.2.0 later",
+        ])
+    func busy(rule: String) async throws {
+        try await withMailSink(["--fail", rule]) { sink in
+            let verdict = try await sink.mailer().send(message())
+            guard case .addressBusy(_, retryAfter: nil) = verdict else {
+                Issue.record("\(rule) gave \(verdict)")
+                return
+            }
         }
     }
 
@@ -86,7 +121,7 @@ import Testing
     @Test func `a full mailbox is tried again after half an hour`() async throws {
         try await withMailSink(["--fail", "rcpt=452 4.2.2 mailbox full"]) { sink in
             let verdict = try await sink.mailer().send(message())
-            guard case .deferred(_, retryAfter: .seconds(1800)) = verdict else {
+            guard case .addressBusy(_, retryAfter: .seconds(1800)) = verdict else {
                 Issue.record("gave \(verdict)")
                 return
             }

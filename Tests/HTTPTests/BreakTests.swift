@@ -88,7 +88,7 @@ struct BreakTests {
             }
             let cancelled = Task { try await client.failure(of: server.request("/echo")) }
             let overdue = try await late.value
-            #expect(overdue.cause == .timedOut)
+            #expect(overdue.cause == .timedOut, "\(overdue)")
             cancelled.cancel()
             #expect(try await cancelled.value.cause == .cancelled)
             blocker.cancel()

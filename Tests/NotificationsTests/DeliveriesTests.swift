@@ -42,9 +42,14 @@ import Testing
                 .deferred(reason: "busy", retryAfter: .seconds(60)), "pending pending 1 busy",
                 "waiting 1"
             ),
+            (
+                .addressBusy(reason: "full", retryAfter: .seconds(60)), "pending pending 1 full",
+                "waiting 1"
+            ),
             (.unavailable(reason: "down", retryAfter: nil), "pending pending 0 down", "waiting 0"),
             (.misconfigured(reason: "bad key"), "pending pending 0 bad key", "waiting 0"),
             (.addressGone(reason: "410", since: nil), "failed gone 1 410", "cancelled"),
+            (.bounced(reason: "550"), "failed rejected 1 550", "dead"),
             (.rejected(reason: "too large"), "failed rejected 1 too large", "dead"),
         ] as [(DeliveryVerdict, String, String)])
     func verdict(verdict: DeliveryVerdict, row: String, job: String) async throws {
@@ -221,6 +226,104 @@ import Testing
         #expect(Set(try await ground.statuses()) == ["sent"])
         #expect(Set(apns.sent.all.map(\.id) + fcm.sent.all.map(\.id)).count == count)
         #expect(apns.sent.count + fcm.sent.count == count)
+    }
+
+    // MARK: Brought back
+
+    private func bringBack(_ ground: Ground) async throws {
+        let ended = try await ground.session.query("SELECT id FROM errand.finished_jobs").map {
+            try $0.int64(0)
+        }
+        _ = try await Inspector(session: ground.session).retry(ended)
+    }
+
+    @Test(
+        "a dead job that is brought back sends again under the same id",
+        arguments: [
+            DeliveryVerdict.rejected(reason: "no"), .deferred(reason: "busy", retryAfter: nil),
+        ])
+    func broughtBack(verdict: DeliveryVerdict) async throws {
+        let ground = try await notice()
+        try await ground.run("UPDATE errand.jobs SET max_attempts = 1")
+        let channel = ScriptedChannel(verdict, .delivered(reply: "ok"))
+        try await ground.deliver([Provider.apns: channel])
+        #expect(try await jobs(ground) == ["dead"])
+        #expect(try await ground.statuses() == ["failed"])
+        try await bringBack(ground)
+        try await ground.deliver([Provider.apns: channel])
+        #expect(channel.sent.count == 2)
+        #expect(Set(channel.sent.all.map(\.id)).count == 1)
+        #expect(try await rows(ground) == ["sent delivered 2 ok"])
+        let told = try await ground.number(
+            "SELECT count(*) FROM notification.notices WHERE told_at IS NOT NULL")
+        #expect(told == 1)
+        // What was delivered is not sent once more.
+        try await bringBack(ground)
+        try await ground.deliver([Provider.apns: channel])
+        #expect(channel.sent.count == 2)
+    }
+
+    @Test func `one that is brought back too late, or against a choice, says why`() async throws {
+        for (sql, row) in [
+            (
+                "UPDATE notification.notices SET expires_at = now()",
+                "expired expired 1 it was of no more use"
+            ),
+            (
+                """
+                INSERT INTO notification.preferences
+                SELECT id, '*', 'push', false FROM notification.people
+                """, "withdrawn withdrawn 1 the person has switched it off"
+            ),
+        ] {
+            let ground = try await notice()
+            let channel = ScriptedChannel(.rejected(reason: "no"))
+            try await ground.deliver([Provider.apns: channel])
+            try await ground.run(sql)
+            try await bringBack(ground)
+            try await ground.deliver([Provider.apns: channel])
+            #expect(channel.sent.count == 1)
+            #expect(try await rows(ground).last == row)
+            try await ground.run("DELETE FROM notification.preferences")
+        }
+    }
+
+    @Test func `one whose other ways have led to the person is sent by its own too`() async throws {
+        let ground = try await Ground()
+        let ada = try await ground.person()
+        try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
+        let channel = ScriptedChannel(.rejected(reason: "no"), .rejected(reason: "still"))
+        try await ground.deliver([Provider.mail: channel])
+        #expect(try await rows(ground) == ["sent rejected 1 no"])
+        try await bringBack(ground)
+        try await ground.deliver([Provider.mail: channel])
+        #expect(try await rows(ground) == ["sent rejected 2 still"])
+    }
+
+    @Test func `one that was cancelled and is brought back is sent`() async throws {
+        let ground = try await notice()
+        let waiting = try await ground.session.query("SELECT id FROM errand.jobs").map {
+            try $0.int64(0)
+        }
+        _ = try await Inspector(session: ground.session).cancel(waiting, by: "ada")
+        try await EndAbandoned.withdrawCancelled(in: ground.pool, now: Date())
+        #expect(try await ground.statuses() == ["withdrawn"])
+        try await bringBack(ground)
+        try await ground.deliver([Provider.apns: ScriptedChannel(.delivered(reply: "ok"))])
+        #expect(try await rows(ground) == ["sent delivered 1 ok"])
+    }
+
+    @Test func `a job that runs again by itself does not begin its delivery anew`() async throws {
+        let ground = try await notice()
+        // As after a crash between the record of the answer and the end of the job.
+        try await ground.run(
+            "UPDATE notification.deliveries SET status = 'rejected', answered_at = now()")
+        try await ground.run("UPDATE notification.notices SET status = 'failed'")
+        try await ground.run("UPDATE errand.jobs SET attempt = 1")
+        let channel = ScriptedChannel(.delivered(reply: "ok"))
+        try await ground.deliver([Provider.apns: channel])
+        #expect(channel.sent.all.isEmpty)
+        #expect(try await rows(ground) == ["failed rejected 0"])
     }
 
     @Test func `no token or address is written anywhere but where it belongs`() async throws {

@@ -49,11 +49,14 @@ struct PlainWords: Wording {
     }
 
     func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
+        unsubscribe: String?
     ) throws -> NoticeTemplates.Words {
         let facts = try JSONDecoder().decode(Facts.self, from: Data(data))
         guard let title = facts.title ?? facts.items.map({ "\($0)" }) else { throw Missing() }
-        return NoticeTemplates.Words(title: title, text: "\(kind) by \(channel.rawValue)")
+        let text = "\(kind) by \(channel.rawValue)"
+        return NoticeTemplates.Words(
+            title: title, text: unsubscribe.map { "\(text), not at \($0)" } ?? text)
     }
 }
 
@@ -165,11 +168,13 @@ struct Ground {
     /// Makes all deliveries that are due by channels, and decides.
     @discardableResult
     func deliver(
-        _ channels: [String: any Channel], log: Log = .silent
+        _ channels: [String: any Channel], unsubscribePage: UnsubscribePage? = nil,
+        log: Log = .silent
     ) async throws -> WorkerSummary {
         var kinds = JobKinds()
         Deciding(TestNotices.catalogue).add(to: &kinds)
-        Deliveries(TestNotices.catalogue, channels: channels).add(to: &kinds)
+        Deliveries(TestNotices.catalogue, channels: channels, unsubscribePage: unsubscribePage)
+            .add(to: &kinds)
         return try await TestWorker.drain(
             kinds, queues: ["notices", "apns", "fcm", "mail"].map { .init($0) }, log: log)
     }

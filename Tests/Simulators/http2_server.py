@@ -23,8 +23,6 @@ import asyncio
 import collections
 import itertools
 import json
-import os
-import signal
 import ssl
 import struct
 from socket import SO_LINGER, SOL_SOCKET
@@ -35,6 +33,8 @@ from h2.errors import ErrorCodes
 from h2.events import (DataReceived, RequestReceived, StreamEnded, StreamReset, WindowUpdated)
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
+
+import serving
 
 numbers = itertools.count(1)
 seen = collections.Counter()
@@ -209,25 +209,8 @@ async def serve(options):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(options.cert, options.key)
         context.set_alpn_protocols(["http/1.1"] if options.http1 else ["h2"])
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    endings = (signal.SIGTERM, signal.SIGINT)
-    for number in endings:
-        loop.add_signal_handler(number, stop.set)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, endings)
-    parent = os.getppid()
-    listener = await loop.create_server(
-        Old if options.http1 else lambda: Connection(options.streams), "127.0.0.1", 0,
-        backlog=512, ssl=context)
-    host, port = listener.sockets[0].getsockname()[:2]
-    print(f"LISTENING {host}:{port}", flush=True)
-    while not stop.is_set():
-        try:
-            await asyncio.wait_for(stop.wait(), 1)
-        except asyncio.TimeoutError:
-            if options.with_parent and os.getppid() != parent:
-                break
-    listener.close()
+    await serving.run(
+        Old if options.http1 else lambda: Connection(options.streams), options, context=context)
 
 
 def main():

@@ -38,11 +38,11 @@ import json
 import os
 import random
 import re
-import signal
 import ssl
 import sys
 
 import http2_frames
+import serving
 from push_providers import APNs, FCM, Hook, OAuth, Refusal, make_keys
 
 STAGES = ("apns", "fcm", "oauth", "hook")
@@ -240,22 +240,12 @@ def read_options():
                         help="of the requests fail by chance, but for those to /token")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--random-answers", default=AT_RANDOM, metavar="ANSWER,…")
-    parser.add_argument("--with-parent", action="store_true",
-                        help="end when the process that started this one has ended")
-    parser.add_argument("--script", metavar="FILE", help="a file of rules")
-    parser.add_argument("--fail", metavar="RULE", action="append", default=[])
+    serving.add_options(parser)
     options = parser.parse_args()
     if not options.make_keys and not (
             options.folder and options.keys and options.cert and options.key):
         parser.error("--folder, --keys, --cert and --key are needed")
-    try:
-        lines = list(options.fail)
-        if options.script:
-            with open(options.script, encoding="utf-8") as file:
-                lines += [line for line in file if line.strip() and not line.startswith("#")]
-        return options, [Rule(line) for line in lines]
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
+    return options, serving.rules(parser, options, Rule)
 
 
 async def serve(options, rules):
@@ -264,27 +254,10 @@ async def serve(options, rules):
     context.set_alpn_protocols(["h2"])
     site = Site(options, rules)
     connections = set()
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    endings = (signal.SIGTERM, signal.SIGINT)
-    for number in endings:
-        loop.add_signal_handler(number, stop.set)
-    # A parent's thread may have had them blocked, and a child inherits that.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, endings)
-    parent = os.getppid()
-    listener = await loop.create_server(
+    await serving.run(
         lambda: http2_frames.Connection(
             site, connections, options.streams, not options.one_first),
-        options.host, options.port, backlog=512, ssl=context)
-    host, port = listener.sockets[0].getsockname()[:2]
-    print(f"LISTENING {host}:{port}", flush=True)
-    while not stop.is_set():
-        try:
-            await asyncio.wait_for(stop.wait(), 1)
-        except asyncio.TimeoutError:
-            if options.with_parent and os.getppid() != parent:
-                break
-    listener.close()
+        options, options.host, options.port, context)
     for connection in list(connections):
         connection.drop()
     site.flush()

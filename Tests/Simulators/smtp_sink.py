@@ -29,10 +29,11 @@ import itertools
 import json
 import os
 import re
-import signal
 import ssl
 import sys
 import time
+
+import serving
 
 SIZE_LIMIT = 10 * 1024 * 1024
 LINE_LIMIT = 4096
@@ -468,21 +469,11 @@ def read_options():
     parser.add_argument("--tls", action="store_true", help="TLS from the first byte")
     parser.add_argument("--require-auth", metavar="USER:PASSWORD")
     parser.add_argument("--auth-needs-tls", action="store_true")
-    parser.add_argument("--with-parent", action="store_true",
-                        help="end when the process that started this one has ended")
-    parser.add_argument("--script", metavar="FILE", help="a file of rules")
-    parser.add_argument("--fail", metavar="RULE", action="append", default=[])
+    serving.add_options(parser)
     options = parser.parse_args()
     if (options.tls or options.key) and not (options.cert and options.key):
         parser.error("--cert and --key are needed together")
-    try:
-        lines = list(options.fail)
-        if options.script:
-            with open(options.script, encoding="utf-8") as file:
-                lines += [line for line in file if line.strip() and not line.startswith("#")]
-        return options, [Rule(line) for line in lines]
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
+    return options, serving.rules(parser, options, Rule)
 
 
 async def serve(options, rules):
@@ -492,27 +483,9 @@ async def serve(options, rules):
         context.load_cert_chain(options.cert, options.key)
     store = Store(options.folder, options.single_file)
     server = Server(options, store, rules, context)
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    endings = (signal.SIGTERM, signal.SIGINT)
-    for number in endings:
-        loop.add_signal_handler(number, stop.set)
-    # A parent's thread may have had them blocked, and a child inherits that.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, endings)
-    parent = os.getppid()
-    listener = await loop.create_server(
-        lambda: Session(server), options.host, options.port, backlog=512,
-        ssl=context if options.tls else None)
-    host, port = listener.sockets[0].getsockname()[:2]
-    print(f"LISTENING {host}:{port}", flush=True)
-    while not stop.is_set():
-        try:
-            await asyncio.wait_for(stop.wait(), 0.1 if options.single_file else 1)
-        except asyncio.TimeoutError:
-            store.flush()
-            if options.with_parent and os.getppid() != parent:
-                break
-    listener.close()
+    await serving.run(
+        lambda: Session(server), options, options.host, options.port,
+        context if options.tls else None, store.flush, 0.1 if options.single_file else 1)
     for session in list(server.sessions):
         if not session.transport.is_closing():
             session.transport.abort()

@@ -48,19 +48,18 @@ TOWN = (
     """,
     "VACUUM ANALYZE",
 )
+# Every twentieth is at a branch where one of the person's coupons is good.
 REPORT = """
-    SELECT count(coupons.report_position(n, -74 + random(), 45 + random(), 20, now()))
-    FROM generate_series({first}::bigint, {last}) AS n
+    SELECT count(coupons.report_position(n, coalesce(ST_X(b.place::geometry), -74 + random()),
+        coalesce(ST_Y(b.place::geometry), 45 + random()), 20, now()))
+    FROM generate_series({{first}}::bigint, {{last}}) AS n
+    LEFT JOIN coupons.branches b
+        ON n % 20 = 0 AND b.id = 2000 + (n - 1 + {people}) * 7919 % 2000
     """
 PLAN = """
     PREPARE look AS {statement};
     SET plan_cache_mode = force_custom_plan;
-    EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE look(
-        ARRAY(SELECT n FROM generate_series(0, 499) n),
-        ARRAY(SELECT 1 + n * 397 FROM generate_series(0, 499) n),
-        ARRAY(SELECT -74 + random() FROM generate_series(0, 499)),
-        ARRAY(SELECT 45 + random() FROM generate_series(0, 499)),
-        ARRAY(SELECT 20 FROM generate_series(0, 499)), now())
+    EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE look({arguments}, now())
     """
 
 
@@ -126,6 +125,15 @@ def notices(place, ours, _peers):
     ]
 
 
+def a_batch(people, size=500):
+    """What the look of one batch is given: numbers, people, longitudes, latitudes, accuracies."""
+    numbers = range(size)
+    columns = (numbers, [1 + n * 397 % people for n in numbers],
+               [-74 + n * 97 % size / size for n in numbers],
+               [45 + n * 89 % size / size for n in numbers], [20] * size)
+    return ", ".join("'{" + ",".join(map(str, column)) + "}'" for column in columns)
+
+
 def positions(place, ours, _peers):
     """Reports of where people are, looked at among all live coupons."""
     sizes = {"people": place.size(20_000, 200_000), "coupons": place.size(100_000, 1_000_000),
@@ -135,20 +143,24 @@ def positions(place, ours, _peers):
     sql = place.servers.sql
     for text in (PEOPLE, *TOWN):
         sql(text.format(**sizes), "bench_telling")
-    source = (place.root / "Sources/Coupons/Proximity.swift").read_text(encoding="utf-8")
+    source = (place.root / "Sources/Coupons/Positions/Proximity.swift").read_text(encoding="utf-8")
     statement = re.search(r'static let statement = """\n(.*?)"""', source, re.DOTALL)[1]
-    print(sql(PLAN.format(statement=statement), "bench_telling"))
-    reported = in_parts(env, REPORT, count)
+    print(sql(PLAN.format(statement=statement, arguments=a_batch(sizes["people"])),
+              "bench_telling"))
+    reported = in_parts(env, REPORT.format(**sizes), count)
     worked = drain(place, {**env, "ERRAND_LOG": "error"}, "coupons:1000,notices:500")
     left = int(sql("SELECT count(*) FROM errand.jobs WHERE kind = 'coupons.position'",
                    "bench_telling"))
     if left:
         raise RuntimeError(f"{left} of {count} reports were not looked at")
+    near = int(sql("SELECT count(*) FROM notification.notices", "bench_telling"))
+    if near < count / 20:
+        raise RuntimeError(f"{near} notices came of {count / 20:.0f} reports at a branch")
     samples = (f"{count:,} reports, {sizes['coupons']:,} live coupons, "
                f"{sizes['branches']:,} branches")
     return [
         Figure("position reports looked at", "reports/s", count / worked, None, None,
                ("min", 10_000), samples,
-               "one worker, its start and end with it; "
+               f"{near:,} notices came of them; one worker, its start and end with it; "
                f"they were taken in at {count / reported:,.0f}/s by report_position() in SQL"),
     ]

@@ -11,6 +11,8 @@ TABLE = """
 0 CRedis:
 0 CCurl:
 0 CCrypto:
+0 CQRCode:
+0 CPNG:
 0 CSystem:
 
 1 Threads: CSystem | Dispatch Glibc Synchronization
@@ -18,22 +20,25 @@ TABLE = """
 1 Postgres: CPostgres Gregorian Threads | FoundationEssentials Glibc Synchronization
 1 Redis: CRedis Threads | Glibc Synchronization
 1 HTTP: CCurl CSystem Threads | FoundationEssentials Glibc Synchronization
-1 Crypto: CCrypto |
+1 Crypto: CCrypto | Glibc
+1 QRCode: CPNG CQRCode | Glibc
 1 Recurrence: Gregorian | FoundationEssentials Glibc Synchronization
 1 Terminal: Gregorian Threads | FoundationEssentials Glibc Synchronization
 
 2 Migrations: Postgres |
 2 EnglishNotices:
+2 Sealing: Crypto Postgres |
 2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
 2 Delivery: Crypto HTTP | FoundationEssentials Synchronization
 
-3 Notifications: EnglishNotices JobQueue Delivery Gregorian Postgres Recurrence \
+3 Notifications: Crypto EnglishNotices JobQueue Delivery Gregorian Postgres Recurrence Sealing \
 | FoundationEssentials Synchronization
 
-4 Coupons: Notifications JobQueue Postgres Recurrence | FoundationEssentials Synchronization
+4 Coupons: Crypto Notifications JobQueue Postgres Recurrence Sealing \
+| FoundationEssentials Synchronization
 
-5 errand: Coupons Notifications Delivery JobQueue Migrations Postgres Recurrence Redis \
-Terminal Threads \
+5 errand: Coupons Crypto Notifications Delivery JobQueue Migrations Postgres QRCode Recurrence \
+Redis Sealing Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
@@ -42,13 +47,15 @@ Terminal Threads \
 7 RedisTests: Redis Threads TestServices |
 7 HTTPTests: HTTP TestServices |
 7 CryptoTests: Crypto TestServices |
+7 SealingTests: Crypto Postgres Sealing TestServices |
+7 QRCodeTests: QRCode TestServices |
 7 RecurrenceTests: Gregorian Recurrence TestServices |
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
-7 CouponsTests: Coupons Notifications Delivery JobQueue Postgres Recurrence TestServices |
-7 NotificationsTests: EnglishNotices Notifications Delivery Gregorian JobQueue Postgres \
-Recurrence TestServices |
+7 NotificationsTests: Crypto EnglishNotices Notifications Delivery Gregorian JobQueue Postgres \
+Recurrence Sealing TestServices |
+7 CouponsTests: Coupons Crypto Notifications Delivery JobQueue Postgres Recurrence TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

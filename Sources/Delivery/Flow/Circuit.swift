@@ -50,7 +50,7 @@ package struct Circuit: Sendable, Equatable {
     /// Verdicts about single messages in a row that open it like failures of all.
     ///
     /// When nothing but time-outs comes back, nothing goes through either. Many times the other
-    /// limit, for a row of full mailboxes is no breakdown.
+    /// limit, for a row of bad luck is no breakdown.
     private var unclearLimit: Int { settings.failures * 4 }
     /// While a probe is on its way, the others ask again after this.
     private static let probing = Duration.seconds(1)
@@ -90,7 +90,7 @@ package struct Circuit: Sendable, Equatable {
     package mutating func record(_ verdict: DeliveryVerdict, _ ticket: Ticket, at now: Instant) {
         guard ticket.era == era else { return }
         switch verdict {
-        case .delivered, .addressGone, .rejected: works()
+        case .delivered, .addressBusy, .addressGone, .bounced, .rejected: works()
         case .deferred(let reason, _): isUnclear(reason, at: now)
         case .unavailable(let reason, let wait): fails(reason, wait, at: now)
         case .misconfigured(let reason): open(reason, nil, at: now)

@@ -35,7 +35,7 @@ package struct LossWatch: Sendable, Equatable {
             return .misconfigured(
                 reason: "\(reason), as for \(lost) of the last \(recent.count) addresses: "
                     + "check the app, its environment and the project before they are disabled")
-        case .deferred, .unavailable, .misconfigured, .rejected: break
+        case .deferred, .addressBusy, .unavailable, .misconfigured, .bounced, .rejected: break
         }
         return verdict
     }

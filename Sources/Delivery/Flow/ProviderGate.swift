@@ -2,12 +2,23 @@ import Synchronization
 
 /// The way to one provider for all who send to it: its circuit, its rate limit, its watch.
 package final class ProviderGate: Sendable {
+    /// What an operator should hear of a provider, once each time.
+    package enum News: Sendable, Equatable {
+        /// It takes nothing, and is left alone from now on.
+        case opened(reason: String)
+        /// It takes messages again, after it was left alone for that reason.
+        case closed(reason: String)
+    }
+
     private struct State {
         var circuit: Circuit
         var rate: RateLimit?
         var losses: LossWatch?
+        /// Why nothing was let go when that was told last; nil while all is well.
+        var trouble: String?
     }
 
+    private let tell: @Sendable (News) -> Void
     private let state: Mutex<State>
 
     /// An open way.
@@ -16,9 +27,12 @@ package final class ProviderGate: Sendable {
     ///   - circuit: when to leave the provider alone.
     ///   - rate: how fast it may be asked; nil for as fast as it answers.
     ///   - losses: when to doubt that addresses are dead; nil for never.
+    ///   - tell: is told when the circuit opens and when it closes; not of probes in between.
     package init(
-        _ circuit: Circuit = Circuit(), rate: RateLimit? = nil, losses: LossWatch? = nil
+        _ circuit: Circuit = Circuit(), rate: RateLimit? = nil, losses: LossWatch? = nil,
+        tell: @escaping @Sendable (News) -> Void = { _ in }
     ) {
+        self.tell = tell
         state = Mutex(State(circuit: circuit, rate: rate, losses: losses))
     }
 
@@ -39,10 +53,24 @@ package final class ProviderGate: Sendable {
     package func record(
         _ verdict: DeliveryVerdict, _ ticket: Circuit.Ticket, at now: ContinuousClock.Instant
     ) -> DeliveryVerdict {
-        state.withLock { state in
+        let (judged, news) = state.withLock { state in
             let judged = state.losses?.judge(verdict) ?? verdict
             state.circuit.record(judged, ticket, at: now)
-            return judged
+            return (judged, Self.news(&state))
+        }
+        if let news { tell(news) }
+        return judged
+    }
+
+    private static func news(_ state: inout State) -> News? {
+        switch (state.circuit.standing, state.trouble) {
+        case (.closed, let reason?):
+            state.trouble = nil
+            return .closed(reason: reason)
+        case (.open(_, let reason), nil):
+            state.trouble = reason
+            return .opened(reason: reason)
+        case (.closed, nil), (.open, _?), (.probing, _): return nil
         }
     }
 

@@ -22,12 +22,9 @@ package struct WebhookMessage: Sendable, Equatable {
 
     /// What is wrong with it, in words; nil when nothing is.
     func fault(allowsPlain: Bool) -> String? {
-        let isWeb =
-            url.revealed.hasPrefix("https://")
-            || allowsPlain && url.revealed.hasPrefix("http://")
-        guard isWeb, url.revealed.utf8.count <= 2000,
-            url.revealed.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { return "endpoint: expected https://… in at most 2000 ASCII bytes" }
+        guard Self.isEndpoint(url.revealed, allowsPlain: allowsPlain) else {
+            return "endpoint: expected https://… in at most 2000 ASCII bytes"
+        }
         guard (1...128).contains(id.utf8.count),
             id.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ".") })
         else { return "id: expected 1 to 128 ASCII bytes without blanks and dots" }
@@ -38,5 +35,21 @@ package struct WebhookMessage: Sendable, Equatable {
             return "secrets: expected 1, or more while they are changed"
         }
         return nil
+    }
+
+    /// Whether a text may be the URL of an endpoint: `https://…`, or `http://…` where that may be.
+    package static func isEndpoint(_ url: String, allowsPlain: Bool) -> Bool {
+        guard url.hasPrefix("https://") || allowsPlain && url.hasPrefix("http://") else {
+            return false
+        }
+        return url.utf8.count <= 2000 && url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// Scheme and host of a URL: what may be shown of it, for all the rest may be secret.
+    package static func place(of url: String) -> String {
+        guard let scheme = url.firstRange(of: "://") else { return "***" }
+        let authority = url[scheme.upperBound...].prefix { !"/?#\\".contains($0) }
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        return url[..<scheme.upperBound] + host + "/…"
     }
 }

@@ -1,4 +1,4 @@
-import Crypto
+package import Crypto
 import FoundationEssentials
 
 /// The secret of one endpoint: 24 to 64 random bytes, shown to its owner as `whsec_` and base64
@@ -6,13 +6,27 @@ import FoundationEssentials
 ///
 /// Nothing prints it.
 package struct WebhookSecret: Sendable, Equatable {
+    private static let sizes = 24...64
+    private static let prefix = "whsec_"
+
     let key: SecretBytes
+
+    /// A secret of these bytes; nil when they are too few or too many.
+    package init?(_ key: SecretBytes) {
+        guard Self.sizes.contains(key.count) else { return nil }
+        self.key = key
+    }
+
+    /// The form that its owner sees, once.
+    package static func text(of key: SecretBytes) -> String {
+        prefix + Data(key.reveal()).base64EncodedString()
+    }
 
     /// Reads the form that its owner sees; nil when it is not one.
     package init?(_ text: String) {
-        let prefix = "whsec_"
-        guard text.hasPrefix(prefix), let bytes = Data(base64Encoded: String(text.dropFirst(6))),
-            (24...64).contains(bytes.count)
+        guard text.hasPrefix(Self.prefix),
+            let bytes = Data(base64Encoded: String(text.dropFirst(Self.prefix.count))),
+            Self.sizes.contains(bytes.count)
         else { return nil }
         key = SecretBytes(Array(bytes))
     }

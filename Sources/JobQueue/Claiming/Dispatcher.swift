@@ -131,6 +131,12 @@ actor Dispatcher {
     /// What a claim whose answer was lost may have left in our name is given back at the end.
     func giveBackUnsure() async throws { try await settleUnsure() }
 
+    /// Ends its connections.
+    func close() async {
+        await claims.close()
+        await window.connection.close()
+    }
+
     private func isMine(_ queue: LocalQueue) -> Bool {
         switch share {
         case .all: true

@@ -108,8 +108,8 @@ final class LimitBoard: Sendable {
         state.withLock { _ = $0.entered.removeValue(forKey: share) }
     }
 
-    /// Is told of queues that want jobs again.
-    func onRoom(_ action: @escaping @Sendable (LocalQueue) -> Void) {
+    /// Is told of queues that want jobs again; nil when nobody needs to know any more.
+    func onRoom(_ action: (@Sendable (LocalQueue) -> Void)?) {
         state.withLock { $0.onRoom = action }
     }
 

@@ -336,6 +336,7 @@ private struct Shift: Sendable {
     }
 
     private func leave() async {
+        limits.onRoom(nil)
         await heart.activity.write(on: heartSession)
         do {
             _ = try await heartSession.query(Statements.leave, [.int64(identity.id)])
@@ -344,6 +345,8 @@ private struct Shift: Sendable {
         }
         await heartSession.close()
         await finishing.close()
+        await dispatcher.close()
+        await floodDispatcher?.close()
         await handlerPool.close()
         await ownPool.close()
     }

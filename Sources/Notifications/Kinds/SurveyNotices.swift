@@ -1,8 +1,8 @@
 /// What users of the survey app are told of: their coupons, surveys, missions and payouts.
 extension NoticeKind {
     static let survey = [
-        couponNearby, couponExpiring, surveyExpiring, missionOffered, missionDueSoon,
-        missionMissed, payoutIssued, payoutReturned,
+        couponNearby, couponExpiring, couponRedeemed, surveyExpiring, missionOffered,
+        missionDueSoon, missionMissed, payoutIssued, payoutReturned,
     ]
 
     /// A coupon of theirs counts close by.
@@ -30,6 +30,19 @@ extension NoticeKind {
                 "last_day": .day,
             ])
         kind.timing = .ownTime
+        kind.mailsOnlyWithoutPush = true
+        return kind
+    }()
+
+    /// A coupon of theirs was redeemed; told at once, at any hour: it may not have been by them.
+    package static let couponRedeemed: NoticeKind = {
+        var kind = NoticeKind(
+            "coupon.redeemed", app: .survey, channels: [.push, .email, .inbox],
+            fields: [
+                "title": .text, "establishment": .text, "redeemed_at": .time,
+                "confirmation": .text,
+            ])
+        kind.urgency = .urgent
         kind.mailsOnlyWithoutPush = true
         return kind
     }()

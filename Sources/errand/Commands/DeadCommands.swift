@@ -76,14 +76,14 @@ enum DeadCommands {
         examples: [
             .init("errand dead group --newer 1d", "what went wrong since yesterday")
         ],
-        options: JobFilterOptions.all + [JobFilterOptions.limit] + RevealOptions.all
+        options: JobFilterOptions.all + [PageOptions.limit] + RevealOptions.all
     ) { invocation in
         var inspector = Inspector(session: try invocation.session())
         let filter = try await DeadCommands.filter(invocation, inspector)
         inspector = try await RevealOptions.revealing(
             invocation, inspector, subject: "dead letters", filter)
         let groups = try await inspector.deadGroups(
-            filter, limit: invocation[JobFilterOptions.limit])
+            filter, limit: invocation[PageOptions.limit])
         let now = Instant.now().date
         try invocation.output.list(
             groups.map { group in

@@ -8,22 +8,33 @@ extension DoctorCommand {
     static func channels(
         _ database: DoctorDatabase, _ invocation: Invocation
     ) async -> [Finding] {
-        [settings(invocation.environment)] + (await stranded(database.session))
+        settings(invocation.environment) + (await stranded(database.session))
     }
 
     /// The environment of this command, which need not be that of a worker.
-    private static func settings(_ environment: [String: String]) -> Finding {
+    private static func settings(_ environment: [String: String]) -> [Finding] {
         do {
-            let words = try ChannelSettings(environment).summary.map { provider, words in
+            let settings = try ChannelSettings(environment)
+            let words = settings.summary.map { provider, words in
                 "\(provider): \(words ?? "not set up here")"
             }
-            return Finding(check: "channels", grade: .ok, found: words.joined(separator: "; "))
+            let found = Finding(check: "channels", grade: .ok, found: words.joined(separator: "; "))
+            return settings.lacksUnsubscribePage ? [found, noUnsubscribePage] : [found]
         } catch {
             let failure = error as? CommandFailure
-            return Finding(
-                check: "channels", grade: .warning, found: failure?.message ?? "\(error)",
-                remedy: failure?.hint ?? "errand work --help")
+            return [
+                Finding(
+                    check: "channels", grade: .warning, found: failure?.message ?? "\(error)",
+                    remedy: failure?.hint ?? "errand work --help")
+            ]
         }
+    }
+
+    private static var noUnsubscribePage: Finding {
+        Finding(
+            check: "unsubscribe", grade: .warning,
+            found: "promotional mail has no link by which people get no more of it",
+            remedy: "ERRAND_UNSUBSCRIBE_URL=https://… (the app server's page) for all workers")
     }
 
     /// Deliveries whose workers can push, and not by their provider; what no worker can do at all

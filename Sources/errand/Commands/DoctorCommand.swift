@@ -16,14 +16,15 @@ enum DoctorCommand {
             looks at what it can where a server is down, the schema is behind, or rights are \
             lacking.
 
-            It looks at queues with due jobs that nobody works or that wait for long, kinds that \
-            no live worker knows, silent workers and what they hold, claims of workers that are \
-            gone, jobs that kill their workers, dead letters of the last hour, interrupted \
-            operations, Redis that evicts or has lost what was staged, clocks, time zones, \
-            schedules, channels of notices and deliveries that wait for one, migrations, rights, \
-            partitions, bloat, and old transactions.
+            It looks at queues with due jobs that nobody works or that wait for long, kinds \
+            that no live worker knows, silent workers and what they hold, claims of workers \
+            that are gone, jobs that kill their workers, dead letters of the last hour, \
+            interrupted operations, Redis that evicts or has lost what was staged, clocks, time \
+            zones, schedules, channels of notices and deliveries that wait for one, keys that \
+            sealed values need, codes of coupons that do not turn or that somebody guesses, \
+            webhooks, migrations, rights, partitions, bloat, and old transactions.
 
-            JSON is one object a finding: check, result (ok, note, warning or critical), found, \
+            JSON is one object a finding: check, grade (ok, note, warning or critical), found, \
             and, unless it is ok, remedy. Exits 0 when all is well, 10 on a warning, 11 when work \
             cannot go on.
             """,
@@ -41,12 +42,15 @@ enum DoctorCommand {
         findings.append(clocks(found.clockLead, await redis.clockLead))
         findings += schedules(found.status?.schedules, invocation.zones)
         findings += await channels(found, invocation)
+        findings += await keys(found.session, invocation)
+        findings += await codes(found.session, invocation)
+        findings += await webhooks(found.session, invocation)
         findings += await engine(found, redis, invocation)
         findings = findings.worstFirst
         let output = invocation.output
         try output.list(
             findings.map(\.record),
-            columns: [Column("check"), Column("result"), Column("found", isFlexible: true)])
+            columns: [Column("check"), Column("grade"), Column("found", isFlexible: true)])
         // In full, however narrow the terminal.
         for finding in findings where output.isForPeople {
             guard let remedy = finding.remedy else { continue }

@@ -134,6 +134,10 @@ extension DoctorCommand {
                         has_sequence_privilege(c.oid, 'USAGE')
                     FROM pg_class c JOIN ours ON ours.oid = c.relnamespace WHERE c.relkind = 'S'
                     UNION ALL
+                    SELECT format('functions of schema %I', nspname),
+                        bool_and(has_function_privilege(p.oid, 'EXECUTE'))
+                    FROM pg_proc p JOIN ours ON ours.oid = p.pronamespace GROUP BY nspname
+                    UNION ALL
                     SELECT format('table %I.%I', nspname, relname),
                         -- Asked for several at once, it is content with any of them.
                         has_table_privilege(c.oid, 'SELECT')
@@ -152,14 +156,15 @@ extension DoctorCommand {
                 """, [])
             guard let row = rows.first, let lacking = try row.optionalText(0) else {
                 return Finding(
-                    check: "permissions", grade: .ok, found: "all tables can be read and written")
+                    check: "permissions", grade: .ok, found: "all tables and functions can be used")
             }
             let end = "SCHEMA \(try row.text(1)) TO \(try row.text(2))"
             return Finding(
                 check: "permissions", grade: .critical, found: "no access to \(lacking)",
                 remedy: servers.psql(
                     "GRANT USAGE ON \(end); GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN "
-                        + "\(end); GRANT USAGE ON ALL SEQUENCES IN \(end)",
+                        + "\(end); GRANT USAGE ON ALL SEQUENCES IN \(end); GRANT EXECUTE ON ALL "
+                        + "FUNCTIONS IN \(end)",
                     user: try row.optionalText(3)))
         }
     }

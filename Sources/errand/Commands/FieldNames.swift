@@ -3,7 +3,8 @@
 /// Times are RFC 3339 in UTC, lengths of time are seconds, sizes are bytes, unless it is said here.
 enum FieldNames {
     static let all: [(name: String, meaning: String)] =
-        jobs + numbers + schedules + workers + operations + notices + servers + commands
+        jobs + numbers + schedules + workers + operations + coupons + notices + servers
+        + commands
 
     private static let jobs = [
         ("id", "of the job, notice, worker and so on; the next command takes it"),
@@ -31,7 +32,7 @@ enum FieldNames {
         ("fingerprint", "the same for errors that differ in numbers and ids alone"),
         ("pattern", "an error without its numbers and ids"),
         ("sample", "one of them"),
-        ("origin", "where it came from: schedule, job, operator, or code"),
+        ("origin", "where it came from: schedule, job, operator, or code; what earned a coupon"),
         ("parent", "the job whose handler made it"),
         ("children", "the jobs that its handler made"),
         ("effects", "what was done once and for all in its name"),
@@ -104,7 +105,7 @@ enum FieldNames {
     ]
 
     private static let schedules = [
-        ("name", "of the schedule, context, migration, partition or setting"),
+        ("name", "of the schedule, context, migration, partition, key or setting"),
         ("recurrence", "the times at which it comes, as they were written"),
         ("zone", "the time zone, by its IANA name"),
         ("next_due", "the time for which its next job is"),
@@ -124,8 +125,8 @@ enum FieldNames {
         ("setting", "the name of what was set"),
         ("before", "its value until now"),
         ("after", "its value from now on"),
-        ("starts_at", "it does not come before"),
-        ("ends_at", "it does not come from then on"),
+        ("starts_at", "it does not come before; of an epoch: its codes are shown from then on"),
+        ("ends_at", "it does not come from then on; of an epoch: the next one starts"),
         ("jitter_ms", "up to so many milliseconds later than its time"),
         ("gap", "what becomes of times that the clocks skip"),
         ("repeats", "what becomes of times that the clocks have twice"),
@@ -151,7 +152,7 @@ enum FieldNames {
         ("note", "what is special about it"),
         ("first", "the first time meant"),
         ("last", "the last time meant"),
-        ("made", "times whose jobs were made"),
+        ("made", "times whose jobs were made; of codes: secrets of new epochs"),
         ("already_run", "times that had run already"),
         ("longest_overdue", "the schedule that should have come longest ago"),
         ("overdue_schedules", "how many should have come by now"),
@@ -208,11 +209,11 @@ enum FieldNames {
         ("urgency", "urgent, normal or promotional"),
         ("channel", "push, email or inbox"),
         ("channels", "the ways that its kind takes to people"),
-        ("is_open", "whether this way leads to the person"),
+        ("is_open", "whether this way leads to the person; of an epoch: its secret is there"),
         ("decision", "what would become of it: tell, hold, drop, expire or refuse"),
         ("hold_until", "when it is decided again; of a refused one, when the next is allowed"),
         ("hold_reason", "why it was held"),
-        ("expires_at", "nobody is told from then on"),
+        ("expires_at", "nobody is told from then on; of a coupon: it is worth nothing"),
         ("told_by", "the job that recorded it or decided about it"),
         ("sender", "the id of the person who sent it"),
         ("dedupe_key", "names the event: the same again changes nothing"),
@@ -235,9 +236,43 @@ enum FieldNames {
         ("is_digested", "whether several that were held become one"),
         ("needs_location", "whether the person must have agreed to notices by place"),
         ("facts", "what its data must have, each as name:type"),
-        ("title", "of the push or the entry in the inbox; the subject of a mail"),
-        ("payload", "what goes to a device"),
+        ("title", "of the coupon, the push or the entry in the inbox; the subject of a mail"),
+        ("owner", "whose events an endpoint gets"),
+        ("url", "where an endpoint is: scheme and host, unless it is revealed"),
+        ("events", "the kinds of event that an endpoint wants, or *"),
+        ("endpoint", "the id of the endpoint"),
+        ("secrets", "how many secrets sign: two while it is changed"),
+        ("secret", "what signs the events; shown once, when it is made"),
+        ("failing_since", "since when an endpoint takes nothing"),
+        ("payload", "what goes to a device; of a coupon, the text of its QR code"),
         ("payload_bytes", "its size; APNs and FCM take 4,096 bytes"),
+    ]
+
+    private static let coupons = [
+        ("establishment", "the id of the establishment"),
+        ("establishment_name", "its name"),
+        ("valid_from", "the coupon is refused before"),
+        ("starred_at", "since when its person has it at the top"),
+        ("redeemed_at", "when the coupon was redeemed"),
+        ("voided_at", "since when the coupon is worthless"),
+        ("voided_reason", "why, as its person may read it"),
+        ("radius_m", "so near a branch, in metres, its person is told of it"),
+        ("confirmation", "what the till prints and the person is told"),
+        ("terminal", "the till of the establishment"),
+        ("request_id", "the same when the till asks again"),
+        ("notices", "what its person was told of it, the newest first"),
+        ("payload_until", "when the QR code turns; null when that is not known"),
+        ("typed", "the code to be typed"),
+        ("typed_until", "when the code to be typed turns; null when that is not known"),
+        ("is_accepted", "whether the code is good, or was just redeemed"),
+        ("ask_again_at", "nothing of this till is looked at before"),
+        ("format", "png, svg or terminal"),
+        ("series", "which codes: qr or typed"),
+        ("good_until", "the codes of the epoch are taken until then"),
+        ("slot", "the place of the epoch in a cycle of 32"),
+        ("destroyed", "secrets that were destroyed"),
+        ("opened", "secrets that were opened anew"),
+        ("guesses", "wrong codes within five minutes"),
     ]
 
     private static let servers = [
@@ -319,6 +354,10 @@ enum FieldNames {
         ("database_from", "where that comes from"),
         ("redis_in_force", "the address that would be used now"),
         ("redis_from", "where that comes from"),
+        ("key", "the name of the key that seals, or has sealed"),
+        ("columns", "the columns whose values it has sealed, each with their count"),
+        ("column", "a column that holds sealed values"),
+        ("left", "values that other keys have sealed"),
         ("field", "a name as JSON has it"),
         ("meaning", "what stands under it"),
     ]

@@ -119,6 +119,7 @@ extension StatusFindings {
         switch lane.kind {
         case EmailDelivery.kind: return start + settings(of: Provider.mail)
         case PushDelivery.kind: return start + settings(of: lane.queue)
+        case WebhookDelivery.kind: return start + "  # with \(KeySettings.variable) set"
         default: return Kinds.all().argsVersion(of: lane.kind) == lane.version ? start : nil
         }
     }

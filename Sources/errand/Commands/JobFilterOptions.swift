@@ -46,14 +46,9 @@ enum JobFilterOptions {
         help:
             "Only jobs in these states, such as available, running, retrying or dead"
     )
-    static let limit = Option.integer(
-        "limit", default: 50, range: 1...100_000, help: "At most so many")
     static let before = Option<Int?>.integer(
         "before", range: 1...Int.max, placeholder: "ID",
         help: "Only jobs with lower ids")
-    private static let cursor = Option<Int?>.integer(
-        "cursor", range: 1...Int.max, placeholder: "ID",
-        help: "Go on behind this id, with which the last page ended")
     private static let order = Option<Order>.choice(
         "order", default: .newest, help: "Which come first; the other order pages back")
 
@@ -63,7 +58,9 @@ enum JobFilterOptions {
         "all-history", help: "Look through everything, however long that takes")
 
     /// What says which page of a listing is meant.
-    static let page: [any DeclaredOption] = [limit, before, cursor, order, allHistory]
+    static let page: [any DeclaredOption] = [
+        PageOptions.limit, before, PageOptions.cursor, order, allHistory,
+    ]
 
     /// How far a listing looks.
     static let reach = """
@@ -76,10 +73,10 @@ enum JobFilterOptions {
 
     /// Adds the page that was asked for.
     static func turn(to page: inout JobFilter, _ invocation: Invocation) {
-        page.limit = invocation[limit]
+        page.limit = invocation[PageOptions.limit]
         page.before = invocation[before].map(Int64.init)
         page.isOldestFirst = invocation[order] == .oldest
-        guard let cursor = invocation[cursor].map(Int64.init) else { return }
+        guard let cursor = invocation[PageOptions.cursor].map(Int64.init) else { return }
         if page.isOldestFirst {
             page.after = cursor
         } else {
@@ -99,7 +96,7 @@ enum JobFilterOptions {
         let empty = page.stoppedAt == nil ? "no \(noun) passes these filters" : "none so far"
         try invocation.output.list(
             page.jobs.map(JobCommands.record), columns: columns, empty: empty)
-        let more = { (id: Int64) in invocation.line(behind: cursor, String(id)) }
+        let more = { (id: Int64) in invocation.line(behind: PageOptions.cursor, String(id)) }
         if let stop = page.stoppedAt {
             invocation.output.note(
                 "looked through \(reached(page, filter)); go on: \(more(stop)), or "

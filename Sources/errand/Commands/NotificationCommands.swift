@@ -24,25 +24,24 @@ enum NotificationCommands {
     private static let newer = Option<Duration?>.duration(
         "newer", range: .zero...longest, placeholder: "TIME",
         help: "Only those recorded since then")
-    private static let limit = Option.integer(
-        "limit", default: 50, range: 1...100_000, help: "At most so many")
-    private static let cursor = Option<Int?>.integer(
-        "cursor", range: 1...Int.max, placeholder: "ID",
-        help: "Go on behind this id, with which the last page ended")
 
     private static let list = Command(
         "notification", "ls", effect: .looks,
         summary: "List notices, the newest first",
         discussion: """
-            A listing answers at once: where few notices pass, it ends after 100,000 that it \
-            looked through, and a note says where; it goes on from there with --cursor. --newer \
-            and --older trust ids to follow the times, give or take ten thousand notices.
+            A listing answers at once: where few notices pass, it ends after 20,000 ids that it \
+            looked through, and a note says where; it goes on from there with --cursor. Of those \
+            that were held or not told (held, refused, expired, failed, withdrawn) only such are \
+            looked through, and of a person's all. --newer and --older trust ids to follow the \
+            times, give or take ten thousand notices.
             """,
         examples: [
             .init("errand notification ls --person 42", "what one person was told, or not"),
             .init("errand notification ls --status failed --newer 1d", "what reached nobody"),
         ],
-        options: [ofPerson, ofKind, statuses, newer, older, limit, cursor]
+        options: [
+            ofPerson, ofKind, statuses, newer, older, PageOptions.limit, PageOptions.cursor,
+        ]
     ) { invocation in
         var filter = NoticeFilter()
         let now = Instant.now()
@@ -51,19 +50,18 @@ enum NotificationCommands {
         filter.statuses = invocation[statuses].isEmpty ? nil : invocation[statuses]
         filter.until = invocation[older].map { now.adding(.zero - $0) }
         filter.since = invocation[newer].map { now.adding(.zero - $0) }
-        filter.before = invocation[cursor].map(Int64.init)
-        filter.limit = invocation[limit]
+        filter.before = invocation[PageOptions.cursor].map(Int64.init)
+        filter.limit = invocation[PageOptions.limit]
         let page = try await NoticeRows(session: try invocation.session()).page(filter)
         let empty = page.stoppedAt == nil ? "no notice passes these filters" : "none so far"
         try invocation.output.list(
             page.notices.map(NotificationWords.record), columns: listed, empty: empty)
-        let more = { (id: Int64) in invocation.line(behind: cursor, String(id)) }
         if let stop = page.stoppedAt {
-            let count = HumanFormat.count(Int(NoticeRows.reach))
-            invocation.output.note(
-                "looked through \(count) notices, down to id \(stop); go on: \(more(stop))")
-        } else if page.notices.count == filter.limit, let last = page.notices.last {
-            invocation.output.note("more: \(more(last.id))")
+            let line = invocation.line(behind: PageOptions.cursor, String(stop))
+            invocation.output.note("looked through all notices down to id \(stop); go on: \(line)")
+        } else {
+            PageOptions.tellMore(
+                invocation, count: page.notices.count, last: page.notices.last?.id)
         }
         return .done
     }
@@ -154,7 +152,7 @@ enum NotificationCommands {
         discussion: "Needs no server.",
         examples: [.init("errand notification kinds", "what people can be told")]
     ) { invocation in
-        let kinds = try NotificationWords.catalogue(invocation).kinds.values
+        let kinds = try Kinds.catalogue(invocation).kinds.values
         try invocation.output.list(
             kinds.sorted { $0.name < $1.name }.map(Self.record),
             columns: [

@@ -38,7 +38,7 @@ enum NotificationPreviewCommand {
         ],
         options: [data, channels, html, zone], arguments: [name]
     ) { invocation in
-        let catalogue = try NotificationWords.catalogue(invocation)
+        let catalogue = try Kinds.catalogue(invocation)
         let kind = try NotificationWords.kind(invocation[name], in: catalogue)
         let place = try invocation[zone].map {
             try ScheduleWords.zone($0, in: invocation.zones, by: "--zone")

@@ -35,7 +35,7 @@ enum NotificationWhyCommand {
         options: [person, kind, subject, at]
     ) { invocation in
         let id = invocation[person]
-        let catalogue = try NotificationWords.catalogue(invocation)
+        let catalogue = try Kinds.catalogue(invocation)
         let kind = try NotificationWords.kind(invocation[kind], in: catalogue)
         let now = invocation[at] ?? Instant.now()
         let notices = try NotificationWords.notices(invocation)

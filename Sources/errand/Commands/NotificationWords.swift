@@ -9,21 +9,10 @@ enum NotificationWords {
     static let id = Argument.required(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The notice's id")
 
-    /// The notices that this program knows, in an operator's own words where `ERRAND_NOTICES`
-    /// names a folder of them.
-    static func catalogue(_ invocation: Invocation) throws(CommandFailure) -> NoticeCatalogue {
-        let folder = invocation.environment["ERRAND_NOTICES"].flatMap { $0.isEmpty ? nil : $0 }
-        do throws(TemplateError) { return try .all(overrides: folder) } catch {
-            throw CommandFailure(
-                exit: .usage, message: "the words of notices are not right: \(error)",
-                hint: "mend the file in the folder that ERRAND_NOTICES names")
-        }
-    }
-
     /// What operators ask about notices.
     static func notices(_ invocation: Invocation) throws -> Notices {
         Notices(
-            session: try invocation.session(), catalogue: try catalogue(invocation),
+            session: try invocation.session(), catalogue: try Kinds.catalogue(invocation),
             zones: PeopleZones(invocation.zones))
     }
 

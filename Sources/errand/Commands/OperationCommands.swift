@@ -6,11 +6,6 @@ import Terminal
 enum OperationCommands {
     static let all = [list, show, cancel, resume]
 
-    private static let limit = Option.integer(
-        "limit", default: 50, range: 1...100_000, help: "At most so many")
-    private static let cursor = Option<Int?>.integer(
-        "cursor", range: 1...Int.max, placeholder: "ID",
-        help: "Go on behind this id, with which the last page ended")
     private static let id = Argument.required(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The operation's id")
 
@@ -18,19 +13,18 @@ enum OperationCommands {
         "op", "ls", effect: .looks,
         summary: "List bulk operations, the newest first",
         examples: [.init("errand op ls --limit 5", "who did what of late")],
-        options: [limit, cursor]
+        options: [PageOptions.limit, PageOptions.cursor]
     ) { invocation in
         let operations = try await Operations(session: try invocation.session()).list(
-            before: invocation[cursor].map(Int64.init), limit: invocation[limit])
+            before: invocation[PageOptions.cursor].map(Int64.init),
+            limit: invocation[PageOptions.limit])
         try invocation.output.list(
             operations.map(BulkRun.record),
             columns: [
                 Column("id"), Column("action"), Column("state"), Column("done"), Column("total"),
                 Column("operator"), Column("started_at"), Column("reason", isFlexible: true),
             ], empty: "no bulk operation was run yet")
-        if operations.count == invocation[limit], let last = operations.last {
-            invocation.output.note("more: " + invocation.line(behind: cursor, String(last.id)))
-        }
+        PageOptions.tellMore(invocation, count: operations.count, last: operations.last?.id)
         return .done
     }
 
@@ -120,22 +114,17 @@ enum AuditCommands {
     private static let since = Option<Duration?>.duration(
         "since", range: .zero...Duration.seconds(100 * 365 * 86_400),
         help: "Only changes of the last 2h, 7d or so")
-    private static let limit = Option.integer(
-        "limit", default: 50, range: 1...100_000, help: "At most so many")
-    private static let cursor = Option<Int?>.integer(
-        "cursor", range: 1...Int.max, placeholder: "ID",
-        help: "Go on behind this id, with which the last page ended")
 
     private static let list = Command(
         "audit", "ls", effect: .looks,
         summary: "List what operators changed, the newest first",
         examples: [.init("errand audit ls --action queue --since 1d", "who paused what, and why")],
-        options: [person, action, since, limit, cursor]
+        options: [person, action, since, PageOptions.limit, PageOptions.cursor]
     ) { invocation in
         let entries = try await Inspector(session: try invocation.session()).audit(
             operatorName: invocation[person], action: invocation[action],
-            since: invocation[since], before: invocation[cursor].map(Int64.init),
-            limit: invocation[limit])
+            since: invocation[since], before: invocation[PageOptions.cursor].map(Int64.init),
+            limit: invocation[PageOptions.limit])
         try invocation.output.list(
             entries.map { entry in
                 Record([
@@ -150,9 +139,7 @@ enum AuditCommands {
                 Column("id"), Column("at"), Column("operator"), Column("action"),
                 Column("subject"), Column("reason", isFlexible: true),
             ], empty: "nobody changed anything that passes these filters")
-        if entries.count == invocation[limit], let last = entries.last {
-            invocation.output.note("more: " + invocation.line(behind: cursor, String(last.id)))
-        }
+        PageOptions.tellMore(invocation, count: entries.count, last: entries.last?.id)
         return .done
     }
 }

@@ -20,8 +20,6 @@ enum ScheduleCommands {
     private static let onlyPaused = Option.flag("paused", help: "Only those that are paused")
     private static let onlyOverdue = Option.flag(
         "overdue", help: "Only those that no scheduler has dealt with for a minute")
-    private static let limit = Option.integer(
-        "limit", default: 50, range: 1...100_000, help: "At most so many")
     private static let cursor = Option<String?>.text(
         "cursor", placeholder: "NAME",
         help: "Go on behind this name, with which the last page ended")
@@ -33,13 +31,13 @@ enum ScheduleCommands {
             .init("errand schedule ls --overdue", "what no scheduler takes care of"),
             .init("errand schedule ls --kind notification.email", "which mails go by the clock"),
         ],
-        options: [kind, queue, onlyPaused, onlyOverdue, limit, cursor]
+        options: [kind, queue, onlyPaused, onlyOverdue, PageOptions.limit, cursor]
     ) { invocation in
         let zones = invocation.zones
         let schedules = Schedules(session: try invocation.session(), zones: zones)
         let now = try await schedules.now()
         let passing = try await schedules.list().filter { passes($0.schedule, invocation, now) }
-        let shown = Array(passing.prefix(invocation[limit]))
+        let shown = Array(passing.prefix(invocation[PageOptions.limit]))
         try ScheduleRecords.list(
             shown, zones: zones, now: now, invocation.output,
             empty: "no schedule passes these filters; 'errand schedule add' adds one")

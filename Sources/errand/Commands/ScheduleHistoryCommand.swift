@@ -7,8 +7,6 @@ import Terminal
 enum ScheduleHistoryCommand {
     static let all = [command]
 
-    private static let limit = Option.integer(
-        "limit", default: 50, range: 1...100_000, help: "At most so many")
     private static let cursor = Option<Instant?>.value(
         "cursor", JobWords.time, help: "Go on behind this time, with which the last page ended")
 
@@ -20,17 +18,18 @@ enum ScheduleHistoryCommand {
             says why there was no job, or how it ended.
             """,
         examples: [.init("errand schedule history shop.report --limit 10", "the latest ten")],
-        options: [limit, cursor], arguments: [ScheduleWords.name]
+        options: [PageOptions.limit, cursor], arguments: [ScheduleWords.name]
     ) { invocation in
         let schedules = try invocation.schedules()
         let schedule = try await schedules.one(invocation[ScheduleWords.name]).schedule
         let entries = try await schedules.history(
-            of: schedule, before: invocation[cursor] ?? .infinity, limit: invocation[limit])
+            of: schedule, before: invocation[cursor] ?? .infinity,
+            limit: invocation[PageOptions.limit])
         let output = invocation.output
         try output.list(
             entries.map { record($0, output.times) },
             columns: columns(output), empty: "nothing of \(schedule.name) was due so far")
-        if entries.count == invocation[limit], let last = entries.last {
+        if entries.count == invocation[PageOptions.limit], let last = entries.last {
             output.note("more: " + invocation.line(behind: cursor, "\(last.lastDue)"))
         }
         return .done

@@ -1,8 +1,10 @@
+import Coupons
 import Dispatch
 import FoundationEssentials
 import Glibc
 import JobQueue
 import Migrations
+import Notifications
 import Postgres
 import Terminal
 import Threads
@@ -67,11 +69,24 @@ enum WorkCommand {
             database: try invocation.databaseURL(), redis: try invocation.redisAddress())
         let log = try invocation.log
         let channels = try ChannelSettings(invocation.environment)
-        let kinds = try Kinds.forWork(invocation, channels)
+        let webhooks = try WebhookChannel(invocation.environment)
+        let kinds = try Kinds.forWork(invocation, channels, webhooks, log)
         try await checkSchema(invocation)
         for channel in channels.summary {
             guard let words = channel.words else { continue }
             log.info("notices leave by \(channel.provider): \(words)")
+        }
+        if try KeySettings.keys(invocation.environment) == nil,
+            options.queues.contains(where: { $0.name == RotateCodes.options.queue })
+        {
+            log.info(
+                "codes of coupons do not turn by this worker: it has no keys; "
+                    + "\(KeySettings.variable) names their file")
+        }
+        if let webhooks {
+            log.info("webhooks leave, \(webhooks.words)")
+        } else if options.queues.contains(where: { $0.name == WebhookDelivery.options.queue }) {
+            log.warning("no webhook leaves from here: \(KeySettings.variable) is not set")
         }
         let worker = Worker(
             servers: servers, kinds: kinds, options: options, log: log)

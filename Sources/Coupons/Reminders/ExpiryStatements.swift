@@ -31,7 +31,7 @@ extension Expiry {
             SELECT c.id, c.person_id, c.expires_at, c.valid_from
             FROM coupons.coupons c
             WHERE c.redeemed_at IS NULL AND c.voided_at IS NULL
-              AND (c.expires_at, c.id) > ($9, $10) AND c.expires_at <= $11
+              AND c.expired_at IS NULL AND (c.expires_at, c.id) > ($9, $10) AND c.expires_at <= $11
             ORDER BY c.expires_at, c.id LIMIT $12
         ), due AS (
             SELECT DISTINCT p.id AS person_id, w.last_day, w.after, w.through, w.until,
@@ -54,7 +54,8 @@ extension Expiry {
                     to_jsonb((array_agg(c.title ORDER BY c.expires_at, c.id))[:\(listed)]) AS titles
                 FROM coupons.coupons c
                 WHERE c.person_id = d.person_id AND c.redeemed_at IS NULL AND c.voided_at IS NULL
-                  AND c.expires_at > d.after AND c.expires_at <= d.through AND c.valid_from <= $8
+                  AND c.expired_at IS NULL AND c.expires_at > d.after
+                  AND c.expires_at <= d.through AND c.valid_from <= $8
             ) c
             WHERE NOT EXISTS (
                 SELECT FROM notification.notices n WHERE n.dedupe_key = d.dedupe_key)

@@ -1,6 +1,5 @@
 package import FoundationEssentials
 package import JobQueue
-package import Notifications
 
 /// Where a person was at a time: looks for branches near by whose coupons they hold.
 ///
@@ -38,24 +37,5 @@ package struct PositionReport: Job {
         self.latitude = latitude
         self.accuracy = accuracy
         self.at = at
-    }
-}
-
-/// The jobs of the coupon domain.
-package enum CouponKinds {
-    /// Reports looked at in one statement.
-    package static let batchLimit = 500
-
-    /// Adds the kinds to those of a program, with their schedules.
-    ///
-    /// - Parameter catalogue: the notices, with their words.
-    package static func add(to kinds: inout JobKinds, telling catalogue: NoticeCatalogue) {
-        kinds.handleBatch(PositionReport.self, upTo: batchLimit) { batch in
-            try await Proximity.handle(batch, telling: catalogue)
-        }
-        kinds.handle(RemindOfExpiry.self) { _, context in
-            try await Expiry.handle(context, telling: catalogue)
-        }
-        do { kinds.schedule(try expirySchedule()) } catch { preconditionFailure("\(error)") }
     }
 }

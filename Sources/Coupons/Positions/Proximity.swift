@@ -31,7 +31,7 @@ package enum Proximity {
                 c.title, c.establishment_id, c.radius_m, c.expires_at
             FROM report r JOIN coupons.coupons c ON c.person_id = r.person_id
             WHERE r.may_be_told AND c.redeemed_at IS NULL AND c.voided_at IS NULL
-              AND c.valid_from <= $6 AND c.expires_at > $6
+              AND c.expired_at IS NULL AND c.valid_from <= $6 AND c.expires_at > $6
         ), told AS MATERIALIZED (
             SELECT c.person_id, c.subject, c.until > $6 AS is_new,
                 c.must_leave AND c.left_at IS NULL AS is_there

@@ -1,0 +1,139 @@
+import Glibc
+
+/// Why a key file was refused: names the line, and never shows what it holds.
+package enum KeyFileError: Error, Equatable, CustomStringConvertible {
+    /// There is no such file, or it may not be read.
+    case unreadable(file: String)
+    /// A folder, a device or the like.
+    case notAFile(file: String)
+    /// Everybody on the machine may read or write it.
+    case openToAll(file: String)
+    /// Longer than any list of keys.
+    case tooLong(file: String)
+    /// A line that is no key.
+    case badLine(Int, reason: String)
+    /// There is no key in it.
+    case empty
+
+    /// What is wrong and what to do.
+    package var description: String {
+        switch self {
+        case .unreadable(let file):
+            "\(file) cannot be read; check the path and who may read it"
+        case .notAFile(let file):
+            "\(file) is not a file"
+        case .openToAll(let file):
+            "\(file) is open to everybody on this machine: chmod o= \(file)"
+        case .tooLong(let file):
+            "\(file) is longer than \(KeyFile.limit) bytes; expected a key a line"
+        case .badLine(let number, let reason):
+            "line \(number): \(reason)"
+        case .empty:
+            "there is no key in it; expected a key a line: NAME and 32 bytes in base64"
+        }
+    }
+}
+
+/// The text form of sealing keys, one a line: `NAME BASE64`.
+///
+/// Empty lines, and lines that begin with `#`, mean nothing. The first key seals, all open.
+package enum KeyFile {
+    static let limit = 65_536
+
+    /// Reads a file of keys.
+    package static func read(_ file: String) throws(KeyFileError) -> SealingKeys {
+        try keys(of: try text(of: file))
+    }
+
+    /// Reads the text of such a file.
+    package static func keys(of text: String) throws(KeyFileError) -> SealingKeys {
+        var keys: [(line: Int, key: SealingKey)] = []
+        let lines = text.split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (number, line) in zip(1..., lines) {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            let key = try key(words, number)
+            // Neither is shown: a key may stand where its name belongs.
+            if let other = keys.first(where: { $0.key.id == key.id }) {
+                throw .badLine(number, reason: "the same name as on line \(other.line)")
+            }
+            if let other = keys.first(where: { $0.key.secret == key.secret }) {
+                throw .badLine(number, reason: "the same key as on line \(other.line)")
+            }
+            keys.append((number, key))
+        }
+        guard let current = keys.first?.key else { throw .empty }
+        do {
+            return try SealingKeys(current: current, older: keys.dropFirst().map(\.key))
+        } catch {
+            throw .badLine(keys[0].line, reason: "\(error)")
+        }
+    }
+
+    /// A line with a new random key.
+    ///
+    /// - Throws: ``CryptoError/badSealingKey(_:)`` for a name that cannot be one.
+    package static func newLine(name: String) throws(CryptoError) -> String {
+        let key = try SealingKey(id: name, secret: .random(AESGCM.keySize))
+        return "\(key.id) \(base64(key.secret))"
+    }
+
+    private static func key(
+        _ words: [Substring], _ number: Int
+    ) throws(KeyFileError) -> SealingKey {
+        guard words.count == 2 else {
+            throw .badLine(number, reason: "expected NAME and 32 bytes in base64")
+        }
+        guard let secret = secret(words[1]) else {
+            throw .badLine(
+                number, reason: "behind the name, expected 32 bytes in base64: 44 characters")
+        }
+        do {
+            return try SealingKey(id: String(words[0]), secret: secret)
+        } catch {
+            throw .badLine(number, reason: "\(error)")
+        }
+    }
+
+    /// Reads the usual base64 (RFC 4648 section 4) of a key.
+    private static func secret(_ text: Substring) -> SecretBytes? {
+        guard text.utf8.count == 44, text.hasSuffix("="), !text.contains("-"), !text.contains("_")
+        else { return nil }
+        let digits = text.dropLast().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
+        return Base64URL.decode(String(digits)).map { SecretBytes($0) }
+    }
+
+    private static func base64(_ secret: SecretBytes) -> String {
+        let digits = Base64URL.encode(secret.bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        return String(digits) + "="
+    }
+
+    private static func text(of file: String) throws(KeyFileError) -> String {
+        // A pipe that nobody writes into would be waited for.
+        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable(file: file) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(file: file) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(file: file) }
+        guard status.st_mode & S_IRWXO == 0 else { throw .openToAll(file: file) }
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        var length = 0
+        while length < bytes.count {
+            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[length...])
+                return unsafe Glibc.read(descriptor, rest.baseAddress, rest.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .unreadable(file: file) }
+            if count == 0 { break }
+            length += count
+        }
+        guard length <= limit else { throw .tooLong(file: file) }
+        guard let text = String(validating: bytes[..<length], as: UTF8.self) else {
+            throw .badLine(1, reason: "the file is no text; expected a key a line")
+        }
+        return text
+    }
+}

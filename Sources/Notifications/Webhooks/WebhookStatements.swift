@@ -1,0 +1,69 @@
+/// What is read before events are sent, and written after.
+enum WebhookStatements {
+    /// The deliveries of $1 with all that may have changed since they were made.
+    static let read = """
+        SELECT d.id, d.status = 'pending' AS is_pending, d.status = 'failed' AS has_failed, d.reply,
+            v.kind, v.data, v.occurred_at, v.expires_at,
+            sha256(convert_to(v.public_id || ':' || d.endpoint_id, 'UTF8')) AS digest,
+            e.id AS endpoint_id, e.url, e.secret, e.previous_secret,
+            e.disabled_at IS NOT NULL AS is_disabled
+        FROM notification.event_deliveries d
+        JOIN notification.events v ON v.id = d.event_id
+        LEFT JOIN notification.endpoints e ON e.id = d.endpoint_id
+        WHERE d.id = ANY ($1)
+        """
+
+    /// What became of deliveries: status, words, attempts made, as of $5.
+    ///
+    /// What failed may have been brought back.
+    static let answer = """
+        UPDATE notification.event_deliveries d
+        SET status = a.status::notification.delivery_status, reply = a.reply,
+            attempts = d.attempts + a.attempts,
+            answered_at = CASE WHEN a.status <> 'pending' THEN $5 END
+        FROM unnest($1::bigint[], $2::text[], $3::text[], $4::smallint[])
+            AS a (id, status, reply, attempts)
+        WHERE d.id = a.id
+          AND (d.status IN ('pending', 'failed')
+              OR d.status = 'withdrawn' AND a.status = 'delivered')
+          AND (a.status <> 'pending' OR a.attempts > 0 OR a.reply IS DISTINCT FROM d.reply)
+        """
+
+    /// What the answers mean for endpoints: whether one took something ($2) or asks for nothing
+    /// any more ($3), in its words ($4), as of $5.
+    ///
+    /// Those that took nothing since before $6 are disabled. One that takes all is not written to.
+    ///
+    /// Failures a day apart are not one: an endpoint to which little is sent may have worked since.
+    static let judge = """
+        UPDATE notification.endpoints e
+        SET failing_since = CASE WHEN NOT a.took
+                THEN CASE WHEN e.failed_at > $5 - interval '1 day'
+                    THEN coalesce(e.failing_since, $5) ELSE $5 END END,
+            failed_at = CASE WHEN NOT a.took THEN $5 END,
+            disabled_at = CASE WHEN a.gone OR \(isDead) THEN $5 END,
+            disabled_reason = CASE WHEN a.gone THEN a.reply
+                WHEN \(isDead) THEN 'it took nothing since '
+                    || to_char(e.failing_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+                    || ': ' || a.reply END
+        FROM unnest($1::bigint[], $2::boolean[], $3::boolean[], $4::text[])
+            AS a (id, took, gone, reply)
+        WHERE e.id = a.id AND e.disabled_at IS NULL
+          AND (a.gone OR a.took AND e.failing_since IS NOT NULL
+              OR NOT a.took AND (e.failing_since IS NULL OR \(isDead)
+                  OR e.failed_at < $5 - interval '1 hour'))
+        """
+
+    private static let isDead = """
+        NOT a.took AND e.failing_since < $6 AND e.failed_at > $5 - interval '1 day'
+        """
+
+    /// Ends the deliveries whose jobs have died since $1 without an answer, as of $2.
+    static let endAbandoned = """
+        UPDATE notification.event_deliveries d
+        SET status = 'failed', reply = \(EndAbandoned.why), answered_at = $2
+        FROM errand.dead_jobs j
+        WHERE j.kind = '\(WebhookDelivery.kind)' AND j.finished_at > $1
+          AND d.id = \(EndAbandoned.id("delivery_id")) AND d.status = 'pending'
+        """
+}

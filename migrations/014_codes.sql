@@ -1,0 +1,255 @@
+-- Codes of coupons: they turn with the time and are derived when they are asked for, never stored.
+--
+-- A code is an HMAC-SHA-256 (RFC 2104) over a coupon and an epoch, by that epoch's secret. Errand
+-- makes epochs ahead of their time, and destroys each when its codes are good no more: ten million
+-- coupons turn by one row, and what has been destroyed nobody makes again without the WAL of that
+-- time and the key file together.
+
+-- The two ways in which a code is given: drawn for a scanner, and to be typed, which takes longer.
+CREATE TABLE coupons.code_series (
+    series text COLLATE "C" PRIMARY KEY CHECK (series IN ('qr', 'typed')),
+    -- How long an epoch lasts. A change holds for the epochs that are made from then on.
+    period interval NOT NULL CHECK (period BETWEEN '5 seconds' AND '1 hour'
+        AND extract(epoch FROM period) = trunc(extract(epoch FROM period))),
+    -- Epochs that are ready before they start: so long may no worker be there.
+    ahead int NOT NULL CHECK (ahead BETWEEN 2 AND 1000),
+    CHECK (period * ahead >= interval '2 minutes')
+);
+INSERT INTO coupons.code_series VALUES ('qr', '30 seconds', 20), ('typed', '5 minutes', 4);
+
+-- An epoch lasts until the next one starts, however late that may be: without workers codes turn
+-- more slowly or not at all, and none is refused for it.
+CREATE TABLE coupons.epochs (
+    series text COLLATE "C" NOT NULL REFERENCES coupons.code_series,
+    -- Whole seconds: as the number of those since 1970 it is part of a QR code.
+    starts_at timestamptz NOT NULL CHECK (starts_at = date_trunc('second', starts_at)),
+    -- Its successor's is the next of 32: part of a typed code.
+    slot smallint NOT NULL CHECK (slot BETWEEN 0 AND 31),
+    -- Grace: its codes are taken until then, though the next epoch has started.
+    good_until timestamptz NOT NULL,
+    -- By a key that the database does not have.
+    sealed bytea NOT NULL,
+    PRIMARY KEY (series, starts_at)
+);
+
+-- The same secrets as HMAC takes them: the key's block, combined with the inner and outer padding.
+--
+-- An unlogged table is in no WAL, no base backup and no replica. After a crash it is empty, and a
+-- worker opens the sealed ones again. Take dumps with --no-unlogged-table-data.
+CREATE UNLOGGED TABLE coupons.open_secrets (
+    series text COLLATE "C" NOT NULL,
+    starts_at timestamptz NOT NULL,
+    inner_block bytea NOT NULL CHECK (length(inner_block) = 64),
+    outer_block bytea NOT NULL CHECK (length(outer_block) = 64),
+    PRIMARY KEY (series, starts_at)
+);
+-- ANALYZE would copy them into its samples, which are logged and kept.
+ALTER TABLE coupons.open_secrets
+    ALTER inner_block SET STATISTICS 0, ALTER outer_block SET STATISTICS 0;
+ALTER TABLE coupons.epochs ALTER sealed SET STATISTICS 0;
+
+-- Hides from those who see some codes how many coupons there are; it protects nothing else.
+CREATE TABLE coupons.scramble (
+    key bytea NOT NULL,
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
+);
+INSERT INTO coupons.scramble VALUES (uuid_send(gen_random_uuid()));
+
+INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
+VALUES ('coupons.rotate', 1, 'coupons', 0, 5);
+
+-- HMAC-SHA-256 (RFC 2104) with a key that is prepared as in coupons.open_secrets.
+CREATE FUNCTION coupons.mac(inner_block bytea, outer_block bytea, message bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN sha256(outer_block || sha256(inner_block || message));
+
+-- 31 bits of a MAC, taken from where its last four bits say (RFC 4226, section 5.3).
+CREATE FUNCTION coupons.truncated(mac bytea)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('x' || encode(substr(mac, (get_byte(mac, length(mac) - 1) & 15) + 1, 4), 'hex'))
+    ::bit(32)::bigint & 2147483647;
+
+-- The lowest bits of a number in Crockford's base 32, five a character.
+CREATE FUNCTION coupons.base32(value bigint, width int)
+RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    alphabet CONSTANT text := '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+    written text := '';
+BEGIN
+    FOR place IN REVERSE width - 1..0 LOOP
+        written := written || substr(alphabet, (value >> 5 * place & 31)::int + 1, 1);
+    END LOOP;
+    RETURN written;
+END $$;
+
+-- The number that was written so, in capital letters.
+CREATE FUNCTION coupons.base32_value(written text)
+RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    alphabet CONSTANT text := '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+    value bigint := 0;
+BEGIN
+    FOR place IN 1..length(written) LOOP
+        value := value << 5 | strpos(alphabet, substr(written, place, 1)) - 1;
+    END LOOP;
+    RETURN value;
+END $$;
+
+-- Crockford's check symbol of a number: it finds every wrong and every two swapped characters.
+CREATE FUNCTION coupons.check_symbol(value bigint)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U', (value % 37)::int + 1, 1);
+
+-- One round of the scrambling: 18 bits.
+CREATE FUNCTION coupons.scramble_round(key bytea, round int, half bigint)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('x' || encode(substr(sha256(key || int4send(round) || int8send(half)), 1, 4), 'hex'))
+    ::bit(32)::bigint & 262143;
+
+-- The number that stands for a coupon in its codes: a Feistel network over 35 bits.
+CREATE FUNCTION coupons.handle_of(coupon bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    key CONSTANT bytea := (SELECT s.key FROM coupons.scramble s);
+    high bigint := coupon >> 17;
+    low bigint := coupon & 131071;
+BEGIN
+    IF NOT coupon BETWEEN 0 AND (1::bigint << 35) - 1 THEN
+        RAISE EXCEPTION 'coupon %: codes have room for ids below 2^35', coupon
+            USING ERRCODE = 'numeric_value_out_of_range';
+    END IF;
+    high := high # coupons.scramble_round(key, 0, low);
+    low := low # coupons.scramble_round(key, 1, high) & 131071;
+    high := high # coupons.scramble_round(key, 2, low);
+    low := low # coupons.scramble_round(key, 3, high) & 131071;
+    RETURN high << 17 | low;
+END $$;
+
+-- The coupon that a number stands for.
+CREATE FUNCTION coupons.coupon_of(handle bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    key CONSTANT bytea := (SELECT s.key FROM coupons.scramble s);
+    high bigint := handle >> 17;
+    low bigint := handle & 131071;
+BEGIN
+    low := low # coupons.scramble_round(key, 3, high) & 131071;
+    high := high # coupons.scramble_round(key, 2, low);
+    low := low # coupons.scramble_round(key, 1, high) & 131071;
+    high := high # coupons.scramble_round(key, 0, low);
+    RETURN high << 17 | low;
+END $$;
+
+-- The epochs whose codes are taken at a time, the newest first; without blocks when the server has
+-- crashed and no worker has opened their secrets yet.
+CREATE FUNCTION coupons.epochs_in_force(series text, at timestamptz)
+RETURNS TABLE (starts_at timestamptz, slot smallint, inner_block bytea, outer_block bytea)
+LANGUAGE sql STABLE AS $$
+    SELECT e.starts_at, e.slot, o.inner_block, o.outer_block
+    FROM (
+        SELECT n.starts_at, n.slot, n.good_until,
+            row_number() OVER (ORDER BY n.starts_at DESC) AS place
+        FROM (
+            SELECT * FROM coupons.epochs l
+            WHERE l.series = $1 AND l.starts_at <= $2
+            ORDER BY l.starts_at DESC LIMIT 2
+        ) n
+    ) e LEFT JOIN coupons.open_secrets o ON o.series = $1 AND o.starts_at = e.starts_at
+    WHERE e.place = 1 OR e.good_until > $2
+    ORDER BY e.starts_at DESC
+$$;
+
+-- What is hashed for a code: the version of its form, the coupon and the epoch.
+CREATE FUNCTION coupons.code_message(coupon bigint, starts_at timestamptz)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '\x01'::bytea || int8send(coupon) || int8send(extract(epoch FROM starts_at)::bigint);
+
+-- The 80 bits of a MAC that are part of a QR code.
+CREATE FUNCTION coupons.mac_text(mac bytea)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coupons.base32(('x' || encode(substr(mac, 1, 5), 'hex'))::bit(40)::bigint, 8)
+    || coupons.base32(('x' || encode(substr(mac, 6, 5), 'hex'))::bit(40)::bigint, 8);
+
+-- The QR code's text: EC1, the coupon (7), the epoch (7), 80 bits of the MAC (16); 33 characters
+-- of those that QR codes store most tightly.
+CREATE FUNCTION coupons.payload(handle bigint, starts_at timestamptz, mac bytea)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 'EC1' || coupons.base32(handle, 7)
+    || coupons.base32(extract(epoch FROM starts_at)::bigint, 7) || coupons.mac_text(mac);
+
+-- The typed code as a number of 60 bits: the coupon (35), the epoch's slot (5), 20 of the MAC.
+CREATE FUNCTION coupons.typed_value(handle bigint, slot int, mac bytea)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (handle << 25) | (slot::bigint << 20) | (coupons.truncated(mac) & 1048575);
+
+-- Asks a worker for what is missing; only the first of many who notice does.
+CREATE FUNCTION coupons.ask_for_rotation()
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF pg_try_advisory_xact_lock(hashtextextended('coupons.ask_for_rotation', 0)) THEN
+        PERFORM errand.enqueue('coupons.rotate', unique_key => 'asked');
+    END IF;
+END $$;
+
+-- A coupon's codes at a time, each with when it turns; null when there is no secret for it yet.
+CREATE FUNCTION coupons.codes_at(
+    coupon bigint, at timestamptz,
+    OUT payload text, OUT payload_until timestamptz, OUT typed text, OUT typed_until timestamptz
+) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    handle CONSTANT bigint := coupons.handle_of(coupon);
+    epoch record;
+    value bigint;
+BEGIN
+    SELECT * INTO epoch FROM coupons.epochs_in_force('qr', at) LIMIT 1;
+    payload := coupons.payload(handle, epoch.starts_at, coupons.mac(epoch.inner_block,
+        epoch.outer_block, coupons.code_message(coupon, epoch.starts_at)));
+    SELECT * INTO epoch FROM coupons.epochs_in_force('typed', at) LIMIT 1;
+    value := coupons.typed_value(handle, epoch.slot, coupons.mac(epoch.inner_block,
+        epoch.outer_block, coupons.code_message(coupon, epoch.starts_at)));
+    typed := coupons.base32(value >> 40, 4) || '-' || coupons.base32(value >> 20, 4) || '-'
+        || coupons.base32(value, 4) || coupons.check_symbol(value);
+    payload_until := (SELECT min(e.starts_at) FROM coupons.epochs e
+        WHERE e.series = 'qr' AND e.starts_at > at);
+    typed_until := (SELECT min(e.starts_at) FROM coupons.epochs e
+        WHERE e.series = 'typed' AND e.starts_at > at);
+END $$;
+
+-- What a coupon is good for at a time.
+CREATE FUNCTION coupons.state_of(coupon coupons.coupons, at timestamptz)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+    WHEN coupon.redeemed_at IS NOT NULL THEN 'redeemed'
+    WHEN coupon.voided_at IS NOT NULL THEN 'voided'
+    WHEN coupon.expires_at <= at THEN 'expired'
+    WHEN coupon.valid_from > at THEN 'not_yet_valid'
+    ELSE 'usable' END;
+
+-- What an app shows its person: the codes of a coupon of theirs, and when each turns (null: not
+-- known to turn; ask again after a period).
+--
+-- state says why there are none: redeemed, voided, expired, not_yet_valid; unknown when the person
+-- has no such coupon; not_ready for the second that workers need after a crash of the server.
+CREATE FUNCTION coupons.code(
+    coupon bigint, person bigint,
+    OUT state text, OUT payload text, OUT payload_until timestamptz, OUT typed text,
+    OUT typed_until timestamptz
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    state := coalesce((SELECT coupons.state_of(c, at) FROM coupons.coupons c
+        WHERE c.id = coupon AND c.person_id = person), 'unknown');
+    IF state <> 'usable' THEN
+        RETURN;
+    END IF;
+    SELECT * INTO payload, payload_until, typed, typed_until FROM coupons.codes_at(coupon, at);
+    IF payload IS NULL OR typed IS NULL THEN
+        PERFORM coupons.ask_for_rotation();
+        payload := NULL;
+        typed := NULL;
+        state := 'not_ready';
+    END IF;
+END $$;

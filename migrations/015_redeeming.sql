@@ -1,0 +1,330 @@
+-- Codes at the till: checked, and redeemed once.
+
+-- Failed guesses in periods of five minutes: a few for each terminal, more for all of an
+-- establishment (terminal ''). Not worth a disk's time: after a crash they begin at none. Whoever
+-- undoes the transaction of a guess undoes its count: tills ask outside of transactions.
+CREATE UNLOGGED TABLE coupons.guesses (
+    establishment_id bigint NOT NULL,
+    terminal text COLLATE "C" NOT NULL,
+    period timestamptz NOT NULL,
+    count int NOT NULL,
+    PRIMARY KEY (establishment_id, terminal)
+) WITH (fillfactor = 50);
+
+CREATE TABLE coupons.guess_limits (
+    -- Guesses in five minutes; one more is not even looked at.
+    terminal int NOT NULL DEFAULT 10 CHECK (terminal >= 1),
+    -- From then on typed codes are not looked at there. Scanned ones are: they have 80 bits that
+    -- nobody guesses, and one terminal must not close the others.
+    establishment int NOT NULL DEFAULT 100 CHECK (establishment >= 1),
+    -- So many at one establishment are an alert.
+    alert int NOT NULL DEFAULT 30 CHECK (alert >= 1 AND alert <= establishment),
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
+);
+INSERT INTO coupons.guess_limits DEFAULT VALUES;
+
+-- Bursts of guesses, one row for an establishment and a period; endpoints of `operator` are told.
+CREATE TABLE coupons.alerts (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    establishment_id bigint NOT NULL,
+    -- The one that guessed last.
+    terminal text NOT NULL,
+    guesses int NOT NULL
+);
+CREATE INDEX alerts_at ON coupons.alerts (at);
+
+-- Written while the coupon's row is locked: that it is there needs no check.
+CREATE TABLE coupons.redemptions (
+    coupon_id bigint PRIMARY KEY,
+    redeemed_at timestamptz NOT NULL,
+    establishment_id bigint NOT NULL,
+    terminal text NOT NULL,
+    -- By which the terminal repeats a request whose answer was lost, with the same code.
+    request_id text NOT NULL,
+    code_hash bytea NOT NULL,
+    -- What the terminal prints and the person is told.
+    confirmation text NOT NULL
+);
+
+INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
+VALUES ('coupons.redeemed', 1, 'coupons', 1, 20);
+
+-- The answer to a code. The reasons:
+--   ok                 it is good, or it was redeemed by this very request
+--   malformed          it is no code of ours: nothing was looked up
+--   mistyped           its check symbol says that a character is wrong: read it again
+--   unknown            it is no code of any coupon, now or at any time
+--   too_old            it has turned: the person's phone shows the present one
+--   wrong_place        the coupon is another establishment's
+--   voided, expired, not_yet_valid
+--   redeemed           at redeemed_at
+--   too_many_guesses   nothing is looked at before ask_again_at
+--   not_ready          ask again in a second: workers prepare the secrets after a crash
+CREATE TYPE coupons.answer AS (
+    is_accepted boolean,
+    reason text,
+    coupon_id bigint,
+    title text,
+    expires_at timestamptz,
+    redeemed_at timestamptz,
+    confirmation text,
+    ask_again_at timestamptz
+);
+
+CREATE FUNCTION coupons.refusal(reason text)
+RETURNS coupons.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW (false, reason, NULL, NULL, NULL, NULL, NULL, NULL)::coupons.answer;
+
+-- The period of five minutes that a time is in.
+CREATE FUNCTION coupons.guess_period(at timestamptz)
+RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN date_bin('5 minutes', at, '2000-01-01Z');
+
+-- Takes note of a guess; the terminal before its establishment, so that none waits in a circle.
+CREATE FUNCTION coupons.count_guess(establishment bigint, terminal text, at timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    present CONSTANT timestamptz := coupons.guess_period(at);
+    counted int;
+BEGIN
+    INSERT INTO coupons.guesses AS g VALUES (establishment, terminal, present, 1)
+    ON CONFLICT ON CONSTRAINT guesses_pkey DO UPDATE
+    SET count = CASE WHEN g.period = present THEN g.count + 1 ELSE 1 END, period = present;
+    INSERT INTO coupons.guesses AS g VALUES (establishment, '', present, 1)
+    ON CONFLICT ON CONSTRAINT guesses_pkey DO UPDATE
+    SET count = CASE WHEN g.period = present THEN g.count + 1 ELSE 1 END, period = present
+    RETURNING g.count INTO counted;
+    IF counted = (SELECT l.alert FROM coupons.guess_limits l) THEN
+        INSERT INTO coupons.alerts (establishment_id, terminal, guesses)
+        VALUES (establishment, terminal, counted);
+        PERFORM notification.emit('coupon.guessing', 'operator', jsonb_build_object(
+            'establishment_id', establishment::text, 'terminal', terminal, 'guesses', counted),
+            'guessing:' || establishment || ':' || extract(epoch FROM present)::bigint);
+    END IF;
+END $$;
+
+-- Until when a terminal may not ask by a series; null when it may. (PL/pgSQL keeps the plan from
+-- call to call.)
+CREATE FUNCTION coupons.locked_until(
+    series text, establishment bigint, terminal text, at timestamptz
+)
+RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    present CONSTANT timestamptz := coupons.guess_period(at);
+BEGIN
+    PERFORM FROM coupons.guesses g CROSS JOIN coupons.guess_limits l
+    WHERE g.establishment_id = establishment AND g.terminal IN ('', terminal)
+      AND g.period = present AND (g.terminal <> '' OR series = 'typed')
+      AND g.count >= CASE g.terminal WHEN '' THEN l.establishment ELSE l.terminal END;
+    RETURN CASE WHEN FOUND THEN present + interval '5 minutes' END;
+END $$;
+
+-- What a code says of itself, before anything is looked up.
+CREATE TYPE coupons.reading AS (
+    -- malformed or mistyped; then nothing but plain is there.
+    fault text,
+    -- The code as it should have been written.
+    plain text,
+    series text,
+    coupon bigint,
+    -- A QR code's epoch, or a typed one's slot of an epoch.
+    starts_at timestamptz,
+    slot int,
+    -- A QR code's characters of the MAC, or the number that a typed one has of it.
+    mac text
+);
+
+CREATE FUNCTION coupons.read_code(code text)
+RETURNS coupons.reading LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    -- Scanners that type end with a line.
+    plain text := upper(translate(left(coalesce(code, ''), 100), E' \t\r\n', ''));
+    value bigint;
+BEGIN
+    IF plain ~ '^EC1[0-9A-HJKMNP-TV-Z]{30}$' THEN
+        RETURN ROW (NULL, plain, 'qr',
+            coupons.coupon_of(coupons.base32_value(substr(plain, 4, 7))),
+            to_timestamp(coupons.base32_value(substr(plain, 11, 7))), NULL, substr(plain, 18))::coupons.reading;
+    END IF;
+    -- What people type for what they read; no-break spaces and hyphens are there for the eye.
+    plain := translate(plain, U&'OIL-\00A0\2010\2011\2012\2013', '011');
+    IF plain !~ '^[0-9A-HJKMNP-TV-Z]{12}[0-9A-HJKMNP-TV-Z*~$=U]$' THEN
+        RETURN ROW ('malformed', plain, NULL, NULL, NULL, NULL, NULL)::coupons.reading;
+    END IF;
+    value := coupons.base32_value(left(plain, 12));
+    IF coupons.check_symbol(value) <> right(plain, 1) THEN
+        RETURN ROW ('mistyped', plain, NULL, NULL, NULL, NULL, NULL)::coupons.reading;
+    END IF;
+    RETURN ROW (NULL, plain, 'typed', coupons.coupon_of(value >> 25), NULL,
+        (value >> 20 & 31)::int, (value & 1048575)::text)::coupons.reading;
+END $$;
+
+-- The answer to a code at a time, before it is redeemed. A code that is nearly right takes the
+-- steps of one that is quite wrong: the MAC is made and the coupon read for each.
+CREATE FUNCTION coupons.answer_to(
+    said coupons.reading, establishment bigint, terminal text, at timestamptz
+) RETURNS coupons.answer LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    epoch record;
+    coupon coupons.coupons;
+    made bytea;
+    expected text;
+    is_ready boolean := false;
+    answer coupons.answer;
+BEGIN
+    answer := coupons.refusal('too_many_guesses');
+    answer.ask_again_at := coupons.locked_until(said.series, establishment, terminal, at);
+    IF answer.ask_again_at IS NOT NULL THEN
+        RETURN answer;
+    END IF;
+    IF said.fault IS NOT NULL THEN
+        RETURN coupons.refusal(said.fault);
+    END IF;
+    FOR epoch IN SELECT * FROM coupons.epochs_in_force(said.series, at) LOOP
+        is_ready := true;
+        EXIT WHEN epoch.starts_at = said.starts_at OR epoch.slot = said.slot;
+    END LOOP;
+    IF NOT is_ready THEN
+        PERFORM coupons.ask_for_rotation();
+        RETURN coupons.refusal('not_ready');
+    END IF;
+    IF (epoch.starts_at = said.starts_at OR epoch.slot = said.slot) IS NOT TRUE THEN
+        -- A QR code of a time to come is nobody's.
+        IF said.starts_at > at THEN
+            PERFORM coupons.count_guess(establishment, terminal, at);
+            RETURN coupons.refusal('unknown');
+        END IF;
+        RETURN coupons.refusal('too_old');
+    END IF;
+    IF epoch.inner_block IS NULL THEN
+        PERFORM coupons.ask_for_rotation();
+        RETURN coupons.refusal('not_ready');
+    END IF;
+    answer := NULL;
+    answer.coupon_id := said.coupon;
+    made := coupons.mac(epoch.inner_block, epoch.outer_block,
+        coupons.code_message(answer.coupon_id, epoch.starts_at));
+    expected := CASE said.series
+        WHEN 'qr' THEN coupons.mac_text(made)
+        ELSE (coupons.truncated(made) & 1048575)::text END;
+    SELECT * INTO coupon FROM coupons.coupons c WHERE c.id = answer.coupon_id;
+    -- Hashes, because comparing ends at the first byte that differs.
+    IF sha256(expected::bytea) <> sha256(said.mac::bytea) OR coupon.id IS NULL THEN
+        PERFORM coupons.count_guess(establishment, terminal, at);
+        RETURN coupons.refusal('unknown');
+    END IF;
+    IF coupon.establishment_id <> establishment THEN
+        RETURN coupons.refusal('wrong_place');
+    END IF;
+    answer.reason := coupons.state_of(coupon, at);
+    answer.is_accepted := answer.reason = 'usable';
+    IF answer.is_accepted THEN
+        answer.reason := 'ok';
+    END IF;
+    answer.title := coupon.title;
+    answer.expires_at := coupon.expires_at;
+    answer.redeemed_at := coupon.redeemed_at;
+    RETURN answer;
+END $$;
+
+CREATE FUNCTION coupons.expect_till(establishment bigint, terminal text)
+RETURNS void LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF establishment IS NULL OR terminal IS NULL OR length(terminal) NOT BETWEEN 1 AND 100 THEN
+        RAISE EXCEPTION 'expected the id of an establishment, and a terminal: 1 to 100 characters '
+            'that tell it from the others there' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT FROM coupons.establishments e WHERE e.id = establishment) THEN
+        RAISE EXCEPTION 'no establishment has the id %', establishment
+            USING ERRCODE = 'foreign_key_violation';
+    END IF;
+END $$;
+
+-- Whether a code, scanned or typed at a terminal of an establishment, is good there and now; only
+-- redeem() makes sure that nobody else has the coupon. Of wrong ones it takes note.
+CREATE FUNCTION coupons.verify(code text, establishment bigint, terminal text)
+RETURNS coupons.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM coupons.expect_till(establishment, terminal);
+    RETURN coupons.answer_to(
+        coupons.read_code(code), establishment, terminal, clock_timestamp());
+END $$;
+
+-- The redemption of a coupon if it was made by this request; code_hash, if it is given, as well.
+CREATE FUNCTION coupons.redemption_by(
+    coupon bigint, establishment bigint, terminal text, request_id text,
+    code_hash bytea DEFAULT NULL
+) RETURNS coupons.redemptions LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    done coupons.redemptions;
+BEGIN
+    SELECT * INTO done FROM coupons.redemptions r
+    WHERE r.coupon_id = coupon AND r.establishment_id = establishment AND r.terminal = terminal
+      AND r.request_id = request_id AND (code_hash IS NULL OR r.code_hash = code_hash);
+    RETURN done;
+END $$;
+
+-- Redeems a coupon by its code: of any number of requests one is accepted, and the same request
+-- of the same terminal again, by its request_id, gets the same confirmation: with the same code
+-- whenever it comes, with the coupon's present code too.
+--
+-- When the transaction commits, the person is told, and so are the establishment's endpoints.
+CREATE FUNCTION coupons.redeem(code text, establishment bigint, terminal text, request_id text)
+RETURNS coupons.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    said CONSTANT coupons.reading := coupons.read_code(code);
+    answer coupons.answer;
+    coupon CONSTANT bigint := said.coupon;
+    code_hash CONSTANT bytea := sha256(said.plain::bytea);
+    done coupons.redemptions;
+BEGIN
+    PERFORM coupons.expect_till(establishment, terminal);
+    IF request_id IS NULL OR length(request_id) NOT BETWEEN 1 AND 100 THEN
+        RAISE EXCEPTION 'expected a request_id of 1 to 100 characters, the same when the terminal '
+            'asks again' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    done := coupons.redemption_by(coupon, establishment, terminal, request_id, code_hash);
+    IF done.coupon_id IS NULL THEN
+        answer := coupons.answer_to(said, establishment, terminal, at);
+        IF answer.is_accepted THEN
+            -- It waits for others who redeem the same coupon, and finds what they left of it.
+            UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
+            WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+              AND c.expires_at > clock_timestamp()
+            RETURNING c.redeemed_at INTO answer.redeemed_at;
+            IF FOUND THEN
+                answer.confirmation := coupons.base32(
+                    ('x' || encode(uuid_send(gen_random_uuid()), 'hex'))::bit(45)::bigint, 9);
+                INSERT INTO coupons.redemptions VALUES (coupon, answer.redeemed_at, establishment,
+                    terminal, request_id, code_hash, answer.confirmation);
+                PERFORM errand.enqueue('coupons.redeemed',
+                    jsonb_build_object('coupon_id', coupon));
+                RETURN answer;
+            END IF;
+        END IF;
+        IF NOT answer.is_accepted AND answer.reason <> 'redeemed' THEN
+            RETURN answer;
+        END IF;
+        -- The code was right, and the same request has come before or at the same time.
+        done := coupons.redemption_by(coupon, establishment, terminal, request_id);
+    END IF;
+    answer := NULL;
+    SELECT coupons.state_of(c, clock_timestamp()), c.id, c.title, c.expires_at, c.redeemed_at
+    INTO answer.reason, answer.coupon_id, answer.title, answer.expires_at, answer.redeemed_at
+    FROM coupons.coupons c WHERE c.id = coupon;
+    answer.is_accepted := done.coupon_id IS NOT NULL;
+    IF answer.is_accepted THEN
+        answer.reason := 'ok';
+        answer.confirmation := done.confirmation;
+    END IF;
+    RETURN answer;
+END $$;
