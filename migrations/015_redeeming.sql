@@ -147,7 +147,8 @@ BEGIN
     IF plain ~ '^EC1[0-9A-HJKMNP-TV-Z]{30}$' THEN
         RETURN ROW (NULL, plain, 'qr',
             coupons.coupon_of(coupons.base32_value(substr(plain, 4, 7))),
-            to_timestamp(coupons.base32_value(substr(plain, 11, 7))), NULL, substr(plain, 18))::coupons.reading;
+            to_timestamp(coupons.base32_value(substr(plain, 11, 7))), NULL,
+            substr(plain, 18))::coupons.reading;
     END IF;
     -- What people type for what they read; no-break spaces and hyphens are there for the eye.
     plain := translate(plain, U&'OIL-\00A0\2010\2011\2012\2013', '011');
