@@ -169,8 +169,9 @@ END $$;
 
 -- The epoch of a series at a time, and when the next one starts.
 CREATE FUNCTION coupons.epoch_at(series text, at timestamptz)
-RETURNS TABLE (second bigint, slot smallint, inner_block bytea, outer_block bytea, until timestamptz)
-LANGUAGE sql STABLE AS $$
+RETURNS TABLE (
+    second bigint, slot smallint, inner_block bytea, outer_block bytea, until timestamptz
+) LANGUAGE sql STABLE AS $$
     SELECT extract(epoch FROM e.starts_at)::bigint, e.slot, o.inner_block, o.outer_block,
         (SELECT n.starts_at FROM coupons.epochs n
          WHERE n.series = $1 AND n.starts_at > $2 ORDER BY n.starts_at LIMIT 1)

@@ -31,8 +31,10 @@ struct LaneNotices: Sendable {
     /// Counts jobs that were read.
     mutating func read(_ count: Int, in lane: Lane) { found[lane, default: 0] += count }
 
-    /// Decides for each lane anew, every second. All lanes must be read afterwards: what was
-    /// enqueued before the lock was taken, nobody has told of.
+    /// Decides for each lane anew, every second.
+    ///
+    /// All lanes must be read afterwards: what was enqueued before the lock was taken, nobody has
+    /// told of.
     ///
     /// - Parameters:
     ///   - lanes: those that live workers can run.
