@@ -90,8 +90,9 @@ BEGIN
     IF due_at > at + interval '3 seconds' THEN
         RETURN;
     END IF;
-    IF pg_try_advisory_lock_shared(1818324581, place) THEN
-        PERFORM pg_advisory_unlock_shared(1818324581, place);
+    -- One expression, so that nothing can interrupt it between the two.
+    IF CASE WHEN pg_try_advisory_lock_shared(1818324581, place)
+        THEN pg_advisory_unlock_shared(1818324581, place) END THEN
         RETURN;
     END IF;
     PERFORM pg_notify('errand_ready',
