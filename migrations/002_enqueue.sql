@@ -85,14 +85,16 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     place CONSTANT int := hashtext(lane);
     at CONSTANT timestamptz := clock_timestamp();
+    is_free boolean;
 BEGIN
     -- Every second the feeder looks farther ahead than a second.
     IF due_at > at + interval '3 seconds' THEN
         RETURN;
     END IF;
     -- One expression, so that nothing can interrupt it between the two.
-    IF CASE WHEN pg_try_advisory_lock_shared(1818324581, place)
-        THEN pg_advisory_unlock_shared(1818324581, place) END THEN
+    is_free := CASE WHEN pg_try_advisory_lock_shared(1818324581, place)
+        THEN pg_advisory_unlock_shared(1818324581, place) END;
+    IF is_free THEN
         RETURN;
     END IF;
     PERFORM pg_notify('errand_ready',
