@@ -1,5 +1,5 @@
 package import Gregorian
-package import PDF
+import PDF
 
 /// Printable cheques, one a sheet of Letter paper: the cheque on top, its stub below, and the
 /// addressee where a window envelope shows it.
