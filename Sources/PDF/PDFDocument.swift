@@ -116,7 +116,7 @@ package enum PDFFont: String, Sendable, CaseIterable {
     }
 
     private func describe(_ kind: HPDF_InfoType, _ text: String) throws(PDFError) {
-        let bytes = WinAnsi.bytes(of: text).map { CChar(bitPattern: $0) }
+        let bytes = WinAnsi.bytes(of: text, isInfo: true).map { CChar(bitPattern: $0) }
         try check("the title") { unsafe HPDF_SetInfoAttr(document, kind, bytes) }
     }
 

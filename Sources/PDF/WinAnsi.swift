@@ -22,17 +22,20 @@ enum WinAnsi {
         return codes
     }()
 
-    /// The bytes of a text with a zero behind them.
+    /// The bytes of a text with a zero behind them, as C takes it.
     ///
     /// What the encoding lacks becomes its plain letters, `?` if there are none; line breaks and
     /// other control characters become blanks.
-    static func bytes(of text: String) -> [UInt8] {
+    ///
+    /// - Parameter isInfo: for the title and the like, which are in another encoding: that one has
+    ///   other characters from 0x80 to 0x9F (ISO 32000-1, annex D.2), so those become plain too.
+    static func bytes(of text: String, isInfo: Bool = false) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 1)
         for character in text {
             if let ascii = character.asciiValue {
                 bytes.append((0x20...0x7E).contains(ascii) ? ascii : 0x20)
-            } else if let code = codes[character] {
+            } else if let code = codes[character], code >= 0xA0 || !isInfo {
                 bytes.append(code)
             } else {
                 let plain = character.unicodeScalars.compactMap { PlainLetters.text(for: $0) }

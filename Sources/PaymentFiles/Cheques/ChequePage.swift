@@ -62,12 +62,12 @@ struct ChequePage {
         try page.textEnding(figures, x: Self.right, y: 668, font: .helveticaBold, size: 12)
 
         let dollars = issuer.currency == "USD" ? "US DOLLARS" : "DOLLARS"
-        let words = "*** \(AmountInWords.text(cents: cheque.amount)) \(dollars)"
-        try page.text("PAY", x: Self.left, y: 682, size: 6.5)
-        // Two lines hold the longest there is.
-        let lines = try page.lines(of: words, size: 9.5, fitting: 350)
-        for (row, line) in lines.enumerated() {
-            try page.text(line, x: 62, y: 682 - 12 * Double(row), size: 9.5, fitting: 350)
+        let words = "*** \(AmountInWords.text(cents: cheque.amount)) \(dollars) ***"
+        try page.text("PAY", x: Self.left, y: 670, size: 6.5)
+        // Two lines hold the longest there is; the last stands on the rule.
+        let lines = try page.lines(of: words, size: 9.5, fitting: 348)
+        for (row, line) in lines.reversed().enumerated() {
+            try page.text(line, x: 62, y: 670 + 12 * Double(row), size: 9.5, fitting: 348)
         }
         try page.line(fromX: 60, y: 666, toX: 412, y: 666)
     }
@@ -81,15 +81,16 @@ struct ChequePage {
         try page.textEnding(
             "\(issuer.currency) \(DecimalText.grouped(cheque.amount))", x: Self.right, y: 502,
             font: .helveticaBold, size: 9)
+        guard !cheque.lines.isEmpty else { return [] }
         let top = 484.0
-        let rows = Self.rows(from: top, downTo: 286)
+        let rows = Self.rows(from: top, downTo: 284)
         let fitting = cheque.lines.count <= rows ? cheque.lines.count : rows - 1
         try RemittanceTable(page: page).draw(cheque.lines.prefix(fitting), top: top)
         let rest = cheque.lines.dropFirst(fitting)
         if !rest.isEmpty {
             try page.text(
                 "\(rest.count) more lines are on the sheet enclosed", x: Self.left,
-                y: top - Self.rowHeight * Double(rows), size: 8.5)
+                y: top - 2 - Self.rowHeight * Double(rows), size: 8.5)
         }
         return Array(rest)
     }
@@ -126,7 +127,7 @@ struct RemittanceTable {
         try page.text("For", x: 110, y: top, font: .helveticaBold, size: 8.5)
         try page.textEnding("Amount", x: 580, y: top, font: .helveticaBold, size: 8.5)
         try page.line(fromX: 40, y: top - 3, toX: 580, y: top - 3)
-        var y = top
+        var y = top - 2
         for line in lines {
             y -= Self.rowHeight
             try page.text(line.date.dashed, x: 40, y: y, size: 8.5)

@@ -109,7 +109,7 @@ package enum StatementPDF {
             for row in 0..<rowsPerPage {
                 try draw(
                     page * rowsPerPage + row, of: statement, on: document,
-                    y: 610 - rowHeight * Double(row + 1))
+                    y: 608 - rowHeight * Double(row + 1))
             }
         }
         return try document.finish()
