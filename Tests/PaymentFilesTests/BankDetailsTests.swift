@@ -39,16 +39,21 @@ struct BankDetailsTests {
 
     @Test(
         "a routing number of no known form is refused",
-        arguments: ["", "00012", "00012003", "100300012", "0003000123", "0012-003", "00012-03", "-"])
+        arguments: [
+            "", "00012", "00012003", "100300012", "0003000123", "0012-003", "00012-03", "-",
+        ])
     func routingForms(routing: String) {
         #expect(throws: BankDetailsError.routingForm) {
             try CanadianAccount(routing: routing, account: "12345")
         }
     }
 
-    @Test("routing numbers that are in use are taken", arguments: [
-        "021000021", "121000358", "011401533", "322271627", "111000025", "267084131", "612345674",
-    ])
+    @Test(
+        "routing numbers that are in use are taken",
+        arguments: [
+            "021000021", "121000358", "011401533", "322271627", "111000025", "267084131",
+            "612345674",
+        ])
     func routing(routing: String) throws {
         let account = try AmericanAccount(routing: routing, account: "ab 12", kind: .savings)
         #expect(account.account == "AB12" && account.routing == routing)

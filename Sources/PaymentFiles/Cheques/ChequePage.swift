@@ -49,10 +49,12 @@ struct ChequePage {
     private func drawDate() throws(PDFError) {
         try page.text("DATE", x: 424, y: 745, size: 7)
         let gaps = [0.0, 0, 0, 0, 8, 8, 16, 16]
-        for (place, pair) in zip(cheque.date.compact, "YYYYMMDD").enumerated() {
-            let x = 452 + 14 * Double(place) + gaps[place]
-            try page.text(String(pair.0), x: x, y: 745, font: .courier, size: 12)
-            try page.text(String(pair.1), x: x + 1.5, y: 735, size: 6)
+        func x(_ place: Int) -> Double { 452 + 14 * Double(place) + gaps[place] }
+        for (place, digit) in cheque.date.compact.enumerated() {
+            try page.text(String(digit), x: x(place), y: 745, font: .courier, size: 12)
+        }
+        for (place, letter) in "YYYYMMDD".enumerated() {
+            try page.text(String(letter), x: x(place) + 1.5, y: 735, size: 6)
         }
     }
 
@@ -66,15 +68,17 @@ struct ChequePage {
         try page.text("PAY", x: Self.left, y: 670, size: 6.5)
         // Two lines hold the longest there is; the last stands on the rule.
         let lines = try page.lines(of: words, size: 9.5, fitting: 348)
-        for (row, line) in lines.reversed().enumerated() {
-            try page.text(line, x: 62, y: 670 + 12 * Double(row), size: 9.5, fitting: 348)
+        for (row, line) in lines.enumerated() {
+            let y = 670 + 12 * Double(lines.count - 1 - row)
+            try page.text(line, x: 62, y: y, size: 9.5, fitting: 348)
         }
         try page.line(fromX: 60, y: 666, toX: 412, y: 666)
     }
 
     /// The stub with what the cheque is for; returns the lines that did not fit.
     func drawStub() throws(PDFError) -> [RemittanceLine] {
-        try page.text(issuer.name, x: Self.left, y: 516, font: .helveticaBold, size: 10)
+        try page.text(
+            issuer.name, x: Self.left, y: 516, font: .helveticaBold, size: 10, fitting: 320)
         try page.textEnding(
             "Cheque \(number)   \(cheque.date.dashed)", x: Self.right, y: 516, size: 9)
         try page.text(cheque.payee, x: Self.left, y: 502, size: 9, fitting: 300)
@@ -101,7 +105,8 @@ struct ChequePage {
 
     /// Name and address in the window.
     func drawAddress() throws(PDFError) {
-        try page.text(issuer.name, x: Self.left, y: 236, font: .helveticaBold, size: 10)
+        try page.text(
+            issuer.name, x: Self.left, y: 236, font: .helveticaBold, size: 10, fitting: 300)
         for (row, line) in issuer.address.prefix(3).enumerated() {
             try page.text(line, x: Self.left, y: 224 - 11 * Double(row), size: 9, fitting: 300)
         }
@@ -149,7 +154,8 @@ struct ContinuationPages {
         let pages = (lines.count + Self.rowsPerPage - 1) / Self.rowsPerPage
         for part in 0..<pages {
             try page.addPage(width: ChequeSheets.width, height: ChequeSheets.height)
-            try page.text(issuer.name, x: 40, y: 752, font: .helveticaBold, size: 10)
+            try page.text(
+                issuer.name, x: 40, y: 752, font: .helveticaBold, size: 10, fitting: 320)
             try page.textEnding(
                 "Cheque \(number)   \(cheque.date.dashed)   continued \(part + 1) of \(pages)",
                 x: 580, y: 752, size: 9)

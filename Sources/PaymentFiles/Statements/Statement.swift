@@ -104,7 +104,7 @@ package enum StatementPDF {
         for page in 0..<pages {
             try document.addPage(width: 612, height: 792)
             try drawHead(of: statement, on: document)
-            try document.text(issued, x: left, y: 40, size: 8)
+            try document.text(issued, x: left, y: 40, size: 8, fitting: 400)
             try document.textEnding("Page \(page + 1) of \(pages)", x: right, y: 40, size: 8)
             for row in 0..<rowsPerPage {
                 try draw(
