@@ -64,8 +64,10 @@ import Glibc
         try flushIfFull()
     }
 
-    /// Adds what a writer appends to the bytes that it is given; those are handed on from time to
-    /// time, so that memory stays bounded. The writer must only append.
+    /// Adds what a writer appends to the bytes that it is given.
+    ///
+    /// Those are handed on from time to time, so that memory stays bounded; the writer must only
+    /// append.
     package func write<Result, Failure: Error>(
         _ body: (inout [UInt8]) throws(Failure) -> Result
     ) throws -> Result {

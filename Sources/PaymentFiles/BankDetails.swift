@@ -108,9 +108,11 @@ package struct AmericanAccount: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// The Federal Reserve's districts 01 to 12, thrift institutions (21 to 32) and electronic
-    /// routing (61 to 72). The government's own 00 and traveller's cheques (80) hold nobody's
-    /// account.
+    /// Whether the first two digits are a bank's that holds accounts.
+    ///
+    /// Those are the Federal Reserve's districts 01 to 12, thrift institutions (21 to 32) and
+    /// electronic routing (61 to 72); the government's own 00 and traveller's cheques (80) hold
+    /// nobody's account.
     private static func isTakingDeposits(_ routing: String) -> Bool {
         guard let prefix = Int(routing.prefix(2)) else { return false }
         return (1...12).contains(prefix) || (21...32).contains(prefix) || (61...72).contains(prefix)

@@ -1,8 +1,9 @@
 /// One payment into an account.
 package struct Deposit: Sendable, Equatable {
-    /// What returned items are matched by: capital letters, digits and `-`, unique among all
-    /// payments ever sent. At most 19 bytes in Canada, 15 in the United States. The caller's table
-    /// keeps it unique; a writer that did would need memory for all of them.
+    /// What returned items are matched by, unique among all payments ever sent.
+    ///
+    /// Capital letters, digits and `-`, at most 19 in Canada, 15 in the United States. The caller's
+    /// table keeps it unique; a writer that did would need memory for all of them.
     package var reference: String
     /// The person's name as it is written.
     package var payee: String

@@ -30,7 +30,9 @@ package struct IssueFolder {
     package let path: String
     private var entries: [Manifest.Entry] = []
 
-    /// Uses a folder; it is made, for its owner alone, if there is none. The one above exists.
+    /// Uses a folder; it is made, for its owner alone, if there is none.
+    ///
+    /// The one above must exist.
     package init(_ path: String) throws(FileError) {
         self.path = path
         try PrivateFolder.make(path)

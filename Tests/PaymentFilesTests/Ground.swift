@@ -32,6 +32,8 @@ func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Re
 func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
 /// Holds a file against what was asked for; returns what the checker said.
+///
+/// With one payment the checker also proves that it would notice a change of any byte.
 func check(
     _ bytes: [UInt8], with checker: String, profile: [String: Any], payments: [[String: Any]]
 ) async throws -> String {
@@ -41,7 +43,9 @@ func check(
         let files = ["file", "expected.json"].map { folder.appending(path: $0) }
         try Data(bytes).write(to: files[0])
         try expected.write(to: files[1])
-        return try await output(of: ["python3", "-B", simulator(checker)] + files.map(\.path))
+        let proof = payments.count == 1 ? ["--each-byte"] : []
+        return try await output(
+            of: ["python3", "-B", simulator(checker)] + files.map(\.path) + proof)
     }
 }
 

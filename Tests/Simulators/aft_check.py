@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Reads an AFT file as a bank does, and holds it against the payments that were asked for.
 
-    aft_check.py FILE EXPECTED.json
+    aft_check.py FILE EXPECTED.json [--each-byte]
 
-Positions are those of Payments Canada's Standard 005; nothing is shared with the writer.
+With --each-byte it also proves that it notices a change of any byte. Positions are those of Payments Canada's Standard 005; nothing is shared with the writer.
 """
 import datetime
 import json
 import sys
 
-from bank_text import Fields, Wrong, capitals, same
+from bank_text import Fields, Wrong, capitals, expect_no_blind_spot, same
 
 RECORD, SEGMENT = 1464, 240
 
@@ -117,6 +117,8 @@ def main():
     with open(sys.argv[2], encoding="utf-8") as file:
         expected = json.load(file)
     print(f"{check(data, expected)} payments agree")
+    if "--each-byte" in sys.argv:
+        expect_no_blind_spot(data, lambda changed: check(changed, expected))
 
 
 main()

@@ -1,4 +1,5 @@
 """What banks' files make of people's names; written from the description of the formats."""
+import functools
 import unicodedata
 
 LETTERS = {
@@ -13,6 +14,7 @@ class Wrong(Exception):
     """Something in the file that the format does not allow, or that was not asked for."""
 
 
+@functools.lru_cache(maxsize=4096)
 def capitals(text, limit):
     """Capitals of ASCII; what has none is left out, blanks are single and never at the ends."""
     text = "".join(LETTERS.get(letter, letter) for letter in unicodedata.normalize("NFC", text))
@@ -55,3 +57,14 @@ class Fields:
 
     def end(self):
         same(self.place, len(self.record), f"{self.where} length")
+
+
+def expect_no_blind_spot(data, check):
+    """Changes one byte after the other, each of which the check must notice."""
+    for place, byte in enumerate(data):
+        other = b"7" if byte != ord("7") else b"8"
+        try:
+            check(data[:place] + other + data[place + 1:])
+        except (Wrong, ValueError, IndexError):
+            continue
+        raise Wrong(f"the check did not notice that byte {place} became {other!r}")

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Reads a Nacha file as a bank does, and holds it against the payments that were asked for.
 
-    nacha_check.py FILE EXPECTED.json
+    nacha_check.py FILE EXPECTED.json [--each-byte]
 
-Positions are those of the Nacha Operating Rules' appendix; nothing is shared with the writer.
+With --each-byte it also proves that it notices a change of any byte. Positions are those of the Nacha Operating Rules' appendix; nothing is shared with the writer.
 """
 import json
 import sys
 
-from bank_text import Fields, Wrong, capitals, same
+from bank_text import Fields, Wrong, capitals, expect_no_blind_spot, same
 
 
 def short(day):
@@ -136,6 +136,8 @@ def main():
     with open(sys.argv[2], encoding="utf-8") as file:
         expected = json.load(file)
     print(f"{File(data, expected).check()} payments agree")
+    if "--each-byte" in sys.argv:
+        expect_no_blind_spot(data, lambda changed: File(changed, expected).check())
 
 
 main()

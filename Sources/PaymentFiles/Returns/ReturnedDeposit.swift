@@ -61,8 +61,9 @@ package struct ReturnReason: Sendable, Equatable {
         return Dictionary(uniqueKeysWithValues: codes.map { ($0.code, $0) })
     }()
 
-    /// Standard 007; two public lists differ in the words for 902. Those for debits only are here
-    /// so that a file that has them can be read.
+    /// Standard 007; two public lists differ in the words for 902.
+    ///
+    /// Those for debits only are here so that a file that has them can be read.
     private static let canadian: [ReturnReason] = [
         .init("900", "refused while reading our file", .mendOurFile),
         .init("901", "not sufficient funds", .lookAtIt),
