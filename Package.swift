@@ -60,6 +60,7 @@ let package = Package(
         .systemLibrary(
             name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(name: "CHaru", providers: [.apt(["libhpdf-dev"])]),
         .systemLibrary(name: "CSystem"),
 
         // Floor 1: thin, safe Swift over them; pointers stop here.
@@ -70,6 +71,9 @@ let package = Package(
         room("HTTP", uses: ["CCurl", "CSystem", "Threads"]),
         room("Crypto", uses: ["CCrypto"]),
         room("QRCode", uses: ["CPNG", "CQRCode"]),
+        room("LatinText"),
+        room("PDF", uses: ["CHaru", "Gregorian", "LatinText"]),
+        room("DurableFiles", uses: ["Crypto"]),
         room("Recurrence", uses: ["Gregorian"]),
         room("Terminal", uses: ["Gregorian", "Threads"]),
 
@@ -84,6 +88,7 @@ let package = Package(
         room("JobQueue", uses: ["Postgres", "Recurrence", "Redis", "Threads"]),
         room("Delivery", uses: ["Crypto", "HTTP"]),
         room("Sealing", uses: ["Crypto", "Postgres"]),
+        room("PaymentFiles", uses: ["DurableFiles", "Gregorian", "LatinText", "PDF"]),
 
         // Floors 3 and 4: the domains.
         room(
@@ -116,6 +121,10 @@ let package = Package(
         tests("CryptoTests", of: ["Crypto"]),
         tests("SealingTests", of: ["Crypto", "Postgres", "Sealing"]),
         tests("QRCodeTests", of: ["QRCode"]),
+        tests("PDFTests", of: ["Gregorian", "PDF"]),
+        tests("DurableFilesTests", of: ["DurableFiles"]),
+        tests(
+            "PaymentFilesTests", of: ["DurableFiles", "Gregorian", "LatinText", "PaymentFiles"]),
         tests("RecurrenceTests", of: ["Gregorian", "Recurrence"]),
         tests("TerminalTests", of: ["Terminal"]),
         tests("DeliveryTests", of: ["Delivery", "HTTP"]),
@@ -138,8 +147,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Delivery", "HTTP", "JobQueue", "Migrations", "Notifications", "Postgres",
-                "Recurrence", "Redis",
+                "Delivery", "DurableFiles", "Gregorian", "HTTP", "JobQueue", "Migrations",
+                "Notifications", "PaymentFiles", "Postgres", "Recurrence", "Redis",
             ],
             path: "Tests/Bench", swiftSettings: strict),
     ]

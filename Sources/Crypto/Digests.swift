@@ -13,6 +13,38 @@ package enum SHA256 {
     }
 }
 
+/// The SHA-256 of bytes that come in pieces, such as those of a large file.
+@safe package final class RunningSHA256 {
+    private let context: OpaquePointer
+
+    /// Of nothing yet.
+    package init() throws(CryptoError) {
+        guard let made = unsafe EVP_MD_CTX_new() else { throw .last("a digest") }
+        unsafe context = unsafe made
+        guard unsafe EVP_DigestInit_ex(made, EVP_sha256(), nil) == 1 else {
+            throw .last("a digest")
+        }
+    }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+
+    /// Takes the next bytes.
+    package func update(_ bytes: [UInt8]) throws(CryptoError) {
+        guard unsafe EVP_DigestUpdate(context, bytes, bytes.count) == 1 else {
+            throw .last("a digest")
+        }
+    }
+
+    /// The digest of all; nothing can be added any more.
+    package func finish() throws(CryptoError) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: SHA256.size)
+        guard unsafe EVP_DigestFinal_ex(context, &digest, nil) == 1 else {
+            throw .last("a digest")
+        }
+        return digest
+    }
+}
+
 /// HMAC with SHA-256 (RFC 2104, RFC 4231).
 package enum HMACSHA256 {
     /// The code of a message under a key; 32 bytes.

@@ -16,6 +16,7 @@ do {
     case "fan-out": try await FanOut.measure(flags)
     case "http": try await HTTPLoad.run(flags)
     case "push": try await PushLoad.run(flags)
+    case "files": try FilesLoad.measure(flags)
     default: throw Flags.Wrong(description: "bench \(flags.name): no such measurement")
     }
 } catch {

@@ -96,6 +96,19 @@ struct DigestTests {
         #expect(Base64URL.decode(text) == nil)
     }
 
+    @Test func `a digest of pieces is that of the whole`() throws {
+        let bytes = (0..<1_000).map { UInt8($0 % 251) }
+        for size in [1, 7, 64, 999, 1_000] {
+            let digest = try RunningSHA256()
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                try digest.update(Array(bytes[start..<min(start + size, bytes.count)]))
+                try digest.update([])
+            }
+            #expect(try digest.finish() == SHA256.digest(of: bytes))
+        }
+        #expect(try RunningSHA256().finish() == SHA256.digest(of: []))
+    }
+
     @Test func `secret bytes do not show themselves`() {
         let secret = SecretBytes(Array("hunter2".utf8))
         var dumped = ""

@@ -13,6 +13,7 @@ TABLE = """
 0 CCrypto:
 0 CQRCode:
 0 CPNG:
+0 CHaru:
 0 CSystem:
 
 1 Threads: CSystem | Dispatch Glibc Synchronization
@@ -22,12 +23,16 @@ TABLE = """
 1 HTTP: CCurl CSystem Threads | FoundationEssentials Glibc Synchronization
 1 Crypto: CCrypto | Glibc
 1 QRCode: CPNG CQRCode | Glibc
+1 LatinText:
+1 PDF: CHaru Gregorian LatinText |
+1 DurableFiles: Crypto | Glibc
 1 Recurrence: Gregorian | FoundationEssentials Glibc Synchronization
 1 Terminal: Gregorian Threads | FoundationEssentials Glibc Synchronization
 
 2 Migrations: Postgres |
 2 EnglishNotices:
 2 Sealing: Crypto Postgres |
+2 PaymentFiles: DurableFiles Gregorian LatinText PDF | FoundationEssentials
 2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
 2 Delivery: Crypto HTTP | FoundationEssentials Synchronization
 
@@ -42,13 +47,17 @@ Redis Sealing Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
-6 bench: Delivery HTTP JobQueue Migrations Notifications Postgres Recurrence Redis |
+6 bench: Delivery DurableFiles Gregorian HTTP JobQueue Migrations Notifications PaymentFiles \
+Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
 7 HTTPTests: HTTP TestServices |
 7 CryptoTests: Crypto TestServices |
 7 SealingTests: Crypto Postgres Sealing TestServices |
 7 QRCodeTests: QRCode TestServices |
+7 PDFTests: Gregorian PDF TestServices |
+7 DurableFilesTests: DurableFiles TestServices |
+7 PaymentFilesTests: DurableFiles Gregorian LatinText PaymentFiles TestServices |
 7 RecurrenceTests: Gregorian Recurrence TestServices |
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |

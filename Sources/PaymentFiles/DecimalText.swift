@@ -1,0 +1,30 @@
+/// Amounts of minor units as digits, with a point and never by way of floating point.
+package enum DecimalText {
+    /// `1234.56`.
+    ///
+    /// - Parameters:
+    ///   - amount: minor units.
+    ///   - fraction: digits behind the point, by ISO 4217: 2 for CAD and USD, 0 for XAF.
+    package static func plain(_ amount: Int64, fraction: Int = 2) -> String {
+        text(amount, fraction: fraction, separator: "")
+    }
+
+    /// `1,234.56`, as cheques and statements in English have it.
+    package static func grouped(_ amount: Int64, fraction: Int = 2) -> String {
+        text(amount, fraction: fraction, separator: ",")
+    }
+
+    private static func text(_ amount: Int64, fraction: Int, separator: String) -> String {
+        var digits = String(amount.magnitude)
+        if digits.count <= fraction {
+            digits = String(repeating: "0", count: fraction + 1 - digits.count) + digits
+        }
+        let whole = digits.dropLast(fraction)
+        var text = amount < 0 ? "-" : ""
+        for (place, digit) in whole.enumerated() {
+            if place > 0, (whole.count - place) % 3 == 0 { text += separator }
+            text.append(digit)
+        }
+        return fraction == 0 ? text : "\(text).\(digits.suffix(fraction))"
+    }
+}
