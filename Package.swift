@@ -41,6 +41,7 @@ let migrationFiles = [
     "014_codes.sql",
     "015_redeeming.sql",
     "016_coupon_life.sql",
+    "017_ledger.sql",
 ]
 
 let package = Package(
@@ -133,6 +134,7 @@ let package = Package(
                 "Crypto", "EnglishNotices", "Notifications", "Delivery", "Gregorian", "JobQueue",
                 "Postgres", "Recurrence", "Sealing",
             ]),
+        tests("LedgerTests", of: ["Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

@@ -56,6 +56,7 @@ Redis Sealing Terminal Threads \
 7 NotificationsTests: Crypto EnglishNotices Notifications Delivery Gregorian JobQueue Postgres \
 Recurrence Sealing TestServices |
 7 CouponsTests: Coupons Crypto Notifications Delivery JobQueue Postgres Recurrence TestServices |
+7 LedgerTests: Postgres TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """
