@@ -42,6 +42,7 @@ let migrationFiles = [
     "015_redeeming.sql",
     "016_coupon_life.sql",
     "017_ledger.sql",
+    "018_rewards.sql",
 ]
 
 let package = Package(
