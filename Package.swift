@@ -94,6 +94,7 @@ let package = Package(
                 "Crypto", "EnglishNotices", "JobQueue", "Delivery", "Gregorian", "Postgres",
                 "Recurrence", "Sealing",
             ]),
+        room("Ledger", uses: ["Gregorian", "JobQueue", "Postgres", "Recurrence"]),
         room(
             "Coupons",
             uses: ["Crypto", "Notifications", "JobQueue", "Postgres", "Recurrence", "Sealing"]),
@@ -102,8 +103,9 @@ let package = Package(
         .executableTarget(
             name: "errand",
             dependencies: [
-                "Coupons", "Crypto", "Notifications", "Delivery", "JobQueue", "Migrations",
-                "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads",
+                "Coupons", "Crypto", "Notifications", "Delivery", "Gregorian", "JobQueue", "Ledger",
+                "Migrations", "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal",
+                "Threads",
             ],
             swiftSettings: strict),
 
@@ -135,7 +137,8 @@ let package = Package(
                 "Crypto", "EnglishNotices", "Notifications", "Delivery", "Gregorian", "JobQueue",
                 "Postgres", "Recurrence", "Sealing",
             ]),
-        tests("LedgerTests", of: ["Postgres"]),
+        tests(
+            "LedgerTests", of: ["Gregorian", "JobQueue", "Ledger", "Postgres", "Recurrence"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

@@ -53,8 +53,9 @@ BEGIN
             'and %', coalesce(paid::text, 'null'), coalesce(cut::text, 'null')
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (source ~ '^[a-z][a-z0-9_]{0,39}:[!-~]{1,60}$') IS NOT TRUE THEN
-        RAISE EXCEPTION 'source %: expected what earned it, such as survey:12',
+    IF (source LIKE '_%:_%' AND length(source) <= 100) IS NOT TRUE THEN
+        RAISE EXCEPTION 'source %: expected what earned it, such as survey:12, in up to '
+            '100 characters',
             coalesce(source, 'null') USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF at > clock_timestamp() + interval '1 minute' THEN
