@@ -1,4 +1,4 @@
-package import JobQueue
+import JobQueue
 package import Postgres
 
 /// One line of an account: a posting with its transaction.
