@@ -53,9 +53,9 @@ struct LedgerGround: Sendable {
     @discardableResult
     func credit(
         _ person: Int64, _ source: String, shop: Int64? = 1, paid: Int64 = 500, cut: Int64 = 300,
-        currency: String = "CAD", at: Instant? = nil
+        currency: String = "CAD", at: Instant? = nil, on other: Session? = nil
     ) async throws -> Int64 {
-        try await session.transaction { session in
+        try await (other ?? session).transaction { session in
             try session.query(
                 "SELECT ledger.credit_reward($1, $2, $3, $4, $5, $6, $7)",
                 [

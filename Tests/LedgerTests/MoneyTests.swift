@@ -24,8 +24,10 @@ import Testing
         var random = SplitMix(seed: 7)
         for currency in [Currency.cad, yen, dinar] {
             for _ in 0..<500 {
-                let units = Int64(truncatingIfNeeded: random.next()) >> Int64.random(
-                    in: 0..<63, using: &random)
+                let units =
+                    Int64(truncatingIfNeeded: random.next())
+                    >> Int64.random(
+                        in: 0..<63, using: &random)
                 let money = Money(units, currency)
                 #expect(try Money(parsing: money.digits, currency) == money)
                 let plain = money.digits.filter { $0 != "," }
