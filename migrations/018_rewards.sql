@@ -29,7 +29,8 @@ VALUES ('ledger.prove', 1, 'ledger', 3, 5);
 
 -- Credits a person with what a survey or a mission has earned, in the caller's transaction;
 -- returns the id of the ledger's transaction. A person is credited once for a source, whoever
--- asks again; the same source with other amounts is an error.
+-- asks again; the same source with other amounts is an error. Credit thousands of people in
+-- transactions of some hundreds: a balance that one transaction changes very often gets slow.
 --   source          what earned it, such as survey:12 or mission:7
 --   establishment   who pays; null: the company itself, and then paid is cut
 --   paid, cut       minor units: what the payer pays, and the person's part of it; the rest is
