@@ -132,11 +132,17 @@ extension Session {
     /// The end of a pipeline. Outside a transaction that is where it commits, and what was put off
     /// until then (deferred constraints) may still fail it.
     private func receiveEnd(_ failure: inout Failure?, from link: Link) throws(PostgresError) {
+        var mayEnd = false
         while true {
-            // Results of one statement end with nil; what comes at the end belongs to none.
-            guard let result = try link.nextResult() else { throw Self.outOfStep }
+            guard let result = try link.nextResult() else {
+                // As after a statement's result, libpq says nil once after an error.
+                guard mayEnd else { throw Self.outOfStep }
+                mayEnd = false
+                continue
+            }
             if result.kind == .pipelineEnd { return }
             guard result.kind == .failed else { throw Self.outOfStep }
+            mayEnd = true
             if failure == nil {
                 failure = Failure(error: result.error, isStale: false, mayRepeat: false)
             }
