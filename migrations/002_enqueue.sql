@@ -74,6 +74,33 @@ BEGIN
     outcome := 'inserted';
 END $$;
 
+-- Tells the feeder, when the transaction commits, that a lane (queue, kind and version, with tabs
+-- between them) has a new job. Equal notices of one transaction are sent once.
+--
+-- Transactions that notify commit one after the other, each with a flush of the disk. So the feeder
+-- holds the lane's advisory lock (the first key is "lane" as a number) while it wants to be told,
+-- and lets go of it while jobs come so fast that it looks for itself.
+CREATE FUNCTION errand.wake(lane text, due_at timestamptz DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    place CONSTANT int := hashtext(lane);
+    at CONSTANT timestamptz := clock_timestamp();
+    is_free boolean;
+BEGIN
+    -- Every second the feeder looks farther ahead than a second.
+    IF due_at > at + interval '3 seconds' THEN
+        RETURN;
+    END IF;
+    -- One expression, so that nothing can interrupt it between the two.
+    is_free := CASE WHEN pg_try_advisory_lock_shared(1818324581, place)
+        THEN pg_advisory_unlock_shared(1818324581, place) END;
+    IF is_free THEN
+        RETURN;
+    END IF;
+    PERFORM pg_notify('errand_ready',
+        CASE WHEN due_at > at THEN lane || E'\tlater' ELSE lane END);
+END $$;
+
 -- Enqueues one job and returns its id (with a unique key: the id of the job that holds the key).
 --
 -- The worker learns of it when the transaction commits. Defaults come from the kind.
@@ -139,11 +166,9 @@ BEGIN
         not_after, unique_key, unique_while, unique_within, on_duplicate, newest_by, tags,
         coalesce(args_version, known.args_version, 1), options);
     IF made.outcome IN ('inserted', 'replaced') THEN
-        -- A replaced job may have changed its lane, with the version of its arguments. Equal
-        -- notices of one transaction are sent once.
-        PERFORM pg_notify('errand_ready', coalesce(queue, known.queue, 'default')
-            || E'\t' || kind || E'\t' || coalesce(args_version, known.args_version, 1)
-            || CASE WHEN made.due_at > clock_timestamp() THEN E'\tlater' ELSE '' END);
+        -- A replaced job may have changed its lane, with the version of its arguments.
+        PERFORM errand.wake(coalesce(queue, known.queue, 'default') || E'\t' || kind || E'\t'
+            || coalesce(args_version, known.args_version, 1), made.due_at);
     END IF;
     RETURN made.job_id;
 END $$;

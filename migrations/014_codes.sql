@@ -48,12 +48,16 @@ ALTER TABLE coupons.open_secrets
     ALTER inner_block SET STATISTICS 0, ALTER outer_block SET STATISTICS 0;
 ALTER TABLE coupons.epochs ALTER sealed SET STATISTICS 0;
 
--- Hides from those who see some codes how many coupons there are; it protects nothing else.
-CREATE TABLE coupons.scramble (
-    key bytea NOT NULL,
-    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
-);
-INSERT INTO coupons.scramble VALUES (uuid_send(gen_random_uuid()));
+-- Hides from those who see some codes how many coupons there are; it protects nothing else. Each
+-- database has its own: a function rather than a row, so that every code is spared a look at it.
+DO $do$
+BEGIN
+    EXECUTE format('CREATE FUNCTION coupons.scramble_keys() RETURNS bigint[] '
+        'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %L::bigint[]',
+        -- Odd, of 40 bits.
+        ARRAY(SELECT ('x' || encode(substr(uuid_send(gen_random_uuid()), 9, 5), 'hex'))
+            ::bit(40)::bigint | 1 FROM generate_series(1, 4)));
+END $do$;
 
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
 VALUES ('coupons.rotate', 1, 'coupons', 0, 5);
@@ -73,11 +77,11 @@ RETURN ('x' || encode(substr(mac, (get_byte(mac, length(mac) - 1) & 15) + 1, 4),
 CREATE FUNCTION coupons.base32(value bigint, width int)
 RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    alphabet CONSTANT text := '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
     written text := '';
 BEGIN
     FOR place IN REVERSE width - 1..0 LOOP
-        written := written || substr(alphabet, (value >> 5 * place & 31)::int + 1, 1);
+        written := written
+            || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', (value >> 5 * place & 31)::int + 1, 1);
     END LOOP;
     RETURN written;
 END $$;
@@ -86,11 +90,11 @@ END $$;
 CREATE FUNCTION coupons.base32_value(written text)
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    alphabet CONSTANT text := '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
     value bigint := 0;
 BEGIN
     FOR place IN 1..length(written) LOOP
-        value := value << 5 | strpos(alphabet, substr(written, place, 1)) - 1;
+        value := value << 5
+            | strpos('0123456789ABCDEFGHJKMNPQRSTVWXYZ', substr(written, place, 1)) - 1;
     END LOOP;
     RETURN value;
 END $$;
@@ -100,17 +104,12 @@ CREATE FUNCTION coupons.check_symbol(value bigint)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U', (value % 37)::int + 1, 1);
 
--- One round of the scrambling: 18 bits.
-CREATE FUNCTION coupons.scramble_round(key bytea, round int, half bigint)
-RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ('x' || encode(substr(sha256(key || int4send(round) || int8send(half)), 1, 4), 'hex'))
-    ::bit(32)::bigint & 262143;
-
--- The number that stands for a coupon in its codes: a Feistel network over 35 bits.
+-- The number that stands for a coupon in its codes: a Feistel network over 35 bits, of which each
+-- round multiplies and takes bits from the middle.
 CREATE FUNCTION coupons.handle_of(coupon bigint)
-RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    key CONSTANT bytea := (SELECT s.key FROM coupons.scramble s);
+    keys CONSTANT bigint[] := coupons.scramble_keys();
     high bigint := coupon >> 17;
     low bigint := coupon & 131071;
 BEGIN
@@ -118,69 +117,46 @@ BEGIN
         RAISE EXCEPTION 'coupon %: codes have room for ids below 2^35', coupon
             USING ERRCODE = 'numeric_value_out_of_range';
     END IF;
-    high := high # coupons.scramble_round(key, 0, low);
-    low := low # coupons.scramble_round(key, 1, high) & 131071;
-    high := high # coupons.scramble_round(key, 2, low);
-    low := low # coupons.scramble_round(key, 3, high) & 131071;
+    high := high # ((low * keys[1] >> 20) & 262143);
+    low := low # ((high * keys[2] >> 20) & 131071);
+    high := high # ((low * keys[3] >> 20) & 262143);
+    low := low # ((high * keys[4] >> 20) & 131071);
     RETURN high << 17 | low;
 END $$;
 
 -- The coupon that a number stands for.
 CREATE FUNCTION coupons.coupon_of(handle bigint)
-RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    key CONSTANT bytea := (SELECT s.key FROM coupons.scramble s);
+    keys CONSTANT bigint[] := coupons.scramble_keys();
     high bigint := handle >> 17;
     low bigint := handle & 131071;
 BEGIN
-    low := low # coupons.scramble_round(key, 3, high) & 131071;
-    high := high # coupons.scramble_round(key, 2, low);
-    low := low # coupons.scramble_round(key, 1, high) & 131071;
-    high := high # coupons.scramble_round(key, 0, low);
+    low := low # ((high * keys[4] >> 20) & 131071);
+    high := high # ((low * keys[3] >> 20) & 262143);
+    low := low # ((high * keys[2] >> 20) & 131071);
+    high := high # ((low * keys[1] >> 20) & 262143);
     RETURN high << 17 | low;
 END $$;
 
--- The epochs whose codes are taken at a time, the newest first; without blocks when the server has
--- crashed and no worker has opened their secrets yet.
-CREATE FUNCTION coupons.epochs_in_force(series text, at timestamptz)
-RETURNS TABLE (starts_at timestamptz, slot smallint, inner_block bytea, outer_block bytea)
-LANGUAGE sql STABLE AS $$
-    SELECT e.starts_at, e.slot, o.inner_block, o.outer_block
-    FROM (
-        SELECT n.starts_at, n.slot, n.good_until,
-            row_number() OVER (ORDER BY n.starts_at DESC) AS place
-        FROM (
-            SELECT * FROM coupons.epochs l
-            WHERE l.series = $1 AND l.starts_at <= $2
-            ORDER BY l.starts_at DESC LIMIT 2
-        ) n
-    ) e LEFT JOIN coupons.open_secrets o ON o.series = $1 AND o.starts_at = e.starts_at
-    WHERE e.place = 1 OR e.good_until > $2
-    ORDER BY e.starts_at DESC
-$$;
-
--- What is hashed for a code: the version of its form, the coupon and the epoch.
-CREATE FUNCTION coupons.code_message(coupon bigint, starts_at timestamptz)
+-- What is hashed for a code: the version of its form, the coupon and the epoch's start, in seconds
+-- since 1970.
+CREATE FUNCTION coupons.code_message(coupon bigint, second bigint)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '\x01'::bytea || int8send(coupon) || int8send(extract(epoch FROM starts_at)::bigint);
+RETURN '\x01'::bytea || int8send(coupon) || int8send(second);
 
--- The 80 bits of a MAC that are part of a QR code.
-CREATE FUNCTION coupons.mac_text(mac bytea)
+-- The QR code's text: EC1 and, in hexadecimal, the coupon (35 bits), its epoch's start (the lowest
+-- 25 bits of the seconds) and 80 bits of the MAC: 38 characters of those that QR codes store most
+-- tightly, as many as fit into version 2-M.
+CREATE FUNCTION coupons.payload(handle bigint, second bigint, mac bytea)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN coupons.base32(('x' || encode(substr(mac, 1, 5), 'hex'))::bit(40)::bigint, 8)
-    || coupons.base32(('x' || encode(substr(mac, 6, 5), 'hex'))::bit(40)::bigint, 8);
-
--- The QR code's text: EC1, the coupon (7), the epoch (7), 80 bits of the MAC (16); 33 characters
--- of those that QR codes store most tightly.
-CREATE FUNCTION coupons.payload(handle bigint, starts_at timestamptz, mac bytea)
-RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 'EC1' || coupons.base32(handle, 7)
-    || coupons.base32(extract(epoch FROM starts_at)::bigint, 7) || coupons.mac_text(mac);
+RETURN 'EC1' || upper(substr(encode(
+    int8send((handle << 25) | (second & 33554431)) || substr(mac, 1, 10), 'hex'), 2));
 
 -- The typed code as a number of 60 bits: the coupon (35), the epoch's slot (5), 20 of the MAC.
-CREATE FUNCTION coupons.typed_value(handle bigint, slot int, mac bytea)
+CREATE FUNCTION coupons.typed_value(handle bigint, slot int, truncated bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (handle << 25) | (slot::bigint << 20) | (coupons.truncated(mac) & 1048575);
+RETURN (handle << 25) | (slot::bigint << 20) | (truncated & 1048575);
 
 -- Asks a worker for what is missing; only the first of many who notice does.
 CREATE FUNCTION coupons.ask_for_rotation()
@@ -191,6 +167,20 @@ BEGIN
     END IF;
 END $$;
 
+-- The epoch of a series at a time, and when the next one starts.
+CREATE FUNCTION coupons.epoch_at(series text, at timestamptz)
+RETURNS TABLE (
+    second bigint, slot smallint, inner_block bytea, outer_block bytea, until timestamptz
+) LANGUAGE sql STABLE AS $$
+    SELECT extract(epoch FROM e.starts_at)::bigint, e.slot, o.inner_block, o.outer_block,
+        (SELECT n.starts_at FROM coupons.epochs n
+         WHERE n.series = $1 AND n.starts_at > $2 ORDER BY n.starts_at LIMIT 1)
+    FROM coupons.epochs e
+    LEFT JOIN coupons.open_secrets o ON o.series = $1 AND o.starts_at = e.starts_at
+    WHERE e.series = $1 AND e.starts_at <= $2
+    ORDER BY e.starts_at DESC LIMIT 1
+$$;
+
 -- A coupon's codes at a time, each with when it turns; null when there is no secret for it yet.
 CREATE FUNCTION coupons.codes_at(
     coupon bigint, at timestamptz,
@@ -199,21 +189,25 @@ CREATE FUNCTION coupons.codes_at(
 #variable_conflict use_variable
 DECLARE
     handle CONSTANT bigint := coupons.handle_of(coupon);
-    epoch record;
+    second bigint;
+    slot int;
+    inner_block bytea;
+    outer_block bytea;
+    made bytea;
     value bigint;
+    digits text;
 BEGIN
-    SELECT * INTO epoch FROM coupons.epochs_in_force('qr', at) LIMIT 1;
-    payload := coupons.payload(handle, epoch.starts_at, coupons.mac(epoch.inner_block,
-        epoch.outer_block, coupons.code_message(coupon, epoch.starts_at)));
-    SELECT * INTO epoch FROM coupons.epochs_in_force('typed', at) LIMIT 1;
-    value := coupons.typed_value(handle, epoch.slot, coupons.mac(epoch.inner_block,
-        epoch.outer_block, coupons.code_message(coupon, epoch.starts_at)));
-    typed := coupons.base32(value >> 40, 4) || '-' || coupons.base32(value >> 20, 4) || '-'
-        || coupons.base32(value, 4) || coupons.check_symbol(value);
-    payload_until := (SELECT min(e.starts_at) FROM coupons.epochs e
-        WHERE e.series = 'qr' AND e.starts_at > at);
-    typed_until := (SELECT min(e.starts_at) FROM coupons.epochs e
-        WHERE e.series = 'typed' AND e.starts_at > at);
+    SELECT * INTO second, slot, inner_block, outer_block, payload_until
+    FROM coupons.epoch_at('qr', at);
+    made := coupons.mac(inner_block, outer_block, coupons.code_message(coupon, second));
+    payload := coupons.payload(handle, second, made);
+    SELECT * INTO second, slot, inner_block, outer_block, typed_until
+    FROM coupons.epoch_at('typed', at);
+    made := coupons.mac(inner_block, outer_block, coupons.code_message(coupon, second));
+    value := coupons.typed_value(handle, slot, coupons.truncated(made));
+    digits := coupons.base32(value >> 30, 6) || coupons.base32(value, 6);
+    typed := left(digits, 4) || '-' || substr(digits, 5, 4) || '-' || substr(digits, 9)
+        || coupons.check_symbol(value);
 END $$;
 
 -- What a coupon is good for at a time.

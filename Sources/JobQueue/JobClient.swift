@@ -105,9 +105,7 @@ public final class JobClient: Sendable {
         let rows = try await transaction.pipeline([
             Statement(Statements.addQueue, [.text(shape.lane.queue)]),
             EnqueueStatement.make(args, at: runAt, shape: shape),
-            Statement(
-                Statements.notifyReady,
-                [.text(shape.lane.name + (runAt == nil ? "" : Lane.later))]),
+            Statement(Statements.wake, [.text(shape.lane.name), .optional(runAt)]),
         ])
         return try EnqueueStatement.read(rows[1])
     }
@@ -119,12 +117,24 @@ public final class JobClient: Sendable {
         guard !jobs.isEmpty else { return }
         let shape = try shape(Work.self, EnqueueOptions())
         let args = try await JobCoding.encodeMany(jobs.map(\.job))
-        _ = try await transaction.pipeline([
-            Statement(Statements.addQueue, [.text(shape.lane.queue)]),
-            EnqueueStatement.make(
-                args, times: jobs.map { Instant(date: $0.at) }, shape: shape),
-            Statement(Statements.notifyReady, [.text(shape.lane.name + Lane.later)]),
-        ])
+        // Those that are due already and the next of the others: of both the feeder is told.
+        let now = Date.now
+        let times = jobs.map(\.at)
+        let hints = Set([times.min(), times.filter { $0 > now }.min()].compactMap(\.self))
+        _ = try await transaction.pipeline(
+            [
+                Statement(Statements.addQueue, [.text(shape.lane.queue)]),
+                EnqueueStatement.make(
+                    args, times: jobs.map { Instant(date: $0.at) }, shape: shape),
+            ]
+                + hints.map { hint in
+                    Statement(
+                        Statements.wake,
+                        [
+                            .text(shape.lane.name),
+                            .timestamp(Instant(date: hint)),
+                        ])
+                })
     }
 
     /// Enqueues jobs given as JSON, all of one shape.

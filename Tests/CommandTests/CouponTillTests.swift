@@ -11,7 +11,7 @@ extension CommandLine {
                 try await ground.coupon("rotate").expect(0)
                 let run = try await ground.coupon("code", id, "--reason", "ticket 88")
                 run.expect(0)
-                #expect(run.output.contains(/payload        EC1[0-9A-Z]{30}\n/))
+                #expect(run.output.contains(/payload        EC1[0-9A-F]{35}\n/))
                 #expect(run.output.contains(/typed          [0-9A-Z-]{14}[0-9A-Z*~$=]\n/))
                 let audit = try await errand("audit", "ls", "--action", "coupon code", "-ojson")
                 // What failed has shown nothing.
@@ -189,8 +189,8 @@ extension CommandLine {
                 ("hello", "one that is typed has 13 characters, and this has 5"),
                 ("1000-0000-00000", "a character of the code is wrong, or two are swapped"),
                 ("0000-0000-0000!", "'!' is in no code"),
-                ("EC1" + String(repeating: "A", count: 20), "has 33 characters, this 23"),
-                ("EC1" + String(repeating: "U", count: 30), "'U' is in no QR code"),
+                ("EC1" + String(repeating: "A", count: 20), "has 38 characters, this 23"),
+                ("EC1" + String(repeating: "U", count: 35), "'U' is in no QR code"),
                 (" ", "no code is given"),
             ] {
                 for input in [nil, code] {

@@ -43,7 +43,7 @@ import Testing
             #expect(try CouponCode(String(text)).text == payload)
             #expect(try await ground.answer(to: CouponCode(String(text)).text, at: 1) == "ok")
         }
-        #expect(throws: CouponCode.Refusal.partOfQR(count: 32)) {
+        #expect(throws: CouponCode.Refusal.partOfQR(count: 37)) {
             try CouponCode(String(payload.dropLast()))
         }
     }

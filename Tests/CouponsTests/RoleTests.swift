@@ -27,12 +27,12 @@ import Testing
 
     private let forbidden = [
         "SELECT * FROM coupons.open_secrets", "SELECT * FROM coupons.epochs",
-        "SELECT * FROM coupons.scramble", "SELECT * FROM coupons.coupons",
+        "SELECT coupons.scramble_keys()", "SELECT * FROM coupons.coupons",
         "SELECT * FROM coupons.redemptions", "SELECT * FROM coupons.guesses",
         "DELETE FROM coupons.guesses", "UPDATE coupons.guess_limits SET terminal = 1000000",
         "UPDATE coupons.coupons SET redeemed_at = NULL", "DELETE FROM coupons.redemptions",
         "SELECT * FROM coupons.codes_at(1, now())", "SELECT coupons.handle_of(1)",
-        "SELECT coupons.coupon_of(1)", "SELECT * FROM coupons.epochs_in_force('qr', now())",
+        "SELECT coupons.coupon_of(1)", "SELECT * FROM coupons.epoch_at('qr', now())",
         "SELECT coupons.read_code('x')", "SELECT coupons.answer_to(NULL, 1, 't', now())",
         "SELECT coupons.void(1, 'x')",
         "SELECT coupons.count_guess(1, 't', now())", "SELECT * FROM notification.people",

@@ -156,7 +156,7 @@ import Testing
         "what is no code is said to be none",
         arguments: [
             "", " ", "EC1", "hello", "EC1ABC", "12345678901234567890", "0000-0000-0000",
-            "https://example.org", "EC1\(String(repeating: "U", count: 30))", "💸",
+            "https://example.org", "EC1\(String(repeating: "U", count: 35))", "💸",
             String(repeating: "0", count: 100_000), "'; DROP TABLE coupons.coupons; --",
         ])
     func malformed(code: String) async throws {

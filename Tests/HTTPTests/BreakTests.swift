@@ -82,7 +82,12 @@ struct BreakTests {
             $0.streamsPerConnection = 1
         }
         try await withServer([], narrow) { server, client in
-            let blocker = Task { try await client.failure(of: server.request("/hang")) }
+            let blocker = Task { try await client.failure(of: server.request("/hang/first")) }
+            let watcher = HTTPClient(server.settings())
+            try await eventually("the first one takes up the connection", within: .seconds(60)) {
+                try await watcher.send(server.request("/seen/first")).body == Array("1".utf8)
+            }
+            await watcher.close()
             let late = Task {
                 try await client.failure(of: server.request("/echo", timeout: .milliseconds(300)))
             }

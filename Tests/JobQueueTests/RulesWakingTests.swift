@@ -7,9 +7,10 @@ import Testing
 
 /// Rules 8 and 11: how jobs start, and how a worker stops.
 @Suite("Rules 8 and 11: waking and stopping", .database) struct RulesWakingTests {
-    /// Hears what is notified on a channel while `body` runs.
+    /// Hears what is notified on a channel while `body` runs, as a feeder that wants to be told of
+    /// some lanes.
     private func notices(
-        _ ground: RulesGround, _ body: () async throws -> Void
+        _ ground: RulesGround, wanting lanes: [String], _ body: () async throws -> Void
     ) async throws -> [String] {
         let heard = Notebook<String>()
         let listener = ground.database.session("rules-listener")
@@ -18,6 +19,8 @@ import Testing
         } onReset: {
             heard.add("reset")
         }
+        let locks = try await listener.query(Statements.wantNotices, [.textArray(lanes)])
+        #expect(try (0..<locks.count).allSatisfy { try locks.bool($0, 1) })
         try await body()
         // Notices come in the order of the commits: after the last one nothing is outstanding.
         _ = try await ground.session.query("SELECT pg_notify('errand_ready', 'end')")
@@ -28,7 +31,9 @@ import Testing
 
     @Test func `rule 8: SQL notifies once per transaction and lane`() async throws {
         let ground = try await RulesGround()
-        let heard = try await notices(ground) {
+        let heard = try await notices(
+            ground, wanting: ["default\ttest.plain\t1", "mail\ttest.note\t3"]
+        ) {
             try await ground.session.script(
                 """
                 BEGIN;
@@ -39,8 +44,10 @@ import Testing
             try await ground.session.script(
                 """
                 BEGIN;
-                SELECT errand.enqueue('test.plain', delay => '1 hour') FROM generate_series(1, 9);
+                SELECT errand.enqueue('test.plain', delay => '2 s') FROM generate_series(1, 9);
+                SELECT errand.enqueue('test.plain', delay => '1 hour');
                 SELECT errand.enqueue('test.note', queue => 'mail', args_version => 3);
+                SELECT errand.enqueue('test.note', queue => 'mail', args_version => 4);
                 COMMIT
                 """)
             try await ground.session.script(
@@ -55,7 +62,7 @@ import Testing
     @Test func `rule 8: a skipped duplicate wakes nobody`() async throws {
         let ground = try await RulesGround()
         _ = try await ground.session.query("SELECT errand.enqueue('test.plain', unique_key => 'k')")
-        let heard = try await notices(ground) {
+        let heard = try await notices(ground, wanting: ["default\ttest.plain\t1"]) {
             _ = try await ground.session.query(
                 "SELECT errand.enqueue('test.plain', unique_key => 'k')")
         }
@@ -77,7 +84,8 @@ import Testing
         let ground = try await RulesGround()
         let client = try await ground.client()
         let pool = ground.database.pool()
-        let heard = try await notices(ground) {
+        let lanes = ["default\ttest.plain\t1", "default\ttest.note\t1"]
+        let heard = try await notices(ground, wanting: lanes) {
             try await pool.transaction { transaction in
                 _ = try await client.enqueue((0..<50).map { Plain(n: $0) }, in: transaction)
                 _ = try await client.enqueue(Plain(n: 50), in: transaction)
@@ -94,6 +102,42 @@ import Testing
         }
         #expect(heard == ["default\ttest.plain\t1"])
         #expect(try await ground.number("SELECT count(*) FROM errand.jobs") == 51)
+    }
+
+    @Test func `rule 8: where jobs come fast the feeder looks, and nobody has to tell it`()
+        async throws
+    {
+        let ground = try await RulesGround()
+        let seen = Notebook<Int>()
+        var kinds = JobKinds()
+        kinds.handle(Plain.self) { job, _ in seen.add(job.n) }
+        let worker = try TestWorker(kinds)
+        let isTold = """
+            SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.granted
+              AND l.classid = 1818324581 AND l.mode = 'ExclusiveLock'
+              AND l.objid::bigint = hashtext('default' || E'\\t' || 'test.plain' || E'\\t1')
+                  & 4294967295
+            """
+        _ = try await worker.during {
+            try await eventually("it wants to be told") { try await ground.number(isTold) == 1 }
+            var made = 0
+            while try await ground.number(isTold) == 1 {
+                made += 1
+                _ = try await ground.session.query(
+                    "SELECT errand.enqueue('test.plain', jsonb_build_object('n', $1::int))",
+                    [.int32(Int32(made))])
+            }
+            // Of this one nobody tells.
+            _ = try await ground.session.query("SELECT errand.enqueue('test.plain', '{\"n\": 0}')")
+            try await eventually("all have run") { seen.all.count == made + 1 }
+            #expect(Set(seen.all) == Set(0...made))
+            try await eventually("it wants to be told again") {
+                try await ground.number(isTold) == 1
+            }
+            _ = try await ground.session.query("SELECT errand.enqueue('test.plain', '{\"n\": -1}')")
+            try await eventually("one that was told of") { seen.all.last == -1 }
+        }
     }
 
     @Test func `rule 8: the slow poll finds what no hint told of`() async throws {

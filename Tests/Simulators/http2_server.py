@@ -9,13 +9,13 @@ Prints LISTENING HOST:PORT. Paths, each for any method:
     /status/N       status N; 3xx with a location
     /bytes/N        200 with N bytes
     /slow/MS        200 after so many milliseconds
-    /hang           never
+    /hang/NAME      never; counts like /once/NAME
     /refuse/N       resets the first N streams of this path with REFUSED_STREAM, then 200
     /reset          resets the stream with INTERNAL_ERROR
     /drop           cuts the connection
     /goaway/HOW     200, and GOAWAY for all later streams on that connection; HOW: together, apart
     /goaway-unread/N  the first N times GOAWAY that says that no stream was read, then 200
-    /seen/NAME      200; the body is how many requests had the path /once/NAME
+    /seen/NAME      200; the body is how many requests had that NAME
     /once/NAME      counts, then cuts the connection, unless it is the connection's first
 """
 import argparse
@@ -134,7 +134,7 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_later(
                 int(argument) / 1000, self.answer, stream, 200, b"")
         elif name == "hang":
-            pass
+            seen[argument] += 1
         elif name == "refuse" and refusals[headers[":path"]] < int(argument):
             refusals[headers[":path"]] += 1
             self.reset(stream, ErrorCodes.REFUSED_STREAM)

@@ -36,7 +36,7 @@ package struct CouponCode: Sendable {
     }
 
     private static let payloadPrefix = "EC1"
-    private static let payloadLength = 33
+    private static let payloadLength = 38
     private static let typedLength = 12
 
     package let text: String
@@ -57,7 +57,8 @@ package struct CouponCode: Sendable {
             return
         }
         guard plain.count == Self.payloadLength else { throw .partOfQR(count: plain.count) }
-        for character in plain where !"0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains(character) {
+        let digits = plain.dropFirst(Self.payloadPrefix.count)
+        for character in digits where !"0123456789ABCDEF".contains(character) {
             throw .foreign(character)
         }
         self.text = plain

@@ -92,6 +92,10 @@ struct Feeder: Sendable {
         /// By how much PostgreSQL's clock is ahead of ours; never more than it really is.
         var clockLead: Duration = .zero
         var unknownLanes: Set<Lane> = []
+        var notices = LaneNotices()
+
+        /// Whether the last reading of a lane left some behind.
+        func isBehind(_ lane: Lane) -> Bool { lanes[lane]?.contains(where: \.isBehind) ?? false }
     }
 
     /// Feeds until the task is cancelled; throws when PostgreSQL or Redis goes away.
@@ -125,13 +129,18 @@ struct Feeder: Sendable {
             // neither.
             let ahead = isAll ? Set(memory.lanes.keys) : asked.later
             try await lookAhead(ahead, &memory)
-            try await advance(ahead.union(asked.lanes), &memory)
+            let unannounced = memory.notices.unannounced(of: memory.lanes.keys)
+            try await advance(ahead.union(asked.lanes).union(unannounced), &memory)
+            try await memory.notices.heard(asked.lanes.union(asked.later), on: session)
             try await stageUpcoming(&memory)
             if started >= nextReset {
                 nextReset = try await readAgain(&memory)
             }
             onFed()
-            let wait = min(nextPoll - .now, untilUpcoming(memory))
+            var wait = min(nextPoll - .now, untilUpcoming(memory))
+            let isLooking = memory.notices.unannounced(of: memory.lanes.keys)
+                .contains { !memory.isBehind($0) }
+            if isLooking { wait = min(wait, LaneNotices.lookInterval) }
             if wait > .zero { await requests.signal.wait(upTo: wait) }
         }
     }
@@ -146,6 +155,9 @@ struct Feeder: Sendable {
             memory.upcoming = []
         }
         try await sweep(&memory)
+        let lanes = Set(memory.lanes.keys)
+        let behind = lanes.filter { memory.isBehind($0) }
+        try await memory.notices.settle(lanes, behind: behind, on: session)
     }
 
     private static var freshCursors: [LaneCursor] {
@@ -270,6 +282,7 @@ struct Feeder: Sendable {
             let isFull = jobs.count == reading.room
             memory.lanes[reading.lane]?[reading.priority].advanced(
                 to: jobs.last.map { LanePlace(at: $0.runAt, id: $0.id) }, wasFull: isFull)
+            memory.notices.read(jobs.count, in: reading.lane)
             if !jobs.isEmpty { batches.append((reading.lane, jobs)) }
             if isFull { full.insert(reading.lane) }
         }

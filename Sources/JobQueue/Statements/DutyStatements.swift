@@ -8,6 +8,19 @@ extension Statements {
         WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
         """
 
+    /// Takes the locks by which errand.wake() knows that the feeder wants to be told of lanes.
+    static let wantNotices = """
+        SELECT l.n, pg_try_advisory_lock(\(laneLock), hashtext(l.name))
+        FROM unnest($1::text[]) WITH ORDINALITY AS l (name, n)
+        """
+
+    static let refuseNotices = """
+        SELECT pg_advisory_unlock(\(laneLock), hashtext(l.name)) FROM unnest($1::text[]) AS l (name)
+        """
+
+    /// "lane" as a number: the first key of these locks.
+    static let laneLock = 1_818_324_581
+
     /// Reads on from where each lane was left: the next due jobs, in order, that nobody holds.
     ///
     /// By position in the index, never over what was read before, so that dead rows which another

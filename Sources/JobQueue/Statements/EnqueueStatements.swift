@@ -50,8 +50,8 @@ extension Statements {
         INSERT INTO errand.queues (name) VALUES ($1) ON CONFLICT DO NOTHING
         """
 
-    /// Tells the feeder, at commit, that a lane has new jobs.
-    static let notifyReady = "SELECT pg_notify('errand_ready', $1)"
+    /// Tells the feeder, at commit, that a lane has new jobs, the first of them due at a time.
+    static let wake = "SELECT errand.wake($1, $2)"
 
     static let instance = "SELECT id::text FROM errand.instance"
 
