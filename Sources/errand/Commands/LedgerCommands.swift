@@ -144,7 +144,7 @@ enum LedgerCommands {
         examples: [.init("errand ledger show 4711", "who made it, and what it moved")],
         arguments: [id]
     ) { invocation in
-        try invocation.output.show(record(try await transaction(invocation)))
+        try invocation.output.show(record(try await transaction(invocation), invocation))
         return .done
     }
 
@@ -158,7 +158,9 @@ enum LedgerCommands {
         return found
     }
 
-    private static func record(_ transaction: TransactionRecord) -> Record {
+    private static func record(
+        _ transaction: TransactionRecord, _ invocation: Invocation
+    ) -> Record {
         Record([
             ("transaction", .id(Int(transaction.id))), ("kind", .text(transaction.kind)),
             ("at", transaction.at.cell), ("made_at", transaction.madeAt.cell),
@@ -175,7 +177,7 @@ enum LedgerCommands {
                             ("account", .id(Int(line.accountID))),
                             ("account_kind", .text(line.accountKind)),
                             ("account_owner", .optional(line.owner) { .id(Int($0)) }),
-                            ("amount", LedgerWords.cell(line.amount)),
+                            ("amount", LedgerWords.cell(line.amount, invocation)),
                             ("currency", .text(line.amount.currency.code)),
                         ])
                     })
@@ -224,7 +226,7 @@ enum LedgerCommands {
             throw taken(other)
         }
         guard let made = try await rows.transaction(reversal) else { return .done }
-        try invocation.output.show(record(made))
+        try invocation.output.show(record(made, invocation))
         return .done
     }
 }

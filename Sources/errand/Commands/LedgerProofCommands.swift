@@ -20,7 +20,13 @@ enum LedgerProofCommands {
     ) { invocation in
         let proof = try await ProveLedger.run(in: try invocation.pool(), now: .now())
         try invocation.output.show(record(proof))
-        return proof.faults == 0 ? .done : .failed
+        guard proof.faults == 0 else {
+            throw CommandFailure(
+                exit: .failed,
+                message: "the ledger does not prove: \(proof.examples.first ?? "")",
+                hint: "'errand ledger proofs --limit 1 -ojson' has more of the faults")
+        }
+        return .done
     }
 
     private static let proofs = Command(

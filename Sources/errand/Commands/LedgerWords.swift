@@ -21,6 +21,11 @@ enum LedgerWords {
         .brief(.text(money.digits), of: .int(Int(money.minorUnits)))
     }
 
+    /// The same in a card, where tables' short forms are not used.
+    static func cell(_ money: Money, _ invocation: Invocation) -> Cell {
+        invocation.output.isForPeople ? .text(money.digits) : .int(Int(money.minorUnits))
+    }
+
     static func line(_ line: LineRecord) -> Record {
         Record([
             ("transaction", .id(Int(line.transactionID))), ("at", line.at.cell),

@@ -95,22 +95,25 @@ enum RewardCommands {
             try invocation.output.show(
                 Record([
                     ("person", .id(id)), ("currency", .text(Currency.cad.code)),
-                    ("balance", LedgerWords.cell(.zero(.cad))), ("next_pay_date", date),
+                    ("balance", LedgerWords.cell(.zero(.cad), invocation)), ("next_pay_date", date),
                 ]))
         }
         for reward in rewards {
             var record = Record([
                 ("person", .id(id)), ("currency", .text(reward.balance.currency.code)),
-                ("balance", LedgerWords.cell(reward.balance)), ("next_pay_date", date),
+                ("balance", LedgerWords.cell(reward.balance, invocation)), ("next_pay_date", date),
                 ("account", .id(Int(reward.accountID))),
-                ("last_payout", .optional(reward.lastPayout) { LedgerWords.cell($0.amount) }),
+                (
+                    "last_payout",
+                    .optional(reward.lastPayout) { LedgerWords.cell($0.amount, invocation) }
+                ),
                 ("last_payout_at", .optional(reward.lastPayout) { $0.at.cell }),
             ])
             let lines = reward.lines.map { line in
                 Record([
                     ("transaction", .id(Int(line.transactionID))), ("at", line.at.cell),
                     ("kind", .text(line.kind)), ("source", .optional(line.source) { .text($0) }),
-                    ("amount", LedgerWords.cell(line.amount)),
+                    ("amount", LedgerWords.cell(line.amount, invocation)),
                 ])
             }
             record.append("lines", .records(lines))
