@@ -184,7 +184,7 @@ extension CommandLine {
                     == true)
             let proofs = try await errand("ledger", "proofs", "-ojson").records
             #expect(proofs.map { $0["result"].text } == ["broken", "proved"])
-            #expect(try await errand("ledger", "proofs").lines.count == 3)
+            #expect(try await errand("ledger", "proofs").output.contains("broken"))
         }
     }
 }
