@@ -41,6 +41,8 @@ let migrationFiles = [
     "014_codes.sql",
     "015_redeeming.sql",
     "016_coupon_life.sql",
+    "017_ledger.sql",
+    "018_rewards.sql",
 ]
 
 let package = Package(
@@ -97,6 +99,7 @@ let package = Package(
                 "Crypto", "EnglishNotices", "JobQueue", "Delivery", "Gregorian", "Postgres",
                 "Recurrence", "Sealing",
             ]),
+        room("Ledger", uses: ["Gregorian", "JobQueue", "Postgres", "Recurrence"]),
         room(
             "Coupons",
             uses: ["Crypto", "Notifications", "JobQueue", "Postgres", "Recurrence", "Sealing"]),
@@ -105,8 +108,9 @@ let package = Package(
         .executableTarget(
             name: "errand",
             dependencies: [
-                "Coupons", "Crypto", "Notifications", "Delivery", "JobQueue", "Migrations",
-                "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads",
+                "Coupons", "Crypto", "Notifications", "Delivery", "Gregorian", "JobQueue", "Ledger",
+                "Migrations", "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal",
+                "Threads",
             ],
             swiftSettings: strict),
 
@@ -142,6 +146,8 @@ let package = Package(
                 "Crypto", "EnglishNotices", "Notifications", "Delivery", "Gregorian", "JobQueue",
                 "Postgres", "Recurrence", "Sealing",
             ]),
+        tests(
+            "LedgerTests", of: ["Gregorian", "JobQueue", "Ledger", "Postgres", "Recurrence"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

@@ -29,6 +29,8 @@ package let migrations: [Migration] = [
     Migration(number: 14, name: "codes", sql: PackageResources._14_codes_sql),
     Migration(number: 15, name: "redeeming", sql: PackageResources._15_redeeming_sql),
     Migration(number: 16, name: "coupon_life", sql: PackageResources._16_coupon_life_sql),
+    Migration(number: 17, name: "ledger", sql: PackageResources._17_ledger_sql),
+    Migration(number: 18, name: "rewards", sql: PackageResources._18_rewards_sql),
 ]
 
 /// Why the schema could not be brought up to date.

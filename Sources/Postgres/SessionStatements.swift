@@ -119,15 +119,33 @@ extension Session {
             var answer = Answer()
             answer.rows.reserveCapacity(statements.count)
             for step in steps { try receive(step, into: &answer, &failure, from: link) }
-            guard let end = try link.nextResult(), end.kind == .pipelineEnd else {
-                throw Self.outOfStep
-            }
+            try receiveEnd(&failure, from: link)
             try link.exitPipeline()
             failure?.mayRepeat = wasIdle && !answer.rows.contains { $0.endsTransaction }
             answer.failure = failure
             return answer
         } catch {
             throw brokenOff(error, after: failure?.error)
+        }
+    }
+
+    /// The end of a pipeline. Outside a transaction that is where it commits, and what was put off
+    /// until then (deferred constraints) may still fail it.
+    private func receiveEnd(_ failure: inout Failure?, from link: Link) throws(PostgresError) {
+        var mayEnd = false
+        while true {
+            guard let result = try link.nextResult() else {
+                // As after a statement's result, libpq says nil once after an error.
+                guard mayEnd else { throw Self.outOfStep }
+                mayEnd = false
+                continue
+            }
+            if result.kind == .pipelineEnd { return }
+            guard result.kind == .failed else { throw Self.outOfStep }
+            mayEnd = true
+            if failure == nil {
+                failure = Failure(error: result.error, isStale: false, mayRepeat: false)
+            }
         }
     }
 

@@ -3,6 +3,7 @@ import Crypto
 import Dispatch
 import FoundationEssentials
 import JobQueue
+import Ledger
 import Notifications
 import Postgres
 import Redis
@@ -141,6 +142,7 @@ enum Kinds {
         DemoKinds.add(to: &kinds)
         CouponKinds.add(to: &kinds, telling: catalogue, sealing: keys)
         Deciding(catalogue).add(to: &kinds)
+        LedgerKinds.add(to: &kinds)
         return kinds
     }
 

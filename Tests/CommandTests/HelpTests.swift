@@ -22,6 +22,8 @@ extension CommandLine {
             "coupon ls", "coupon show", "coupon code", "coupon qr", "coupon verify",
             "coupon redeem", "coupon grant", "coupon void", "coupon rotate", "coupon epochs",
             "coupon alerts",
+            "reward ls", "reward show", "ledger balance", "ledger lines", "ledger show",
+            "ledger reverse", "ledger prove", "ledger proofs",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
         ]

@@ -38,6 +38,32 @@ import Testing
         #expect("\(server)".contains("23505"))
     }
 
+    @Test func `what is put off until the commit fails as any other statement does`() async throws {
+        let session = try TestDatabase.here().session()
+        try await session.script(
+            """
+            CREATE TABLE a (id int PRIMARY KEY);
+            CREATE TABLE b (a int CONSTRAINT late REFERENCES a DEFERRABLE INITIALLY DEFERRED)
+            """)
+        let process = try await session.query("SELECT pg_backend_pid()").int32(0, 0)
+        let insert = Statement("INSERT INTO b VALUES ($1)", [.int32(1)])
+        for _ in 0..<3 {
+            let alone = await failure { _ = try await session.query(insert) }
+            #expect(alone?.sqlState == "23503")
+            let several = await failure {
+                _ = try await session.pipeline([insert, Statement("SELECT 1"), insert])
+            }
+            #expect(several?.sqlState == "23503")
+            let inTransaction = await failure {
+                try await session.transaction { _ = try $0.query(insert) }
+            }
+            #expect(inTransaction?.sqlState == "23503")
+        }
+        #expect(try await session.query("SELECT count(*) FROM b").int64(0, 0) == 0)
+        let now = try await session.query("SELECT pg_backend_pid()").int32(0, 0)
+        #expect(now == process, "the connection is kept")
+    }
+
     @Test func `statements that fail at their first use leave nothing on the server`() async throws
     {
         let session = try TestDatabase.here().session()

@@ -38,12 +38,13 @@ TABLE = """
 
 3 Notifications: Crypto EnglishNotices JobQueue Delivery Gregorian Postgres Recurrence Sealing \
 | FoundationEssentials Synchronization
+3 Ledger: Gregorian JobQueue Postgres Recurrence | FoundationEssentials
 
 4 Coupons: Crypto Notifications JobQueue Postgres Recurrence Sealing \
 | FoundationEssentials Synchronization
 
-5 errand: Coupons Crypto Notifications Delivery JobQueue Migrations Postgres QRCode Recurrence \
-Redis Sealing Terminal Threads \
+5 errand: Coupons Crypto Notifications Delivery Gregorian JobQueue Ledger Migrations Postgres QRCode \
+Recurrence Redis Sealing Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
@@ -65,6 +66,7 @@ Postgres Recurrence Redis |
 7 NotificationsTests: Crypto EnglishNotices Notifications Delivery Gregorian JobQueue Postgres \
 Recurrence Sealing TestServices |
 7 CouponsTests: Coupons Crypto Notifications Delivery JobQueue Postgres Recurrence TestServices |
+7 LedgerTests: Gregorian JobQueue Ledger Postgres Recurrence TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

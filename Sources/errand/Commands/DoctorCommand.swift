@@ -22,7 +22,8 @@ enum DoctorCommand {
             interrupted operations, Redis that evicts or has lost what was staged, clocks, time \
             zones, schedules, channels of notices and deliveries that wait for one, keys that \
             sealed values need, codes of coupons that do not turn or that somebody guesses, \
-            webhooks, migrations, rights, partitions, bloat, and old transactions.
+            webhooks, the proofs of the ledger, migrations, rights, partitions, bloat, and old \
+            transactions.
 
             JSON is one object a finding: check, grade (ok, note, warning or critical), found, \
             and, unless it is ok, remedy. Exits 0 when all is well, 10 on a warning, 11 when work \
@@ -45,6 +46,7 @@ enum DoctorCommand {
         findings += await keys(found.session, invocation)
         findings += await codes(found.session, invocation)
         findings += await webhooks(found.session, invocation)
+        findings += await ledger(found.session)
         findings += await engine(found, redis, invocation)
         findings = findings.worstFirst
         let output = invocation.output
