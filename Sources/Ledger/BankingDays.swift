@@ -60,8 +60,9 @@ package enum BankingDays {
         return day
     }
 
-    /// Easter Sunday in the Gregorian calendar (the anonymous algorithm; J. Meeus, Astronomical
-    /// Algorithms, chapter 8).
+    /// Easter Sunday in the Gregorian calendar.
+    ///
+    /// The anonymous algorithm (Jean Meeus, Astronomical Algorithms, chapter 8).
     package static func easter(of year: Int) -> CivilDate {
         let golden = year % 19
         let (century, rest) = (year / 100, year % 100)

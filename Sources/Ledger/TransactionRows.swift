@@ -77,8 +77,9 @@ package struct TransactionRows: Sendable {
         """
     private static let reverse = "SELECT ledger.reverse($1, $2, $3) AS id"
 
-    /// Lines, those of the newest transaction first. A transaction's lines stay together, so that
-    /// a page may be a little longer than its limit.
+    /// Lines, those of the newest transaction first.
+    ///
+    /// A transaction's lines stay together, so that a page may be a little longer than its limit.
     package func page(_ filter: LineFilter) async throws -> [LineRecord] {
         func read(_ filter: LineFilter, _ limit: Int) async throws -> [LineRecord] {
             // The plan depends on which filters there are.

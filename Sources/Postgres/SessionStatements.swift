@@ -129,8 +129,10 @@ extension Session {
         }
     }
 
-    /// The end of a pipeline. Outside a transaction that is where it commits, and what was put off
-    /// until then (deferred constraints) may still fail it.
+    /// The end of a pipeline.
+    ///
+    /// Outside a transaction that is where it commits, and what was put off until then (deferred
+    /// constraints) may still fail it.
     private func receiveEnd(_ failure: inout Failure?, from link: Link) throws(PostgresError) {
         var mayEnd = false
         while true {

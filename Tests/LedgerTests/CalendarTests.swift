@@ -5,7 +5,7 @@ import Recurrence
 import Testing
 
 @Suite("Banking days") struct BankingDayTests {
-    /// Easter Sundays as published (U.S. Naval Observatory).
+    /// Easter Sundays as the Naval Observatory of the United States publishes them.
     @Test("Easter, with its earliest and latest days")
     func easter() {
         for (year, month, day) in [

@@ -1,4 +1,4 @@
-/// Random numbers that are the same in every run (G. Steele and others, 2014: SplitMix64).
+/// Random numbers that are the same in every run (SplitMix64: Steele, Lea and Flood, 2014).
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 

@@ -43,8 +43,8 @@ TABLE = """
 4 Coupons: Crypto Notifications JobQueue Postgres Recurrence Sealing \
 | FoundationEssentials Synchronization
 
-5 errand: Coupons Crypto Notifications Delivery Gregorian JobQueue Ledger Migrations Postgres QRCode \
-Recurrence Redis Sealing Terminal Threads \
+5 errand: Coupons Crypto Notifications Delivery Gregorian JobQueue Ledger Migrations Postgres \
+QRCode Recurrence Redis Sealing Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
