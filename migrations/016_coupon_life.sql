@@ -78,14 +78,17 @@ END $$;
 CREATE FUNCTION coupons.listing(person bigint, at_most int DEFAULT 200)
 RETURNS TABLE (id bigint, establishment_id bigint, establishment text, title text,
     valid_from timestamptz, expires_at timestamptz, is_starred boolean)
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT c.id, c.establishment_id, e.name, c.title, c.valid_from, c.expires_at,
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    -- PL/pgSQL keeps the plan from call to call.
+    RETURN QUERY SELECT c.id, c.establishment_id, e.name, c.title, c.valid_from, c.expires_at,
         c.starred_at IS NOT NULL
     FROM coupons.coupons c JOIN coupons.establishments e ON e.id = c.establishment_id
-    WHERE c.person_id = $1 AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+    WHERE c.person_id = person AND c.redeemed_at IS NULL AND c.voided_at IS NULL
       AND c.expired_at IS NULL AND c.expires_at > clock_timestamp()
-    ORDER BY c.starred_at IS NULL, c.expires_at, c.id LIMIT $2
-$$;
+    ORDER BY c.starred_at IS NULL, c.expires_at, c.id LIMIT at_most;
+END $$;
 
 -- Makes a coupon worthless for a reason that its person may read; returns what it was good for
 -- before, null when there is none of that id. One that was redeemed stays so.

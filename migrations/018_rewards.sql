@@ -124,12 +124,15 @@ END $$;
 
 -- What is owed to a person, one row a currency.
 CREATE FUNCTION ledger.reward_balance(person bigint)
-RETURNS TABLE (currency text, amount bigint) LANGUAGE sql STABLE
+RETURNS TABLE (currency text, amount bigint) LANGUAGE plpgsql STABLE
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT a.currency, coalesce(b.amount, 0)
+#variable_conflict use_column
+BEGIN
+    -- PL/pgSQL keeps the plan from call to call.
+    RETURN QUERY SELECT a.currency, coalesce(b.amount, 0)
     FROM ledger.accounts a LEFT JOIN ledger.balances b ON b.account_id = a.id AND b.slice = 0
-    WHERE a.owner = $1 AND a.kind = 'person' ORDER BY a.currency
-$$;
+    WHERE a.owner = person AND a.kind = 'person' ORDER BY a.currency;
+END $$;
 
 -- A person's lines in a currency, the newest first. For the next page, hand in what the last
 -- line said.
@@ -137,14 +140,16 @@ CREATE FUNCTION ledger.reward_lines(
     person bigint, currency text DEFAULT 'CAD', before_at timestamptz DEFAULT 'infinity',
     before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
 ) RETURNS TABLE (transaction_id bigint, at timestamptz, kind text, source text, amount bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT t.id, p.at, t.kind, t.source, p.amount
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT t.id, p.at, t.kind, t.source, p.amount
     FROM ledger.postings p JOIN ledger.transactions t ON t.id = p.transaction_id
     WHERE p.account_id = (SELECT a.id FROM ledger.accounts a
-        WHERE a.owner = $1 AND a.kind = 'person' AND a.currency = $2)
-      AND (p.at, p.transaction_id) < ($3, $4)
-    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest($5, 0), 1000)
-$$;
+        WHERE a.owner = person AND a.kind = 'person' AND a.currency = $2)
+      AND (p.at, p.transaction_id) < (before_at, before_id)
+    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(at_most, 0), 1000);
+END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ledger FROM PUBLIC;
 GRANT USAGE ON SCHEMA ledger TO errand_app;
