@@ -82,6 +82,7 @@ extension CrashTests {
             try await eventually("the first to lead") {
                 try await ground.number(
                     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
+                        + "AND objsubid = 1 "
                         + "AND database = (SELECT oid FROM pg_database "
                         + "WHERE datname = current_database())") == 2
             }

@@ -9,7 +9,7 @@ import Testing
     private func locks(_ ground: RulesGround) async throws -> Int {
         try await ground.number(
             """
-            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted
+            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             """)
     }

@@ -71,7 +71,7 @@ enum RewardCommands {
     private static let show = Command(
         "reward", "show", effect: .looks,
         summary:
-            "Show what is owed to a person: balance, next pay date, lines since the last payout",
+            "Show what is owed to a person, when it is paid, and the lines since a payout",
         discussion: """
             One record a currency. The next pay date is a day of the month after a quarter \
             (ledger.pay_rules), or the next banking day of Canada. Without a payout all lines are \
