@@ -43,6 +43,9 @@ let migrationFiles = [
     "016_coupon_life.sql",
     "017_ledger.sql",
     "018_rewards.sql",
+    "019_payouts.sql",
+    "020_closing.sql",
+    "021_payout_changes.sql",
 ]
 
 let package = Package(
@@ -103,14 +106,20 @@ let package = Package(
         room(
             "Coupons",
             uses: ["Crypto", "Notifications", "JobQueue", "Postgres", "Recurrence", "Sealing"]),
+        room(
+            "Payouts",
+            uses: [
+                "Crypto", "DurableFiles", "Gregorian", "JobQueue", "Ledger", "Notifications",
+                "PaymentFiles", "Postgres", "Recurrence", "Sealing",
+            ]),
 
         // Floor 5: the command.
         .executableTarget(
             name: "errand",
             dependencies: [
-                "Coupons", "Crypto", "Notifications", "Delivery", "Gregorian", "JobQueue", "Ledger",
-                "Migrations", "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal",
-                "Threads",
+                "Coupons", "Crypto", "Notifications", "Delivery", "DurableFiles", "Gregorian",
+                "JobQueue", "Ledger", "Migrations", "PaymentFiles", "Payouts", "Postgres",
+                "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads",
             ],
             swiftSettings: strict),
 
@@ -148,6 +157,12 @@ let package = Package(
             ]),
         tests(
             "LedgerTests", of: ["Gregorian", "JobQueue", "Ledger", "Postgres", "Recurrence"]),
+        tests(
+            "PayoutsTests",
+            of: [
+                "Crypto", "DurableFiles", "Gregorian", "JobQueue", "Ledger", "Notifications",
+                "PaymentFiles", "Payouts", "Postgres", "Recurrence", "Sealing",
+            ]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

@@ -31,6 +31,10 @@ package let migrations: [Migration] = [
     Migration(number: 16, name: "coupon_life", sql: PackageResources._16_coupon_life_sql),
     Migration(number: 17, name: "ledger", sql: PackageResources._17_ledger_sql),
     Migration(number: 18, name: "rewards", sql: PackageResources._18_rewards_sql),
+    Migration(number: 19, name: "payouts", sql: PackageResources._19_payouts_sql),
+    Migration(number: 20, name: "closing", sql: PackageResources._20_closing_sql),
+    Migration(
+        number: 21, name: "payout_changes", sql: PackageResources._21_payout_changes_sql),
 ]
 
 /// Why the schema could not be brought up to date.

@@ -115,7 +115,7 @@ package struct AccountRows: Sendable {
 
 extension Row {
     /// The currency in the column of that name.
-    func currency() throws(PostgresError) -> Currency {
+    package func currency() throws(PostgresError) -> Currency {
         let code = try text("currency")
         guard let currency = Currency(code) else {
             throw .decoding("the currency \(code) is not known to this program")

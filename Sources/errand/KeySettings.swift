@@ -1,6 +1,7 @@
 import Coupons
 import Crypto
 import Notifications
+import Payouts
 import Sealing
 import Terminal
 
@@ -38,5 +39,5 @@ enum KeySettings {
 
 /// The columns that hold sealed values, of all domains.
 enum SealedColumns {
-    static let all = WebhookEndpoints.sealed + CouponKinds.sealed
+    static let all = WebhookEndpoints.sealed + CouponKinds.sealed + BankBook.sealed
 }

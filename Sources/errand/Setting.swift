@@ -5,6 +5,7 @@ import FoundationEssentials
 import JobQueue
 import Ledger
 import Notifications
+import Payouts
 import Postgres
 import Redis
 import Terminal
@@ -143,6 +144,7 @@ enum Kinds {
         CouponKinds.add(to: &kinds, telling: catalogue, sealing: keys)
         Deciding(catalogue).add(to: &kinds)
         LedgerKinds.add(to: &kinds)
+        PayoutKinds.add(to: &kinds, telling: catalogue)
         return kinds
     }
 

@@ -42,9 +42,11 @@ TABLE = """
 
 4 Coupons: Crypto Notifications JobQueue Postgres Recurrence Sealing \
 | FoundationEssentials Synchronization
+4 Payouts: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Postgres \
+Recurrence Sealing | FoundationEssentials Synchronization
 
-5 errand: Coupons Crypto Notifications Delivery Gregorian JobQueue Ledger Migrations Postgres \
-QRCode Recurrence Redis Sealing Terminal Threads \
+5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian JobQueue Ledger Migrations \
+PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal Threads \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
@@ -67,6 +69,8 @@ Postgres Recurrence Redis |
 Recurrence Sealing TestServices |
 7 CouponsTests: Coupons Crypto Notifications Delivery JobQueue Postgres Recurrence TestServices |
 7 LedgerTests: Gregorian JobQueue Ledger Postgres Recurrence TestServices |
+7 PayoutsTests: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Payouts \
+Postgres Recurrence Sealing TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

@@ -2,7 +2,7 @@
 extension NoticeKind {
     static let survey = [
         couponNearby, couponExpiring, couponRedeemed, surveyExpiring, missionOffered,
-        missionDueSoon, missionMissed, payoutIssued, payoutReturned,
+        missionDueSoon, missionMissed, payoutHeld, payoutIssued, payoutReturned,
     ]
 
     /// A coupon of theirs counts close by.
@@ -87,6 +87,11 @@ extension NoticeKind {
     package static let missionMissed = NoticeKind(
         "mission.missed", app: .survey, channels: [.push, .email, .inbox],
         fields: ["title": .text, "branch": .text, "ended_at": .time])
+
+    /// Something is missing to pay them what they have earned.
+    package static let payoutHeld = NoticeKind(
+        "payout.held", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["amount": .amount, "reason": .text])
 
     /// Their earnings are on the way; `cheque` is its number, empty for a direct deposit.
     package static let payoutIssued = NoticeKind(
