@@ -8,7 +8,7 @@ CREATE SCHEMA payouts;
 
 CREATE TABLE payouts.rules (
     -- In whole units of each currency; people to whom less is owed are paid by a later run.
-    minimum numeric(12, 3) NOT NULL DEFAULT 1.00 CHECK (minimum >= 0),
+    minimum numeric(8, 2) NOT NULL DEFAULT 1.00 CHECK (minimum >= 0),
     -- By how much a run's total may differ from its preview, in percent, to be approved unasked.
     deviation_limit numeric(6, 2) NOT NULL DEFAULT 5.00 CHECK (deviation_limit >= 0),
     -- Whether who has closed a run may approve it.

@@ -12,6 +12,7 @@ let program = Program(
         "dead": "Look at dead letters, let them run again or delete them",
         "coupon": "Look at coupons, show and check their codes, redeem, grant and void them",
         "reward": "See what people have earned, and when it is paid",
+        "payout": "Close quarters, approve and issue what people are paid, take back what returns",
         "ledger": "See what accounts hold and how it came about, undo and prove",
         "notification": "Look at notices, say why people are told or not, and preview their words",
         "webhook": "Send events to other people's servers: add, try, look at and change endpoints",
@@ -28,9 +29,9 @@ let program = Program(
         "context": "Name sets of servers, and use one of them",
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
-        + DeadCommands.all + CouponCommands.all + RewardCommands.all + LedgerCommands.all
-        + NotificationCommands.all + WebhookCommands.all + OperationCommands.all + AuditCommands.all
-        + QueueCommands.all + KindCommands.all
+        + DeadCommands.all + CouponCommands.all + RewardCommands.all + PayoutCommands.all
+        + LedgerCommands.all + NotificationCommands.all + WebhookCommands.all
+        + OperationCommands.all + AuditCommands.all + QueueCommands.all + KindCommands.all
         + ScheduleCommands.all + WorkerCommands.all
         + LeaderCommands.all + RedisCommands.all + DatabaseCommands.all + KeyCommands.all
         + StatusCommand.all + TopCommand.all + DoctorCommand.all + ContextCommands.all

@@ -24,6 +24,9 @@ extension CommandLine {
             "coupon alerts",
             "reward ls", "reward show", "ledger balance", "ledger lines", "ledger show",
             "ledger reverse", "ledger prove", "ledger proofs",
+            "payout runs", "payout ls", "payout show", "payout preview", "payout close",
+            "payout approve", "payout settle", "payout rules", "payout hold", "payout release",
+            "payout void", "payout reissue", "payout payee", "payout enter", "payout prove",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
         ]

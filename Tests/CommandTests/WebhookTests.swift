@@ -226,7 +226,7 @@ extension CommandLine {
                         try await number(
                             """
                             SELECT count(*) FROM notification.endpoints
-                            WHERE failing_since IS NOT NULL
+                            WHERE failing_since IS NOT NULL AND disabled_at IS NULL
                             """) == 1
                     }
                     let failing = try await errand("webhook", "ls", "--failing", "-ojson")

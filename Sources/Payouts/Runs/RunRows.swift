@@ -12,7 +12,7 @@ package struct RunRows: Sendable {
             r.made_at, r.closing_at, r.closed_at, r.closed_by, r.approved_at, r.approved_by,
             r.issued_at, r.settled_at, r.chunks_left,
             (SELECT count(*) FROM payouts.chunks c WHERE c.run_id = r.id) AS chunks,
-            payouts.deviation(r.id)::text AS deviation
+            CASE WHEN r.closed_at IS NOT NULL THEN payouts.deviation(r.id)::text END AS deviation
         FROM payouts.runs r
         WHERE ($1::text IS NULL OR r.quarter = $1)
           AND ($2::text IS NULL OR r.state::text = $2)

@@ -3,7 +3,8 @@
 /// Times are RFC 3339 in UTC, lengths of time are seconds, sizes are bytes, unless it is said here.
 enum FieldNames {
     static let all: [(name: String, meaning: String)] =
-        jobs + numbers + schedules + workers + operations + coupons + money + notices + servers
+        jobs + numbers + schedules + workers + operations + coupons + money + payouts + notices
+        + servers
         + commands
 
     private static let jobs = [
@@ -105,7 +106,7 @@ enum FieldNames {
     ]
 
     private static let schedules = [
-        ("name", "of the schedule, context, migration, partition, key or setting"),
+        ("name", "of the schedule, context, migration, partition, key, setting or person"),
         ("recurrence", "the times at which it comes, as they were written"),
         ("zone", "the time zone, by its IANA name"),
         ("next_due", "the time for which its next job is"),
@@ -246,33 +247,6 @@ enum FieldNames {
         ("failing_since", "since when an endpoint takes nothing"),
         ("payload", "what goes to a device; of a coupon, the text of its QR code"),
         ("payload_bytes", "its size; APNs and FCM take 4,096 bytes"),
-    ]
-
-    private static let money = [
-        ("balance", "what an account holds, in minor units (cents); above zero a credit"),
-        ("amount", "in minor units (cents); above zero it credits the account"),
-        ("debit", "a balance below zero, in minor units, without its sign"),
-        ("credit", "a balance above zero, in minor units"),
-        ("currency", "its code of ISO 4217"),
-        ("account", "the id of an account of the ledger"),
-        ("account_kind", "person, establishment, commission and so on"),
-        ("account_owner", "the id of the person or establishment whose account it is"),
-        ("transaction", "the id of the ledger's transaction"),
-        ("source", "what earned a reward, such as survey:12; where a value comes from"),
-        ("idempotency_key", "by which the same is not done twice"),
-        ("actor", "who made the transaction: an operator, or a role of the database"),
-        ("made_at", "when it was written down, whenever it counts from"),
-        ("reverses", "the transaction that this one undoes"),
-        ("reversed_by", "the transaction that undoes this one"),
-        ("lines", "what each account of it gets; of a person: since the last payout"),
-        ("next_pay_date", "the next day on which rewards are paid"),
-        ("last_payout", "what the last payout took from the balance, in minor units"),
-        ("last_payout_at", "when the last payout counts from"),
-        ("accounts", "how many accounts were proved"),
-        ("transactions", "how many transactions were proved"),
-        ("postings", "how many lines they have"),
-        ("faults", "how many of them do not prove"),
-        ("examples", "the first faults, in words"),
     ]
 
     private static let coupons = [
