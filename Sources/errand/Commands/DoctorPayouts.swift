@@ -1,0 +1,42 @@
+import Payouts
+import Postgres
+import Terminal
+
+/// What the doctor looks at for the sake of payouts.
+extension DoctorCommand {
+    static func payouts(_ session: Session?) async -> [Finding] {
+        // What cannot be read is found elsewhere: servers, migrations, rights.
+        guard let session, let health = try? await PayoutHealth.read(session, now: .now()),
+            health.runs > 0
+        else { return [] }
+        var findings: [Finding] = []
+        func add(_ grade: Finding.Grade, _ found: String, _ remedy: String) {
+            findings.append(
+                Finding(check: "payouts", grade: grade, found: found, remedy: remedy))
+        }
+        if let first = health.stuckRuns.first {
+            add(
+                .warning, "\(first) is being closed for more than an hour",
+                "errand work --queues \(CloseQuarter.options.queue)  # and: errand job ls --queue "
+                    + CloseQuarter.options.queue)
+        }
+        if let first = health.unfinishedIssues.first {
+            add(
+                .warning, "the files of \(first) were begun more than an hour ago and not finished",
+                "errand payout issue \(first)  # goes on where it was")
+        }
+        if let first = health.lateRuns.first {
+            add(
+                .warning, "\(first) is to be paid within three days, and has no files yet",
+                "errand payout show \(first)")
+        }
+        if health.held > 0 {
+            add(
+                .note, "\(HumanFormat.count(health.held)) payouts are held",
+                "errand payout ls --state held")
+        }
+        return findings.isEmpty
+            ? [Finding(check: "payouts", grade: .ok, found: "\(health.runs) runs, none waits")]
+            : findings
+    }
+}
