@@ -54,7 +54,7 @@ package struct Issuing: Sendable {
     private static let begin = "SELECT payouts.begin_issue($1, $2::text::date, $3::text::date, $4)"
     private static let publish = "SELECT payouts.publish($1, $2)"
     private static let issued = """
-        SELECT coalesce(array_agg(s.payout_id), '{}') FROM (
+        SELECT coalesce(array_agg(s.payout_id ORDER BY s.payout_id), '{}') FROM (
             SELECT i.payout_id FROM payouts.items i
             WHERE i.file_id = $1 AND i.payout_id > $2 ORDER BY i.payout_id LIMIT $3
         ) s
