@@ -30,9 +30,9 @@ struct IssueTests {
                 #expect(total == before[currency])
                 #expect(try await ground.inTransit(currency) == total)
             }
-            let run = try #require(
-                try await RunRows(session: ground.session).run(
-                    of: try #require(Quarter("2026-Q3"))))
+            let quarter = try #require(Quarter("2026-Q3"))
+            let found = try await RunRows(session: ground.session).run(of: quarter)
+            let run = try #require(found)
             #expect(run.state == .issued && run.issuedAt != nil)
             #expect(run.states.allSatisfy { $0.state == .issued })
             #expect(run.totals.map(\.payouts).reduce(0, +) == 22)

@@ -157,8 +157,8 @@ struct PayoutGround: Sendable {
         """
 
     static func profile(without key: String? = nil) throws -> IssueProfile {
-        var object = try #require(
-            JSONSerialization.jsonObject(with: Data(profileJSON.utf8)) as? [String: Any])
+        let json = try JSONSerialization.jsonObject(with: Data(profileJSON.utf8))
+        var object = try #require(json as? [String: Any])
         if let key { object[key] = nil }
         return try IssueProfile(json: Array(try JSONSerialization.data(withJSONObject: object)))
     }
@@ -194,7 +194,8 @@ struct PayoutGround: Sendable {
     func payout(of person: Int) async throws -> PayoutRecord {
         let id = try await number(
             "SELECT max(id) FROM payouts.payouts WHERE person_id = $1", [.int64(Int64(person))])
-        return try #require(try await PayoutRows(session: session).payout(id))
+        let found = try await PayoutRows(session: session).payout(id)
+        return try #require(found)
     }
 
     /// How many people are told of an event.

@@ -1,5 +1,6 @@
 import PaymentFiles
 import Postgres
+import Sealing
 
 /// What the files of a run would be, as its pending payouts stand now.
 package struct IssuePlan: Sendable, Equatable {
@@ -10,6 +11,13 @@ package struct IssuePlan: Sendable, Equatable {
         package var payouts: Int
         /// Minor units.
         package var amount: Int64
+
+        package init(method: PayoutMethod, currency: String, payouts: Int, amount: Int64) {
+            self.method = method
+            self.currency = currency
+            self.payouts = payouts
+            self.amount = amount
+        }
     }
 
     /// In the order of currencies and methods.

@@ -1,4 +1,5 @@
 import DurableFiles
+import Ledger
 import PaymentFiles
 import Postgres
 

@@ -1,5 +1,5 @@
 package import JobQueue
-package import PaymentFiles
+import PaymentFiles
 package import Postgres
 
 /// What has become of the items of a file from a bank.

@@ -29,7 +29,7 @@ package enum PersonStatement {
     /// - Throws: ``PayoutError/notFound(_:)`` when no name and address were given.
     package static func read(
         person: Int64, year: Int, currency: Currency, _ session: Session
-    ) async throws -> Statement {
+    ) async throws -> PaymentFiles.Statement {
         guard (2000...2099).contains(year) else {
             throw PayoutError.invalid("year \(year): expected one from 2000 to 2099")
         }
@@ -40,7 +40,7 @@ package enum PersonStatement {
             Self.lines, [.int64(person), .text(currency.code), .int32(Int32(year))])
         var deposits: Int64 = 0
         var cheques: Int64 = 0
-        var lines: [Statement.Line] = []
+        var lines: [PaymentFiles.Statement.Line] = []
         for row in rows {
             let amount = try row.int64("amount")
             let quarter = try row.text("quarter")
@@ -53,23 +53,23 @@ package enum PersonStatement {
                 text = "Direct deposit for \(quarter)"
             }
             lines.append(
-                Statement.Line(
+                PaymentFiles.Statement.Line(
                     date: try row.civilDate("pay_date"), text: text,
                     reference: PayoutReference.text(of: try row.int64("id")), amount: amount))
         }
-        return Statement(
+        return PaymentFiles.Statement(
             name: try payee.text("name"), address: try payee.textArray("address"), year: year,
             currency: currency.code, fraction: currency.exponent, lines: lines,
             totals: totals(deposits: deposits, cheques: cheques))
     }
 
     /// By their means when there are both, and what was paid in all.
-    private static func totals(deposits: Int64, cheques: Int64) -> [Statement.Total] {
-        let paid = Statement.Total(name: "Paid in all", amount: deposits + cheques)
+    private static func totals(deposits: Int64, cheques: Int64) -> [PaymentFiles.Statement.Total] {
+        let paid = PaymentFiles.Statement.Total(name: "Paid in all", amount: deposits + cheques)
         guard deposits > 0, cheques > 0 else { return [paid] }
         return [
-            Statement.Total(name: "By direct deposit", amount: deposits),
-            Statement.Total(name: "By cheque", amount: cheques), paid,
+            PaymentFiles.Statement.Total(name: "By direct deposit", amount: deposits),
+            PaymentFiles.Statement.Total(name: "By cheque", amount: cheques), paid,
         ]
     }
 
@@ -79,7 +79,7 @@ package enum PersonStatement {
     ///   - issuer: the company's name.
     ///   - created: the day that it bears.
     package static func pdf(
-        _ statement: Statement, issuer: String, created: CivilDate
+        _ statement: PaymentFiles.Statement, issuer: String, created: CivilDate
     ) throws -> [UInt8] {
         try StatementPDF.document(statement, issuer: issuer, created: created)
     }
