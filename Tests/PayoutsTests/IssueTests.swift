@@ -14,8 +14,10 @@ struct IssueTests {
 
     @Test func `all are paid by their means, and everything adds up`() async throws {
         try await PayoutGround.with(people: 22) { ground in
-            let before = ["CAD": try await ground.inTransit("CAD"),
-                "USD": try await ground.inTransit("USD")]
+            let before = [
+                "CAD": try await ground.inTransit("CAD"),
+                "USD": try await ground.inTransit("USD"),
+            ]
             let issue = try await ground.issue(page: 5)
             #expect(issue.label == "2026-Q3-1" && issue.publishedAt != nil && issue.held == 0)
             #expect(issue.issuedOn == PayoutGround.today && issue.payDate == PayoutGround.payDate)

@@ -76,7 +76,9 @@ struct PayoutGround: Sendable {
         }
     }
 
-    static func currency(of person: Int) -> String { person % 4 == 2 || person % 4 == 0 ? "USD" : "CAD" }
+    static func currency(of person: Int) -> String {
+        person % 4 == 2 || person % 4 == 0 ? "USD" : "CAD"
+    }
 
     /// What a person earned by a survey and by three missions, in cents.
     static func earned(by person: Int) -> Int64 { Int64(250 + person) + 3 * Int64(1_000 + person) }

@@ -67,12 +67,12 @@ private enum BankFile {
         }
         lines += [
             "8200" + zeros(2 * count, 6) + hash + zeros(0, 12) + zeros(total, 12)
-                + field("1123456789", 35) + "021000020000001",
+                + field("1123456789", 35) + "021000020000001"
         ]
         let blocks = (Int64(lines.count) + 1 + 9) / 10
         lines += [
             "9" + zeros(1, 6) + zeros(blocks, 6) + zeros(2 * count, 8) + hash + zeros(0, 12)
-                + zeros(total, 12) + field("", 39),
+                + zeros(total, 12) + field("", 39)
         ]
         while lines.count % 10 > 0 { lines.append(String(repeating: "9", count: 94)) }
         return Array(lines.map { $0 + "\n" }.joined().utf8)
@@ -95,9 +95,15 @@ struct ReturnTests {
             let other = try await ground.payout(of: 13)
             let american = try await ground.payout(of: 2)
             let file = BankFile.aft([
-                .init(code: 905, reference: payouts[0].reference, amount: payouts[0].amount.minorUnits),
-                .init(code: 912, reference: payouts[1].reference, amount: payouts[1].amount.minorUnits),
-                .init(code: 911, reference: payouts[2].reference, amount: payouts[2].amount.minorUnits),
+                .init(
+                    code: 905, reference: payouts[0].reference, amount: payouts[0].amount.minorUnits
+                ),
+                .init(
+                    code: 912, reference: payouts[1].reference, amount: payouts[1].amount.minorUnits
+                ),
+                .init(
+                    code: 911, reference: payouts[2].reference, amount: payouts[2].amount.minorUnits
+                ),
                 .init(code: 905, reference: other.reference, amount: 1),
                 .init(code: 905, reference: "P999999", amount: 5),
                 .init(code: 905, reference: "X1", amount: 6),

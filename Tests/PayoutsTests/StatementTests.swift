@@ -50,7 +50,8 @@ struct ProfileTests {
     @Test func `each part may be left out but the company`() throws {
         let whole = try PayoutGround.profile()
         #expect(whole.company == "Sondages d’été inc." && whole.nacha != nil)
-        #expect(whole.aft.keys.sorted() == ["CAD"] && whole.cheques.keys.sorted() == ["CAD", "USD"])
+        #expect(
+            whole.aft.keys.sorted() == ["CAD"] && whole.cheques.keys.sorted() == ["CAD", "USD"])
         #expect(whole.cheques["CAD"]?.firstNumber == 501)
         for key in ["aft", "nacha", "cheques"] { _ = try PayoutGround.profile(without: key) }
         #expect(throws: PayoutError.self) { try PayoutGround.profile(without: "company") }
@@ -65,7 +66,8 @@ struct ProfileTests {
             ("\"CAD\": {\n    \"originator_id\"", "\"EUR\": {\n    \"originator_id\"", "aft.EUR"),
             ("\"7654321\"", "\"76\"", "cheques.USD"), ("\"odfi\"", "\"ofdi\"", "nacha.ofdi"),
             ("\"121000358\"", "\"121000359\"", "nacha"), ("501", "0", "cheques.CAD.first_number"),
-            ("501", "1.5", "cheques.CAD.first_number"), ("\"company\"", "\"companies\"", "companies"),
+            ("501", "1.5", "cheques.CAD.first_number"),
+            ("\"company\"", "\"companies\"", "companies"),
             ("{\"name\"", "{\"nam\"", "company"), ("{", "[", "JSON"),
         ])
     func refusals(from: String, to: String, key: String) throws {

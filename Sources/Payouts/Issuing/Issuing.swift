@@ -62,7 +62,7 @@ package struct Issuing: Sendable {
     /// Payouts of which people are told by one statement.
     private static let toldAtOnce = 20_000
 
-    /// What the files of a run would be. Nothing changes.
+    /// What the files of a run would be; nothing changes.
     ///
     /// - Throws: ``PayoutError/refused(_:hint:)`` when the profile or the keys lack something that
     ///   the run needs.
@@ -173,7 +173,9 @@ package struct Issuing: Sendable {
         return found
     }
 
-    /// Keeps other issuers of the run away. Were the connection lost with its lock, they would do
+    /// Keeps other issuers of the run away.
+    ///
+    /// Were the connection lost with its lock, they would do
     /// each other no harm: every page looks at what it changes.
     private func alone(
         _ run: Int64, _ body: () async throws -> IssueRecord

@@ -63,6 +63,7 @@ package struct BankBook: Sendable {
         } catch {
             throw .damaged
         }
+        if let details = PlainDetails.read(bytes) { return details }
         do { return try JSONDecoder().decode(BankDetails.self, from: Data(bytes)) } catch {
             throw .invalid
         }

@@ -50,14 +50,14 @@ package struct ReturnedPayouts: Sendable {
         """
     private static let take = "SELECT payouts.take_return($1, $2, $3, $4)"
 
-    /// Reads a file of returns from a Canadian bank. The same file again changes nothing.
+    /// Reads a file of returns from a Canadian bank; the same file again changes nothing.
     ///
     /// - Throws: `ReturnFileError` when it cannot be read; nothing of it was taken then.
     package func apply(aft bytes: [UInt8]) async throws -> ReturnResult {
         try await apply(try AFTReturns(bytes).items, method: .aft)
     }
 
-    /// Reads a file of returns from a bank in the United States. The same file again changes
+    /// Reads a file of returns from a bank in the United States; the same file again changes
     /// nothing.
     ///
     /// - Throws: `ReturnFileError` when it cannot be read; nothing of it was taken then.
