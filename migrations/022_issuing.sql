@@ -75,6 +75,7 @@ DECLARE
     file payouts.files;
     size CONSTANT int := cardinality(ids);
     touched bigint;
+    listed bigint;
     behind bigint;
     total bigint;
 BEGIN
@@ -84,16 +85,6 @@ BEGIN
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     SELECT * INTO run FROM payouts.runs r WHERE r.id = of.run_id;
-    PERFORM FROM payouts.payouts p
-    WHERE p.id = ANY (ids) AND p.run_id = of.run_id AND p.state = 'pending'
-      AND p.currency = currency AND coalesce(p.method, method) = method
-    ORDER BY p.id FOR NO KEY UPDATE;
-    GET DIAGNOSTICS touched = ROW_COUNT;
-    IF touched < size THEN
-        RAISE EXCEPTION 'payouts have changed since they were read'
-            USING ERRCODE = 'serialization_failure';
-    END IF;
-
     SELECT * INTO file FROM payouts.files f
     WHERE f.issue_id = issue AND f.method = method AND f.currency = currency;
     IF FOUND AND file.series <> series THEN
@@ -115,31 +106,35 @@ BEGIN
         VALUES (issue, behind + 1, method, currency, series) RETURNING * INTO file;
     END IF;
 
-    INSERT INTO payouts.items (file_id, payout_id, person_id, payee, address, sealed, lines)
-    SELECT file.id, p.id, p.person_id, y.name, y.address,
-        CASE WHEN method <> 'cheque' THEN d.sealed END,
-        CASE WHEN method = 'cheque'
-            THEN payouts.earned(p.account_id, run.cut_off, run.time_zone) END
-    FROM unnest(ids, payees_at, details_at) AS a (id, payee_at, detail_at)
-    JOIN payouts.payouts p ON p.id = a.id
-    JOIN payouts.payees y ON y.person_id = p.person_id AND y.updated_at = a.payee_at
-    LEFT JOIN payouts.bank_details d ON d.person_id = p.person_id AND d.given_at = a.detail_at
-        AND d.refused_at IS NULL
-    WHERE method = 'cheque' OR d.person_id IS NOT NULL;
-    GET DIAGNOSTICS touched = ROW_COUNT;
-    IF touched < size THEN
-        RAISE EXCEPTION 'payees or bank details have changed since they were read'
-            USING ERRCODE = 'serialization_failure';
-    END IF;
-
     WITH done AS (
         UPDATE payouts.payouts p
         SET state = 'issued', file_id = file.id, method = method,
             cheque_number = CASE WHEN method = 'cheque' THEN behind + a.place END
-        FROM unnest(ids) WITH ORDINALITY AS a (id, place) WHERE p.id = a.id
-        RETURNING p.amount
+        FROM unnest(ids, payees_at, details_at) WITH ORDINALITY
+            AS a (id, payee_at, detail_at, place)
+        WHERE p.id = a.id AND p.state = 'pending' AND p.run_id = of.run_id
+          AND p.currency = currency AND coalesce(p.method, method) = method
+        RETURNING p.id, p.person_id, p.account_id, p.amount, a.payee_at, a.detail_at
+    ), made AS (
+        INSERT INTO payouts.items (file_id, payout_id, person_id, payee, address, sealed, lines)
+        SELECT file.id, d.id, d.person_id, y.name, y.address,
+            CASE WHEN method <> 'cheque' THEN b.sealed END,
+            CASE WHEN method = 'cheque'
+                THEN payouts.earned(d.account_id, run.cut_off, run.time_zone) END
+        FROM done d
+        JOIN payouts.payees y ON y.person_id = d.person_id AND y.updated_at = d.payee_at
+        LEFT JOIN payouts.bank_details b ON b.person_id = d.person_id
+            AND b.given_at = d.detail_at AND b.refused_at IS NULL
+        WHERE method = 'cheque' OR b.person_id IS NOT NULL
+        RETURNING 1
     )
-    SELECT sum(d.amount) INTO total FROM done d;
+    SELECT (SELECT count(*) FROM done), (SELECT sum(d.amount) FROM done d),
+        (SELECT count(*) FROM made)
+    INTO touched, total, listed;
+    IF touched < size OR listed < size THEN
+        RAISE EXCEPTION 'payouts, payees or bank details have changed since they were read'
+            USING ERRCODE = 'serialization_failure';
+    END IF;
     UPDATE payouts.files f SET payouts = f.payouts + size, amount = f.amount + total
     WHERE f.id = file.id;
     INSERT INTO payouts.changes (run_id, payouts, amount, action, currency, actor, reason)

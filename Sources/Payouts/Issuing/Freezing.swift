@@ -35,14 +35,21 @@ struct Freezing: Sendable {
     /// So often a page is read anew that others change meanwhile.
     private static let attempts = 20
 
+    // Each person by their id: joined, all of them might be read for a page.
     private static let pending = """
         SELECT p.id, p.person_id, p.amount, p.currency, p.method::text AS method, y.name,
             coalesce(y.address, '{}') AS address, y.updated_at, d.sealed, d.country, d.given_at
-        FROM payouts.payouts p
-        LEFT JOIN payouts.payees y ON y.person_id = p.person_id
-        LEFT JOIN payouts.bank_details d ON d.person_id = p.person_id AND d.refused_at IS NULL
-        WHERE p.run_id = $1 AND p.state = 'pending' AND p.id > $2 AND p.id <= $3
-        ORDER BY p.id LIMIT $4
+        FROM (
+            SELECT * FROM payouts.payouts q
+            WHERE q.run_id = $1 AND q.state = 'pending' AND q.id > $2 AND q.id <= $3
+            ORDER BY q.id LIMIT $4
+        ) p
+        LEFT JOIN LATERAL (
+            SELECT * FROM payouts.payees n WHERE n.person_id = p.person_id OFFSET 0) y ON true
+        LEFT JOIN LATERAL (
+            SELECT * FROM payouts.bank_details b
+            WHERE b.person_id = p.person_id AND b.refused_at IS NULL OFFSET 0) d ON true
+        ORDER BY p.id
         """
     private static let begun = """
         SELECT coalesce(max(last.id), 0) FROM payouts.files f, LATERAL (

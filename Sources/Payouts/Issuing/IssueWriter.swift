@@ -26,11 +26,18 @@ struct IssueWriter: Sendable {
         var reference: String { PayoutReference.text(of: id) }
     }
 
+    // Each payout by its id: joined, all before the page might be read with it.
     private static let items = """
         SELECT i.payout_id, i.person_id, i.payee, i.address, i.sealed, i.lines, p.amount,
             p.cheque_number
-        FROM payouts.items i JOIN payouts.payouts p ON p.id = i.payout_id
-        WHERE i.file_id = $1 AND i.payout_id > $2 ORDER BY i.payout_id LIMIT $3
+        FROM (
+            SELECT * FROM payouts.items t
+            WHERE t.file_id = $1 AND t.payout_id > $2 ORDER BY t.payout_id LIMIT $3
+        ) i
+        CROSS JOIN LATERAL (
+            SELECT q.amount, q.cheque_number FROM payouts.payouts q
+            WHERE q.id = i.payout_id OFFSET 0) p
+        ORDER BY i.payout_id
         """
     private static let note = """
         INSERT INTO payouts.outputs (file_id, name, bytes, sha256) VALUES ($1, $2, $3, $4)
