@@ -46,6 +46,7 @@ let migrationFiles = [
     "019_payouts.sql",
     "020_closing.sql",
     "021_payout_changes.sql",
+    "022_issuing.sql",
 ]
 
 let package = Package(

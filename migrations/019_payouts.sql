@@ -112,6 +112,8 @@ CREATE TABLE payouts.issues (
     issued_on date NOT NULL,
     pay_date date NOT NULL,
     number int NOT NULL,
+    -- Payouts that no file could take, and that were held instead.
+    held bigint NOT NULL DEFAULT 0,
     actor text NOT NULL,
     UNIQUE (run_id, number)
 );
@@ -122,13 +124,22 @@ CREATE TABLE payouts.series (
     name text COLLATE "C" PRIMARY KEY,
     last bigint NOT NULL CHECK (last >= 0)
 );
+CREATE FUNCTION payouts.keep_series() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'payouts.series only goes up: numbers that were given are not given again'
+        USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER goes_up BEFORE UPDATE ON payouts.series FOR EACH ROW
+    WHEN (NEW.last < OLD.last OR NEW.name <> OLD.name) EXECUTE FUNCTION payouts.keep_series();
+CREATE TRIGGER is_kept BEFORE DELETE OR TRUNCATE ON payouts.series
+    FOR EACH STATEMENT EXECUTE FUNCTION payouts.keep_series();
 
 CREATE TYPE payouts.method AS ENUM ('aft', 'nacha', 'cheque');
 
 CREATE TABLE payouts.files (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     issue_id bigint NOT NULL REFERENCES payouts.issues,
-    -- In the series of its method and originator.
+    -- In the series of its method and originator: of cheques the first one's.
     number bigint NOT NULL,
     payouts bigint NOT NULL DEFAULT 0,
     amount bigint NOT NULL DEFAULT 0,
@@ -186,7 +197,8 @@ CREATE TABLE payouts.payouts (
 );
 CREATE UNIQUE INDEX payouts_replaces ON payouts.payouts (replaces) WHERE replaces IS NOT NULL;
 CREATE INDEX payouts_state ON payouts.payouts (run_id, state, id);
-CREATE UNIQUE INDEX payouts_cheque ON payouts.payouts (cheque_number, currency)
+-- Not unique: another account of the company has the same numbers. The series see to that.
+CREATE INDEX payouts_cheque ON payouts.payouts (cheque_number, currency)
     WHERE cheque_number IS NOT NULL;
 
 -- What a file says of a payout, as it was when the file was frozen.
@@ -198,6 +210,8 @@ CREATE TABLE payouts.items (
     address text[] NOT NULL,
     -- Of a deposit: the person's bank details, sealed as they were.
     sealed bytea,
+    -- Of a cheque: what was earned in the quarter, [kind, how many, minor units] each.
+    lines jsonb,
     PRIMARY KEY (file_id, payout_id)
 );
 

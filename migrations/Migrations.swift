@@ -35,6 +35,7 @@ package let migrations: [Migration] = [
     Migration(number: 20, name: "closing", sql: PackageResources._20_closing_sql),
     Migration(
         number: 21, name: "payout_changes", sql: PackageResources._21_payout_changes_sql),
+    Migration(number: 22, name: "issuing", sql: PackageResources._22_issuing_sql),
 ]
 
 /// Why the schema could not be brought up to date.

@@ -79,8 +79,10 @@ import Glibc
     /// Brings the file to the disk under its name.
     ///
     /// A file of that name with the same bytes is as good; one with others is left alone.
-    /// - Throws: ``FileError/otherContent(file:)`` for that; the draft is gone then.
-    package func publish() throws(FileError) -> Published {
+    /// - Parameter expected: the SHA-256 that the bytes must have; nil for whatever they are.
+    /// - Throws: ``FileError/otherContent(file:)`` for that, and
+    ///   ``FileError/unexpectedContent(file:)``; the draft is gone then.
+    package func publish(expecting expected: [UInt8]? = nil) throws(FileError) -> Published {
         try flush()
         let sum: [UInt8]
         do {
@@ -88,6 +90,7 @@ import Glibc
         } catch {
             throw .digest(error.description)
         }
+        if let expected, expected != sum { throw .unexpectedContent(file: path) }
         try check("write", fsync(descriptor) == 0)
         // Fails if there is such a file, where renaming would replace it.
         let isNew = unsafe link(partPath, path) == 0

@@ -6,6 +6,8 @@ package enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
     case system(doing: String, file: String, code: Int32)
     /// There is a file of that name with other bytes, and it stays as it is.
     case otherContent(file: String)
+    /// The bytes are not those that the caller has expected; nothing was written.
+    case unexpectedContent(file: String)
     /// Another process writes the same file now.
     case inUse(file: String)
     /// A name that is none, or leads out of its folder.
@@ -22,6 +24,9 @@ package enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
         case .otherContent(let file):
             "\(file) exists with another content and is left as it is: move it away, or write "
                 + "into another folder"
+        case .unexpectedContent(let file):
+            "\(file) would not be what it was when it was first made, and is not written: make it "
+                + "with the settings and the version of then"
         case .inUse(let file):
             "another process writes \(file) now: wait for it to end"
         case .badName(let name):

@@ -48,12 +48,14 @@ package struct IssueFolder {
     /// - Parameters:
     ///   - currency: of its amounts, by ISO 4217.
     ///   - number: the file creation number, if it has one.
+    ///   - expected: the SHA-256 that it must have, if it was made before.
     /// - Throws: ``FileError/otherContent(file:)`` when it was another content before.
     @discardableResult
     package mutating func publish(
-        _ draft: FileDraft, kind: Kind, currency: String, totals: FileTotals, number: Int? = nil
+        _ draft: FileDraft, kind: Kind, currency: String, totals: FileTotals, number: Int? = nil,
+        expecting expected: [UInt8]? = nil
     ) throws(FileError) -> FileDraft.Published {
-        let published = try draft.publish()
+        let published = try draft.publish(expecting: expected)
         entries.append(
             Manifest.Entry(
                 name: published.name, kind: kind, bytes: published.size,
@@ -66,11 +68,13 @@ package struct IssueFolder {
     /// Publishes some bytes as a file and writes it down for the manifest.
     @discardableResult
     package mutating func publish(
-        _ bytes: [UInt8], as name: String, kind: Kind, currency: String, totals: FileTotals
+        _ bytes: [UInt8], as name: String, kind: Kind, currency: String, totals: FileTotals,
+        expecting expected: [UInt8]? = nil
     ) throws(FileError) -> FileDraft.Published {
         let draft = try draft(name)
         try draft.append(bytes)
-        return try publish(draft, kind: kind, currency: currency, totals: totals)
+        return try publish(
+            draft, kind: kind, currency: currency, totals: totals, expecting: expected)
     }
 
     /// Writes the manifest, which ends the issue.

@@ -40,6 +40,9 @@ package struct BankBook: Sendable {
             ])
     }
 
+    /// Whether what a key has sealed can be opened.
+    package func hasKey(named name: String) -> Bool { keys.names.contains(name) }
+
     /// The sealed form of somebody's details.
     package func seal(_ details: BankDetails, of person: Int64) throws -> [UInt8] {
         let bytes = Array(try JSONEncoder().encode(details))
@@ -60,6 +63,7 @@ package struct BankBook: Sendable {
         } catch {
             throw .damaged
         }
+        if let details = PlainDetails.read(bytes) { return details }
         do { return try JSONDecoder().decode(BankDetails.self, from: Data(bytes)) } catch {
             throw .invalid
         }
