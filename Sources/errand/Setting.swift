@@ -30,6 +30,13 @@ extension Invocation {
         return kept(Session(settings))
     }
 
+    /// A pool of such sessions.
+    func patientPool(_ limit: Int) throws -> Pool {
+        var settings = try settings()
+        settings.timeLimit = .seconds(7 * 86_400)
+        return Pool(settings, limit: limit) { [self] in kept($0) }
+    }
+
     /// A session that changes nothing, and in which nothing takes long or waits long.
     func lookingSession() throws -> Session {
         let setup = ["SET statement_timeout = '5s'", "SET lock_timeout = '1s'"]

@@ -1,3 +1,4 @@
+import JobQueue
 import Payouts
 import Postgres
 import Terminal

@@ -340,7 +340,7 @@ enum FieldNames {
         ("applied_migrations", "migrations that this database has"),
         ("pending_migrations", "migrations that it lacks"),
         ("applied_at", "when the migration was applied"),
-        ("number", "the migration's number"),
+        ("number", "of the migration, or of a file in its series"),
     ]
 
     private static let commands = [

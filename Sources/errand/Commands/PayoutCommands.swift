@@ -7,8 +7,8 @@ import Terminal
 /// `errand payout …`: what is paid, run by run and person by person.
 enum PayoutCommands {
     static let all =
-        [runs, list, show] + PayoutRunCommands.all + PayoutChangeCommands.all
-        + PayoutDetailCommands.all + [prove]
+        [runs, list, show] + PayoutRunCommands.all + PayoutIssueCommands.all
+        + PayoutChangeCommands.all + PayoutDetailCommands.all + [prove]
 
     // MARK: runs
 
