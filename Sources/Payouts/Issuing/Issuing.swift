@@ -26,8 +26,8 @@ package struct Issuing: Sendable {
     private let pageSize: Int
 
     /// - Parameters:
-    ///   - pool: of three sessions at least: one holds the lock that keeps others away, one reads
-    ///     while one writes.
+    ///   - pool: of two sessions at least, better of three: one holds the lock that keeps others
+    ///     away, one reads while one writes.
     ///   - book: opens the bank details.
     ///   - profile: who pays.
     ///   - actor: who issues, 1 to 200 characters.

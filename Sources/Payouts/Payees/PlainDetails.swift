@@ -13,8 +13,9 @@ enum PlainDetails {
             guard parts.count == 4, let institution = parts["i"], let transit = parts["t"],
                 let account = parts["a"]
             else { return nil }
-            return (try? CanadianAccount(
-                institution: institution, transit: transit, account: account))
+            return
+                (try? CanadianAccount(
+                    institution: institution, transit: transit, account: account))
                 .map(BankDetails.canada)
         case "US":
             guard parts.count == 4, let routing = parts["r"], let account = parts["a"],
