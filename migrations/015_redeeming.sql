@@ -301,13 +301,15 @@ BEGIN
             WHERE g.establishment_id = establishment AND g.terminal IN ('', terminal)
               AND g.period = coupons.guess_period(at))
     INTO made, title, expires_at, is_watched
-    FROM coupons.open_secrets o JOIN coupons.coupons c ON c.id = coupon
-    WHERE o.series = series AND o.mark = mark AND o.starts_at <= at AND o.good_until > at
-      AND c.establishment_id = establishment AND c.redeemed_at IS NULL AND c.voided_at IS NULL
-      AND c.expires_at > at AND c.valid_from <= at;
+    FROM coupons.open_secrets o
+    -- The MAC is made whether there is such a coupon or not.
+    LEFT JOIN coupons.coupons c ON c.id = coupon AND c.establishment_id = establishment
+        AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+        AND c.expires_at > at AND c.valid_from <= at
+    WHERE o.series = series AND o.mark = mark AND o.starts_at <= at AND o.good_until > at;
     made := CASE series WHEN 'qr' THEN substr(made, 1, 10)
         ELSE int8send(coupons.truncated(made) & 1048575) END;
-    IF sha256(made) = sha256(mac) AND length(terminal) BETWEEN 1 AND 100
+    IF sha256(made) = sha256(mac) AND title IS NOT NULL AND length(terminal) BETWEEN 1 AND 100
         AND NOT (is_watched
             AND coupons.locked_until(series, establishment, terminal, at) IS NOT NULL) THEN
         RETURN ROW (true, 'ok', coupon, title, expires_at, NULL, NULL, NULL)::coupons.answer;
