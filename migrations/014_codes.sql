@@ -32,17 +32,25 @@ CREATE TABLE coupons.epochs (
     PRIMARY KEY (series, starts_at)
 );
 
--- The same secrets as HMAC takes them: the key's block, combined with the inner and outer padding.
+-- The same secrets as HMAC takes them: the key's block, combined with the inner and outer padding;
+-- and what a check needs to know of their epochs, so that it looks at one table.
 --
 -- An unlogged table is in no WAL, no base backup and no replica. After a crash it is empty, and a
 -- worker opens the sealed ones again. Take dumps with --no-unlogged-table-data.
 CREATE UNLOGGED TABLE coupons.open_secrets (
     series text COLLATE "C" NOT NULL,
     starts_at timestamptz NOT NULL,
+    -- What a code says of its epoch: see coupons.mark_of.
+    mark int NOT NULL,
+    -- As in coupons.epochs.
+    good_until timestamptz NOT NULL,
     inner_block bytea NOT NULL CHECK (length(inner_block) = 64),
     outer_block bytea NOT NULL CHECK (length(outer_block) = 64),
-    PRIMARY KEY (series, starts_at)
+    PRIMARY KEY (series, starts_at),
+    FOREIGN KEY (series, starts_at) REFERENCES coupons.epochs
+        ON UPDATE CASCADE ON DELETE CASCADE
 );
+CREATE INDEX open_secrets_mark ON coupons.open_secrets (series, mark);
 -- ANALYZE would copy them into its samples, which are logged and kept.
 ALTER TABLE coupons.open_secrets
     ALTER inner_block SET STATISTICS 0, ALTER outer_block SET STATISTICS 0;
@@ -105,22 +113,21 @@ RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U', (value % 37)::int + 1, 1);
 
 -- The number that stands for a coupon in its codes: a Feistel network over 35 bits, of which each
--- round multiplies and takes bits from the middle.
+-- round multiplies and takes bits from the middle. (The planner makes constants of the keys.)
 CREATE FUNCTION coupons.handle_of(coupon bigint)
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    keys CONSTANT bigint[] := coupons.scramble_keys();
     high bigint := coupon >> 17;
     low bigint := coupon & 131071;
 BEGIN
-    IF NOT coupon BETWEEN 0 AND (1::bigint << 35) - 1 THEN
+    IF NOT coupon BETWEEN 0 AND 34359738367 THEN
         RAISE EXCEPTION 'coupon %: codes have room for ids below 2^35', coupon
             USING ERRCODE = 'numeric_value_out_of_range';
     END IF;
-    high := high # ((low * keys[1] >> 20) & 262143);
-    low := low # ((high * keys[2] >> 20) & 131071);
-    high := high # ((low * keys[3] >> 20) & 262143);
-    low := low # ((high * keys[4] >> 20) & 131071);
+    high := high # ((low * (coupons.scramble_keys())[1] >> 20) & 262143);
+    low := low # ((high * (coupons.scramble_keys())[2] >> 20) & 131071);
+    high := high # ((low * (coupons.scramble_keys())[3] >> 20) & 262143);
+    low := low # ((high * (coupons.scramble_keys())[4] >> 20) & 131071);
     RETURN high << 17 | low;
 END $$;
 
@@ -128,35 +135,43 @@ END $$;
 CREATE FUNCTION coupons.coupon_of(handle bigint)
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    keys CONSTANT bigint[] := coupons.scramble_keys();
     high bigint := handle >> 17;
     low bigint := handle & 131071;
 BEGIN
-    low := low # ((high * keys[4] >> 20) & 131071);
-    high := high # ((low * keys[3] >> 20) & 262143);
-    low := low # ((high * keys[2] >> 20) & 131071);
-    high := high # ((low * keys[1] >> 20) & 262143);
+    low := low # ((high * (coupons.scramble_keys())[4] >> 20) & 131071);
+    high := high # ((low * (coupons.scramble_keys())[3] >> 20) & 262143);
+    low := low # ((high * (coupons.scramble_keys())[2] >> 20) & 131071);
+    high := high # ((low * (coupons.scramble_keys())[1] >> 20) & 262143);
     RETURN high << 17 | low;
 END $$;
 
--- What is hashed for a code: the version of its form, the coupon and the epoch's start, in seconds
--- since 1970.
-CREATE FUNCTION coupons.code_message(coupon bigint, second bigint)
-RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '\x01'::bytea || int8send(coupon) || int8send(second);
+-- What a code says of its epoch: the lowest 25 bits of its start, in seconds since 1970, if it is
+-- scanned; the slot if it is typed.
+CREATE FUNCTION coupons.mark_of(series text, starts_at timestamptz, slot smallint)
+RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE series WHEN 'qr' THEN extract(epoch FROM starts_at)::bigint & 33554431 ELSE slot END;
 
--- The QR code's text: EC1 and, in hexadecimal, the coupon (35 bits), its epoch's start (the lowest
--- 25 bits of the seconds) and 80 bits of the MAC: 38 characters of those that QR codes store most
--- tightly, as many as fit into version 2-M.
-CREATE FUNCTION coupons.payload(handle bigint, second bigint, mac bytea)
-RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 'EC1' || upper(substr(encode(
-    int8send((handle << 25) | (second & 33554431)) || substr(mac, 1, 10), 'hex'), 2));
-
--- The typed code as a number of 60 bits: the coupon (35), the epoch's slot (5), 20 of the MAC.
-CREATE FUNCTION coupons.typed_value(handle bigint, slot int, truncated bigint)
+-- What stands before the MAC in a code, as a number: the coupon (35 bits) and its epoch's mark, in
+-- 25 bits of a code that is scanned and in 5 of one that is typed.
+CREATE FUNCTION coupons.head_of(handle bigint, width int, mark int)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (handle << 25) | (slot::bigint << 20) | (truncated & 1048575);
+RETURN handle << width | mark;
+
+-- What is hashed for a code: the version of its form, and what stands before the MAC.
+CREATE FUNCTION coupons.code_message(head bigint)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '\x01'::bytea || int8send(head);
+
+-- The QR code's text: EC1 and, in hexadecimal, its head (60 bits) and 80 bits of the MAC: 38
+-- characters of those that QR codes store most tightly, as many as fit into version 2-M.
+CREATE FUNCTION coupons.payload(head bigint, mac bytea)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 'EC1' || upper(substr(encode(int8send(head) || substr(mac, 1, 10), 'hex'), 2));
+
+-- The typed code as a number of 60 bits: its head (40), and 20 of the MAC.
+CREATE FUNCTION coupons.typed_value(head bigint, mac bytea)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (head << 20) | (coupons.truncated(mac) & 1048575);
 
 -- Asks a worker for what is missing; only the first of many who notice does.
 CREATE FUNCTION coupons.ask_for_rotation()
@@ -169,10 +184,9 @@ END $$;
 
 -- The epoch of a series at a time, and when the next one starts.
 CREATE FUNCTION coupons.epoch_at(series text, at timestamptz)
-RETURNS TABLE (
-    second bigint, slot smallint, inner_block bytea, outer_block bytea, until timestamptz
-) LANGUAGE sql STABLE AS $$
-    SELECT extract(epoch FROM e.starts_at)::bigint, e.slot, o.inner_block, o.outer_block,
+RETURNS TABLE (mark int, inner_block bytea, outer_block bytea, until timestamptz)
+LANGUAGE sql STABLE AS $$
+    SELECT o.mark, o.inner_block, o.outer_block,
         (SELECT n.starts_at FROM coupons.epochs n
          WHERE n.series = $1 AND n.starts_at > $2 ORDER BY n.starts_at LIMIT 1)
     FROM coupons.epochs e
@@ -189,23 +203,22 @@ CREATE FUNCTION coupons.codes_at(
 #variable_conflict use_variable
 DECLARE
     handle CONSTANT bigint := coupons.handle_of(coupon);
-    second bigint;
-    slot int;
+    mark int;
     inner_block bytea;
     outer_block bytea;
-    made bytea;
+    head bigint;
     value bigint;
     digits text;
 BEGIN
-    SELECT * INTO second, slot, inner_block, outer_block, payload_until
-    FROM coupons.epoch_at('qr', at);
-    made := coupons.mac(inner_block, outer_block, coupons.code_message(coupon, second));
-    payload := coupons.payload(handle, second, made);
-    SELECT * INTO second, slot, inner_block, outer_block, typed_until
-    FROM coupons.epoch_at('typed', at);
-    made := coupons.mac(inner_block, outer_block, coupons.code_message(coupon, second));
-    value := coupons.typed_value(handle, slot, coupons.truncated(made));
-    digits := coupons.base32(value >> 30, 6) || coupons.base32(value, 6);
+    SELECT * INTO mark, inner_block, outer_block, payload_until FROM coupons.epoch_at('qr', at);
+    head := coupons.head_of(handle, 25, mark);
+    payload := coupons.payload(
+        head, coupons.mac(inner_block, outer_block, coupons.code_message(head)));
+    SELECT * INTO mark, inner_block, outer_block, typed_until FROM coupons.epoch_at('typed', at);
+    head := coupons.head_of(handle, 5, mark);
+    value := coupons.typed_value(
+        head, coupons.mac(inner_block, outer_block, coupons.code_message(head)));
+    digits := coupons.base32(value, 12);
     typed := left(digits, 4) || '-' || substr(digits, 5, 4) || '-' || substr(digits, 9)
         || coupons.check_symbol(value);
 END $$;

@@ -129,9 +129,10 @@ CREATE TYPE coupons.reading AS (
     -- The code as it should have been written.
     plain text,
     series text,
+    -- What stands before the MAC, and what that says.
+    head bigint,
     coupon bigint,
-    -- Of its epoch: the lowest bits of a QR code's seconds, or a typed code's slot.
-    epoch int,
+    mark int,
     -- The part of the MAC that it has.
     mac bytea
 );
@@ -148,7 +149,7 @@ BEGIN
     IF length(plain) = 38 AND left(plain, 3) = 'EC1'
         AND translate(substr(plain, 4), '0123456789ABCDEF', '') = '' THEN
         value := ('x' || substr(plain, 4, 15))::bit(60)::bigint;
-        RETURN ROW (NULL, plain, 'qr', coupons.coupon_of(value >> 25),
+        RETURN ROW (NULL, plain, 'qr', value, coupons.coupon_of(value >> 25),
             (value & 33554431)::int, decode(right(plain, 20), 'hex'))::coupons.reading;
     END IF;
     -- What people type for what they read; no-break spaces and hyphens are there for the eye.
@@ -156,13 +157,13 @@ BEGIN
     IF length(plain) IS DISTINCT FROM 13
         OR translate(left(plain, 12), '0123456789ABCDEFGHJKMNPQRSTVWXYZ', '') <> ''
         OR strpos('0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U', right(plain, 1)) = 0 THEN
-        RETURN ROW ('malformed', plain, NULL, NULL, NULL, NULL)::coupons.reading;
+        RETURN ROW ('malformed', plain, NULL, NULL, NULL, NULL, NULL)::coupons.reading;
     END IF;
     value := coupons.base32_value(left(plain, 12));
     IF coupons.check_symbol(value) <> right(plain, 1) THEN
-        RETURN ROW ('mistyped', plain, NULL, NULL, NULL, NULL)::coupons.reading;
+        RETURN ROW ('mistyped', plain, NULL, NULL, NULL, NULL, NULL)::coupons.reading;
     END IF;
-    RETURN ROW (NULL, plain, 'typed', coupons.coupon_of(value >> 25),
+    RETURN ROW (NULL, plain, 'typed', value >> 20, coupons.coupon_of(value >> 25),
         (value >> 20 & 31)::int, int8send(value & 1048575))::coupons.reading;
 END $$;
 
@@ -178,7 +179,7 @@ BEGIN
         RETURN coupons.refusal('not_ready');
     END IF;
     IF said.series = 'qr'
-        AND ((said.epoch - extract(epoch FROM at)::bigint) & 33554431) < 16777216 THEN
+        AND ((said.mark - extract(epoch FROM at)::bigint) & 33554431) < 16777216 THEN
         PERFORM coupons.count_guess(establishment, terminal, at);
         RETURN coupons.refusal('unknown');
     END IF;
@@ -223,13 +224,13 @@ BEGIN
         FROM coupons.epochs e
         LEFT JOIN coupons.open_secrets o ON o.series = 'qr' AND o.starts_at = e.starts_at
         -- The last time before now whose lowest bits these are.
-        WHERE e.series = 'qr' AND e.starts_at = to_timestamp(now - ((now - said.epoch) & 33554431));
+        WHERE e.series = 'qr' AND e.starts_at = to_timestamp(now - ((now - said.mark) & 33554431));
     ELSE
         SELECT e.starts_at, e.good_until, o.inner_block, o.outer_block
         INTO starts_at, good_until, inner_block, outer_block
         FROM coupons.epochs e
         LEFT JOIN coupons.open_secrets o ON o.series = 'typed' AND o.starts_at = e.starts_at
-        WHERE e.series = 'typed' AND e.starts_at <= at AND e.slot = said.epoch
+        WHERE e.series = 'typed' AND e.starts_at <= at AND e.slot = said.mark
         ORDER BY e.starts_at DESC LIMIT 1;
     END IF;
     -- The last one that has started is good until another does.
@@ -241,8 +242,7 @@ BEGIN
         PERFORM coupons.ask_for_rotation();
         RETURN coupons.refusal('not_ready');
     END IF;
-    made := coupons.mac(inner_block, outer_block, coupons.code_message(said.coupon,
-        extract(epoch FROM starts_at)::bigint));
+    made := coupons.mac(inner_block, outer_block, coupons.code_message(said.head));
     made := CASE said.series WHEN 'qr' THEN substr(made, 1, 10)
         ELSE int8send(coupons.truncated(made) & 1048575) END;
     SELECT c.establishment_id, coupons.state_of(c, at), c.title, c.expires_at, c.redeemed_at
@@ -258,6 +258,63 @@ BEGIN
     END IF;
     RETURN ROW (state = 'usable', CASE state WHEN 'usable' THEN 'ok' ELSE state END, said.coupon,
         title, expires_at, redeemed_at, NULL, NULL)::coupons.answer;
+END $$;
+
+-- The answer to a code that is good at a time, where and as it should be; null for all others,
+-- nearly right or quite wrong, to which answer_to() has the answer.
+--
+-- Nearly all codes are good. PL/pgSQL prepares every expression anew in each transaction, which
+-- costs more than the cryptography: so this reads QR codes itself, and everything by one query.
+CREATE FUNCTION coupons.acceptance(
+    code text, establishment bigint, terminal text, at timestamptz
+) RETURNS coupons.answer LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    plain CONSTANT text := upper(translate(left(code, 100), E' \t\r\n', '') COLLATE "C");
+    said coupons.reading;
+    series text := 'qr';
+    head bigint;
+    coupon bigint;
+    mark int;
+    mac bytea;
+    made bytea;
+    title text;
+    expires_at timestamptz;
+    is_watched boolean;
+BEGIN
+    IF length(plain) = 38 AND left(plain, 3) = 'EC1'
+        AND translate(substr(plain, 4), '0123456789ABCDEF', '') = '' THEN
+        head := ('x' || substr(plain, 4, 15))::bit(60)::bigint;
+        coupon := coupons.coupon_of(head >> 25);
+        mark := head & 33554431;
+        mac := decode(right(plain, 20), 'hex');
+    ELSE
+        said := coupons.read_code(code);
+        series := said.series;
+        head := said.head;
+        coupon := said.coupon;
+        mark := said.mark;
+        mac := said.mac;
+    END IF;
+    SELECT coupons.mac(o.inner_block, o.outer_block, coupons.code_message(head)), c.title,
+        c.expires_at, EXISTS (SELECT FROM coupons.guesses g
+            WHERE g.establishment_id = establishment AND g.terminal IN ('', terminal)
+              AND g.period = coupons.guess_period(at))
+    INTO made, title, expires_at, is_watched
+    FROM coupons.open_secrets o
+    -- The MAC is made whether there is such a coupon or not.
+    LEFT JOIN coupons.coupons c ON c.id = coupon AND c.establishment_id = establishment
+        AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+        AND c.expires_at > at AND c.valid_from <= at
+    WHERE o.series = series AND o.mark = mark AND o.starts_at <= at AND o.good_until > at;
+    made := CASE series WHEN 'qr' THEN substr(made, 1, 10)
+        ELSE int8send(coupons.truncated(made) & 1048575) END;
+    IF sha256(made) = sha256(mac) AND title IS NOT NULL AND length(terminal) BETWEEN 1 AND 100
+        AND NOT (is_watched
+            AND coupons.locked_until(series, establishment, terminal, at) IS NOT NULL) THEN
+        RETURN ROW (true, 'ok', coupon, title, expires_at, NULL, NULL, NULL)::coupons.answer;
+    END IF;
+    RETURN NULL;
 END $$;
 
 CREATE FUNCTION coupons.expect_till(establishment bigint, terminal text)
@@ -278,10 +335,15 @@ END $$;
 CREATE FUNCTION coupons.verify(code text, establishment bigint, terminal text)
 RETURNS coupons.answer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    answer coupons.answer := coupons.acceptance(code, establishment, terminal, at);
 BEGIN
+    IF answer.is_accepted THEN
+        RETURN answer;
+    END IF;
     PERFORM coupons.expect_till(establishment, terminal);
-    RETURN coupons.answer_to(
-        coupons.read_code(code), establishment, terminal, clock_timestamp());
+    RETURN coupons.answer_to(coupons.read_code(code), establishment, terminal, at);
 END $$;
 
 -- The redemption of a coupon if it was made by this request; code_hash, if it is given, as well.
@@ -316,33 +378,36 @@ DECLARE
     code_hash CONSTANT bytea := sha256(said.plain::bytea);
     done coupons.redemptions;
 BEGIN
-    PERFORM coupons.expect_till(establishment, terminal);
     IF request_id IS NULL OR length(request_id) NOT BETWEEN 1 AND 100 THEN
         RAISE EXCEPTION 'expected a request_id of 1 to 100 characters, the same when the terminal '
             'asks again' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    done := coupons.redemption_by(coupon, establishment, terminal, request_id, code_hash);
-    IF done.coupon_id IS NULL THEN
-        answer := coupons.answer_to(said, establishment, terminal, at);
-        IF answer.is_accepted THEN
-            -- It waits for others who redeem the same coupon, and finds what they left of it.
-            UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
-            WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
-              AND c.expires_at > clock_timestamp()
-            RETURNING c.redeemed_at INTO answer.redeemed_at;
-            IF FOUND THEN
-                answer.confirmation := coupons.base32(
-                    ('x' || encode(uuid_send(gen_random_uuid()), 'hex'))::bit(45)::bigint, 9);
-                INSERT INTO coupons.redemptions VALUES (coupon, answer.redeemed_at, establishment,
-                    terminal, request_id, code_hash, answer.confirmation);
-                PERFORM errand.enqueue('coupons.redeemed',
-                    jsonb_build_object('coupon_id', coupon));
-                RETURN answer;
-            END IF;
+    answer := coupons.acceptance(code, establishment, terminal, at);
+    IF answer.is_accepted IS NOT TRUE THEN
+        PERFORM coupons.expect_till(establishment, terminal);
+        done := coupons.redemption_by(coupon, establishment, terminal, request_id, code_hash);
+        IF done.coupon_id IS NULL THEN
+            answer := coupons.answer_to(said, establishment, terminal, at);
         END IF;
-        IF NOT answer.is_accepted AND answer.reason <> 'redeemed' THEN
+    END IF;
+    IF answer.is_accepted THEN
+        -- It waits for others who redeem the same coupon, and finds what they left of it.
+        UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
+        WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+          AND c.expires_at > clock_timestamp()
+        RETURNING c.redeemed_at INTO answer.redeemed_at;
+        IF FOUND THEN
+            answer.confirmation := coupons.base32(
+                ('x' || encode(uuid_send(gen_random_uuid()), 'hex'))::bit(45)::bigint, 9);
+            INSERT INTO coupons.redemptions VALUES (coupon, answer.redeemed_at, establishment,
+                terminal, request_id, code_hash, answer.confirmation);
+            PERFORM errand.enqueue('coupons.redeemed', jsonb_build_object('coupon_id', coupon));
             RETURN answer;
         END IF;
+    ELSIF done.coupon_id IS NULL AND answer.reason <> 'redeemed' THEN
+        RETURN answer;
+    END IF;
+    IF done.coupon_id IS NULL THEN
         -- The code was right, and the same request has come before or at the same time.
         done := coupons.redemption_by(coupon, establishment, terminal, request_id);
     END IF;

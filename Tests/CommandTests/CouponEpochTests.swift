@@ -125,8 +125,6 @@ extension CommandLine {
                 try await change(
                     """
                     UPDATE coupons.epochs SET starts_at = starts_at - interval '5 minutes'
-                    WHERE series = 'qr';
-                    UPDATE coupons.open_secrets SET starts_at = starts_at - interval '5 minutes'
                     WHERE series = 'qr'
                     """)
                 found = try await finding(ground)

@@ -28,14 +28,19 @@ enum EpochStatements {
             ])
     }
 
+    /// After its epoch was inserted.
     static func open(_ series: CodeSeries, _ start: Int64, _ secret: EpochSecret) -> Statement {
         let blocks = secret.blocks
         return Statement(
             """
-            INSERT INTO coupons.open_secrets (series, starts_at, inner_block, outer_block)
-            VALUES ($1, to_timestamp($2), $3, $4)
+            INSERT INTO coupons.open_secrets
+                (series, starts_at, mark, good_until, inner_block, outer_block)
+            SELECT e.series, e.starts_at, coupons.mark_of(e.series, e.starts_at, e.slot),
+                e.good_until, $3, $4
+            FROM coupons.epochs e WHERE e.series = $1 AND e.starts_at = to_timestamp($2)
             ON CONFLICT (series, starts_at) DO UPDATE
-            SET inner_block = excluded.inner_block, outer_block = excluded.outer_block
+            SET mark = excluded.mark, good_until = excluded.good_until,
+                inner_block = excluded.inner_block, outer_block = excluded.outer_block
             """,
             [
                 .text(series.rawValue), .double(Double(start)), .bytes(blocks.inner),
@@ -43,16 +48,18 @@ enum EpochStatements {
             ])
     }
 
-    static func prolong(_ series: CodeSeries, _ epoch: Epoch) -> Statement {
-        Statement(
-            """
-            UPDATE coupons.epochs SET good_until = to_timestamp($3)
-            WHERE series = $1 AND starts_at = to_timestamp($2)
-            """,
-            [
-                .text(series.rawValue), .double(Double(epoch.start)),
-                .double(Double(epoch.goodUntil)),
-            ])
+    static func prolong(_ series: CodeSeries, _ epoch: Epoch) -> [Statement] {
+        ["coupons.open_secrets", "coupons.epochs"].map { table in
+            Statement(
+                """
+                UPDATE \(table) SET good_until = to_timestamp($3)
+                WHERE series = $1 AND starts_at = to_timestamp($2)
+                """,
+                [
+                    .text(series.rawValue), .double(Double(epoch.start)),
+                    .double(Double(epoch.goodUntil)),
+                ])
+        }
     }
 
     static func destroy(_ series: CodeSeries, _ starts: [Int64]) -> [Statement] {

@@ -112,7 +112,7 @@ package struct Rotation: Sendable {
         let destroyed = plan.destroyed + lost
         if !destroyed.isEmpty { statements += EpochStatements.destroy(series, destroyed) }
         if let prolonged = plan.prolonged {
-            statements.append(EpochStatements.prolong(series, prolonged))
+            statements += EpochStatements.prolong(series, prolonged)
         }
         for epoch in plan.made {
             let secret = try EpochSecret()
