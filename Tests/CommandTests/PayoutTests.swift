@@ -148,6 +148,86 @@ extension CommandLine {
             #expect(try run.record["settled"].id == "0")
         }
 
+        @Test func `a run is issued, comes back and is issued anew`() async throws {
+            let folder = FileManager.default.temporaryDirectory
+                .appendingPathComponent("payouts-" + UUID().uuidString)
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let (keys, profile) = (folder.path + "/keys", folder.path + "/profile.json")
+            try Data(try await errand("key", "new").output.utf8)
+                .write(to: URL(filePath: keys))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keys)
+            try Data(Self.profile.utf8).write(to: URL(filePath: profile))
+            let environment = [
+                "ERRAND_KEYS_FILE": keys, "ERRAND_PAYOUTS_FILE": profile, "ERRAND_OPERATOR": "bob",
+            ]
+            try await ground()
+            try await errand(
+                "payout", "enter", "42", "--from", "-", "--yes",
+                input: #"{"bank":{"institution":"003","transit":"12345","account":"7654321"}}"#,
+                environment: environment
+            ).expect(0)
+            try await errand("payout", "preview", "2026-Q3").expect(0)
+            try await close()
+            let issue = ["payout", "issue", "2026-Q3", "--to", folder.path, "--yes", "-ojson"]
+            try await errand(issue).expect(2, "ERRAND_PAYOUTS_FILE is not set")
+            try await errand(issue, environment: environment)
+                .expect(4, "run 2026-Q3 is closed: only one that is approved is issued")
+            try await errand("payout", "approve", "2026-Q3", "--yes", environment: environment)
+                .expect(0)
+            let first = try await errand(issue, environment: environment)
+            first.expect(0)
+            for name in ["aft-CAD-0001.txt", "cheques-CAD.csv", "cheques-CAD-0001.pdf"] {
+                #expect(first.output.contains(name))
+                let attributes = try FileManager.default.attributesOfItem(
+                    atPath: folder.path + "/2026-Q3-1/" + name)
+                #expect(attributes[.posixPermissions] as? Int == 0o600)
+            }
+            #expect(!first.output.contains("7654321"))
+            let again = folder.path + "/again"
+            try FileManager.default.createDirectory(
+                atPath: again, withIntermediateDirectories: true)
+            try await errand(
+                "payout", "export", "2026-Q3", "--to", again, environment: environment
+            ).expect(0)
+            for name in ["aft-CAD-0001.txt", "cheques-CAD-0001.pdf", "manifest.json"] {
+                #expect(
+                    FileManager.default.contentsEqual(
+                        atPath: folder.path + "/2026-Q3-1/" + name,
+                        andPath: again + "/2026-Q3-1/" + name), "\(name)")
+            }
+            let deposit = try await payout(42)
+            try await errand("payout", "return", "--yes").expect(2, "--aft, --nacha or the ids")
+            try await errand("payout", "return", deposit, "--code", "x", "--yes").expect(2, "905")
+            try await errand("payout", "return", deposit, "--code", "905", "--yes").expect(0)
+            try await errand("payout", "return", deposit, "--code", "905", "--yes").expect(0)
+            try await errand("payout", "payee", "42").shows("905")
+            let second = try await errand(issue, environment: environment)
+            second.expect(0)
+            #expect(second.output.contains("2026-Q3-2"))
+            #expect(!second.output.contains("aft"))
+            try await errand("payout", "statement", "42", "--year", "2026").shows("Cheque", "42.00")
+            try await errand("payout", "statement", "99", "--year", "2026").expect(3)
+            try await errand(
+                "payout", "statement", "42", "--year", "2026", "--pdf", folder.path + "/42.pdf",
+                environment: environment
+            ).expect(0)
+            try await errand("payout", "settle", "2026-Q3", "--cheque", "1001,1002")
+                .shows("settled")
+            #expect(try await errand("payout", "runs", "-ojson").record["state"] == "settled")
+            try await errand("payout", "prove").shows("proved")
+            try await errand("ledger", "prove").shows("proved")
+        }
+
+        private static let profile = #"""
+            {"company": {"name": "Sondages inc.", "address": ["1 rue Une", "Montréal QC  H2X 1Y4"]},
+             "aft": {"CAD": {"originator_id": "1234567890", "data_centre": "86900",
+               "direct_clearer": "86901", "short_name": "SONDAGES", "long_name": "SONDAGES INC",
+               "return_account": {"institution": "003", "transit": "00001", "account": "1000001"}}},
+             "cheques": {"CAD": {"bank": "Banque Une", "account": "1000001", "first_number": 1001}}}
+            """#
+
         @Test func `bank details are checked and sealed, and shown by their last digits`()
             async throws
         {
