@@ -173,6 +173,51 @@ CREATE FUNCTION coupons.typed_value(head bigint, mac bytea)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (head << 20) | (coupons.truncated(mac) & 1048575);
 
+-- What a code says of itself, before anything is looked up.
+CREATE TYPE coupons.reading AS (
+    -- malformed or mistyped; then nothing but plain is there.
+    fault text,
+    -- The code as it should have been written.
+    plain text,
+    series text,
+    -- What stands before the MAC, and what that says.
+    head bigint,
+    coupon bigint,
+    mark int,
+    -- The part of the MAC that it has.
+    mac bytea
+);
+
+-- Regular expressions would take half of the time of a check.
+CREATE FUNCTION coupons.read_code(code text)
+RETURNS coupons.reading LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    -- Scanners that type end with a line.
+    plain text :=
+        upper(translate(left(coalesce(code, ''), 100), E' \t\r\n', '') COLLATE "C");
+    value bigint;
+BEGIN
+    IF length(plain) = 38 AND left(plain, 3) = 'EC1'
+        AND translate(substr(plain, 4), '0123456789ABCDEF', '') = '' THEN
+        value := ('x' || substr(plain, 4, 15))::bit(60)::bigint;
+        RETURN ROW (NULL, plain, 'qr', value, coupons.coupon_of(value >> 25),
+            (value & 33554431)::int, decode(right(plain, 20), 'hex'))::coupons.reading;
+    END IF;
+    -- What people type for what they read; no-break spaces and hyphens are there for the eye.
+    plain := translate(plain, U&'OIL-\00A0\2010\2011\2012\2013', '011');
+    IF length(plain) IS DISTINCT FROM 13
+        OR translate(left(plain, 12), '0123456789ABCDEFGHJKMNPQRSTVWXYZ', '') <> ''
+        OR strpos('0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U', right(plain, 1)) = 0 THEN
+        RETURN ROW ('malformed', plain, NULL, NULL, NULL, NULL, NULL)::coupons.reading;
+    END IF;
+    value := coupons.base32_value(left(plain, 12));
+    IF coupons.check_symbol(value) <> right(plain, 1) THEN
+        RETURN ROW ('mistyped', plain, NULL, NULL, NULL, NULL, NULL)::coupons.reading;
+    END IF;
+    RETURN ROW (NULL, plain, 'typed', value >> 20, coupons.coupon_of(value >> 25),
+        (value >> 20 & 31)::int, int8send(value & 1048575))::coupons.reading;
+END $$;
+
 -- Asks a worker for what is missing; only the first of many who notice does.
 CREATE FUNCTION coupons.ask_for_rotation()
 RETURNS void LANGUAGE plpgsql AS $$

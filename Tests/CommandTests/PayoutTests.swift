@@ -217,7 +217,6 @@ extension CommandLine {
                 .shows("settled")
             #expect(try await errand("payout", "runs", "-ojson").record["state"] == "settled")
             try await errand("payout", "prove").shows("proved")
-            try await errand("ledger", "prove").shows("proved")
         }
 
         private static let profile = #"""
