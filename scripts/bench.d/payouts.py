@@ -1,14 +1,31 @@
 """A quarter: closed by chunks and issued, with few people and with many."""
+import base64
 import json
 import os
+import pathlib
+import subprocess
 import tempfile
 
 from measure import Failed, run
 from report import Figure
 
+HERE = pathlib.Path(__file__).parent
+KEY_NAME = "bench"
+QUARTER = "2026-Q3"
+PAYER = {
+    "company": {"name": "Sondages inc.", "address": ["1 rue Une", "Montreal QC  H2X 1Y4"]},
+    "aft": {"CAD": {
+        "originator_id": "1234567890", "data_centre": "86900", "direct_clearer": "86901",
+        "short_name": "SONDAGES", "long_name": "SONDAGES INC",
+        "return_account": {"institution": "003", "transit": "00001", "account": "1000001"}}},
+    "nacha": {
+        "destination": "121042882", "destination_name": "A BANK", "origin": "1234567890",
+        "origin_name": "SONDAGES INC", "company_name": "SONDAGES INC",
+        "company_id": "1234567890", "odfi": "12104288"},
+}
 POSTINGS = 20
 # Straight into the tables, as so many rewards would have left them: crediting them one by one takes
-# hours, and is timed elsewhere. One in ten lives in the United States, one in ten gave no account.
+# hours, and is timed elsewhere. One in ten lives in the United States.
 SEED = (
     """
     INSERT INTO notification.people (id, birth_date, age_verified_at)
@@ -55,3 +72,64 @@ SEED = (
     DROP TABLE ledger.bench_groups;
     """,
 )
+
+
+def quarter(place, ours, count):
+    """Seconds and peaks of memory of a close and of an issue; checked to the cent."""
+    name = "bench_payouts"
+    env = ours.fresh(name)
+    key = os.urandom(32)
+    files = {"ERRAND_KEYS_FILE": place.file("keys"), "ERRAND_PAYOUTS_FILE": place.file("payer")}
+    for path, text in ((files["ERRAND_KEYS_FILE"],
+                        f"{KEY_NAME} {base64.b64encode(key).decode()}\n"),
+                       (files["ERRAND_PAYOUTS_FILE"], json.dumps(PAYER))):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o600)
+    env = {**env, **files, "ERRAND_LOG": "error", "ERRAND_OPERATOR": "bench"}
+    sql = place.servers.sql
+    for text in SEED:
+        sql(text.format(count=count, postings=POSTINGS), name)
+    accounts = place.file("accounts")
+    with open(accounts, "wb") as file:
+        subprocess.run(
+            ["/usr/bin/python3", HERE / "bank_details.py", str(count), KEY_NAME, key.hex()],
+            check=True, stdout=file)
+    sql(f"\\copy payouts.bank_details (person_id, country, hint, sealed) FROM '{accounts}'", name)
+    sql("UPDATE payouts.rules SET allows_same = true", name)
+    sql("VACUUM ANALYZE", name)
+    place.servers.settle()
+
+    def errand(*words):
+        return run([place.errand, *words], env, limit=1_200)[1]
+
+    errand("payout", "preview", QUARTER)
+    errand("payout", "close", QUARTER, "--yes")
+    closed = errand("work", "--queues", "payouts:2", "--drain")
+    errand("payout", "approve", QUARTER, "--yes")
+    with tempfile.TemporaryDirectory(dir=place.folder.name) as folder:
+        issued = errand("payout", "issue", QUARTER, "--to", folder, "--yes")
+    errand("payout", "prove")
+    paid = int(sql("SELECT sum(payouts) FROM payouts.files", name))
+    if paid != count:
+        raise Failed(f"{paid} of {count} people are in files")
+    return closed, issued
+
+
+def payouts(place, ours, _peers):
+    """The same quarter with few people and with many."""
+    few, many = 10_000, place.size(100_000, 1_000_000)
+    small = quarter(place, ours, few)
+    large = quarter(place, ours, many)
+    samples = f"{many:,} people with {POSTINGS * many:,} postings"
+    figures = []
+    for index, (what, limit) in enumerate((("close", 90), ("issue", 60))):
+        one, other = small[index], large[index]
+        figures.append(Figure(
+            f"{what} of a quarter", "s", other.wall, None, None,
+            ("max", limit * many / 1_000_000), samples,
+            f"each person {other.wall / many * 1e6:.0f} µs; with {few:,} people "
+            f"{one.wall / few * 1e6:.0f} µs"))
+        figures.append(Figure(
+            f"memory of the {what}", "MiB", other.peak / 2**20, None, None, ("max", 300), samples))
+    return figures

@@ -1,0 +1,27 @@
+-- What people of the city have earned in the quarter that is over, and where they can be paid.
+CREATE FUNCTION demo.earned_at(survey bigint) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT (date_trunc('quarter', now() AT TIME ZONE 'America/Toronto') - interval '80 days')
+        AT TIME ZONE 'America/Toronto' + survey % 60 * interval '1 day'
+$$;
+
+-- In transactions of some hundreds, as they come from the app: two surveys each, that an
+-- establishment pays for.
+DO $$
+BEGIN
+    FOR person IN 1..1500 LOOP
+        FOR n IN 1..2 LOOP
+            PERFORM ledger.credit_reward(person, 'survey:' || (person * 2 + n), 1 + person % 120,
+                500, 40 + (person * 37 + n * 101) % 460, 'CAD', demo.earned_at(person * 2 + n));
+        END LOOP;
+        IF person % 100 = 0 THEN
+            COMMIT;
+        END IF;
+    END LOOP;
+END $$;
+
+-- One in a hundred gave no address.
+SELECT count(payouts.set_payee(n,
+    (ARRAY['Zoé Tremblay', 'Noah Gagnon', 'Émile Roy', 'Olivia Côté', 'Léa Bouchard'])[1 + n % 5]
+        || ' ' || n,
+    ARRAY[10 + n || ', rue Rachel Est', 'Montréal QC  H2W 1E1']))
+FROM generate_series(1, 1500) n WHERE n % 100 <> 0;
