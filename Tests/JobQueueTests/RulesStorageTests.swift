@@ -211,6 +211,7 @@ import Testing
             "Coupons/Codes/CodeHealth.swift", "Coupons/Codes/EpochRecord.swift",
             "Coupons/Codes/EpochStatements.swift", "Coupons/Life/Granting.swift",
             "Coupons/Listing/CouponRows.swift", "Ledger/Proof.swift", "Ledger/ProveLedger.swift",
+            "Payouts/Issuing/Freezing.swift",
             "Notifications/Webhooks/WebhookEndpoints.swift",
         ]
         let clocks = try Regex(

@@ -26,7 +26,7 @@ import Testing
         "survey.expiring.digest": digest, "mission.offered.digest": digest,
         "mission.due_soon.digest": digest,
         "mission.offered": mission, "mission.due_soon": mission, "mission.missed": mission,
-        "payout.issued": payout, "payout.returned": payout,
+        "payout.held": payout, "payout.issued": payout, "payout.returned": payout,
         "account.email_code": code, "account.password_reset": code,
         "company.news": #"""
         {"headline": "We <moved>", "summary": "A new address",
@@ -188,6 +188,7 @@ import Testing
         "coupon.nearby": "A free <coffee>", "coupon.expiring": "Café <& thé>: 2 for 1",
         "coupon.redeemed": "Café & Co",
         "mission.offered": "Ask about <size>", "mission.missed": "Queen & King",
+        "payout.held": "account <closed>",
         "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
         "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
         "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
