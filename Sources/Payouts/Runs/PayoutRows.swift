@@ -81,10 +81,10 @@ package struct PayoutRows: Sendable {
     private static let list = """
         SELECT \(columns) FROM payouts.payouts p JOIN payouts.runs r ON r.id = p.run_id
         WHERE p.id > $1 AND ($2::text IS NULL OR r.quarter = $2)
-          AND ($3::payouts.payout_state IS NULL OR p.state = $3)
+          AND ($3::text IS NULL OR p.state = $3::payouts.payout_state)
           AND ($4::bigint IS NULL OR p.account_id IN (
             SELECT a.id FROM ledger.accounts a WHERE a.owner = $4 AND a.kind = 'person'))
-          AND ($5::payouts.method IS NULL OR p.method = $5)
+          AND ($5::text IS NULL OR p.method = $5::payouts.method)
           AND ($6::bigint IS NULL OR p.cheque_number = $6)
         ORDER BY p.id LIMIT $7
         """

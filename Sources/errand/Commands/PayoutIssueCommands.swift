@@ -46,7 +46,7 @@ enum PayoutIssueCommands {
         }
         let outputs = issue.files.flatMap(\.outputs).map { output in
             Record([
-                ("file", .text(output.name)), ("bytes", .int(output.bytes)),
+                ("file", .text(output.name)), ("size", .int(output.bytes)),
                 ("sha256", .text(output.sha256.map { hex($0) }.joined())),
             ])
         }
@@ -278,7 +278,7 @@ enum PayoutIssueCommands {
             statement, issuer: profile.company, created: try await today(session, invocation))
         try TextFile.replace(path, with: bytes, isSecret: true)
         try invocation.output.show(
-            Record([("file", .text(path)), ("bytes", .int(bytes.count))]))
+            Record([("file", .text(path)), ("size", .int(bytes.count))]))
         return .done
     }
 }

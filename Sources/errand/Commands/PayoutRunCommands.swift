@@ -62,7 +62,7 @@ enum PayoutRunCommands {
             """,
         examples: [
             .init("errand payout close 2026-Q3", "asks first"),
-            .init("errand work --queues payouts --drain", "lets this process do the work"),
+            .init("errand payout close 2026-Q3 --yes", "does not ask"),
         ],
         arguments: [quarter]
     ) { invocation in
