@@ -2,6 +2,10 @@
 import re
 
 STRING = re.compile(r'(#*)("""|")')
+# Where something begins or ends that is not plain code; and where a string may go on otherwise.
+TURN_OF_CODE = re.compile(r'//|/\*|#*"|[()]')
+TURN_OF_STRING = re.compile(r'[\\"]')
+VISIBLE_LETTER = re.compile(r"[^\n]")
 
 
 def code_of(text):
@@ -9,52 +13,54 @@ def code_of(text):
 
     What stands in an interpolation stays: it is code.
     """
-    out = list(text)
-    # What surrounds the current place: each open string as (quote, hashes, open parentheses of
-    # the interpolation being read).
+    pieces = []
+    # What surrounds the current place: each open string as [quote, hashes, open parentheses of
+    # the interpolation being read].
     strings = []
     place = 0
 
-    def blank(begin, end):
-        for index in range(begin, min(end, len(text))):
-            if out[index] != "\n":
-                out[index] = " "
+    def keep(end):
+        nonlocal place
+        pieces.append(text[place:end])
+        place = end
+
+    def blank(end):
+        nonlocal place
+        pieces.append(VISIBLE_LETTER.sub(" ", text[place:end]))
+        place = end
 
     while place < len(text):
-        inside = strings and strings[-1][2] == 0
-        if inside:
+        if strings and strings[-1][2] == 0:
             quote, hashes, _ = strings[-1]
+            turn = TURN_OF_STRING.search(text, place)
+            blank(turn.start() if turn else len(text))
             if text.startswith("\\" + hashes + "(", place):
-                blank(place, place + len(hashes) + 1)
-                place += len(hashes) + 2
+                blank(place + len(hashes) + 1)
+                keep(place + 1)
                 strings[-1][2] = 1
             elif text.startswith("\\" + hashes, place):
-                blank(place, place + len(hashes) + 2)
-                place += len(hashes) + 2
+                blank(place + len(hashes) + 2)
             elif text.startswith(quote + hashes, place):
                 strings.pop()
-                place += len(quote + hashes)
+                keep(place + len(quote + hashes))
             else:
-                blank(place, place + 1)
-                place += 1
+                blank(place + 1)
             continue
+        turn = TURN_OF_CODE.search(text, place)
+        keep(turn.start() if turn else len(text))
         if text.startswith("//", place):
             end = text.find("\n", place)
-            end = len(text) if end < 0 else end
-            blank(place, end)
-            place = end
+            blank(len(text) if end < 0 else end)
         elif text.startswith("/*", place):
-            end = end_of_comment(text, place)
-            blank(place, end)
-            place = end
+            blank(end_of_comment(text, place))
         elif match := STRING.match(text, place):
             strings.append([match[2], match[1], 0])
-            place = match.end()
-        else:
-            if strings and text[place] in "()":
-                strings[-1][2] += 1 if text[place] == "(" else -1
-            place += 1
-    return "".join(out)
+            keep(match.end())
+        elif turn:
+            if strings:
+                strings[-1][2] += 1 if turn[0] == "(" else -1
+            keep(place + 1)
+    return "".join(pieces)
 
 
 def end_of_comment(text, place):
