@@ -54,6 +54,9 @@ CREATE TABLE ledger.accounts (
     CONSTRAINT accounts_owner UNIQUE (owner, kind, currency)
 );
 
+-- Transactions of these kinds are not reversed: the hint says what to do instead.
+CREATE TABLE ledger.kept_kinds (kind text COLLATE "C" PRIMARY KEY, hint text NOT NULL);
+
 -- CHECK constraints would be parsed again for every insert, which takes longer than all the rest of
 -- it: check_transaction() sees to what they would.
 CREATE TABLE ledger.transactions (
@@ -373,15 +376,20 @@ DECLARE
     present ledger.transactions;
     accounts bigint[];
     amounts bigint[];
+    instead text;
 BEGIN
     IF reason IS NULL OR length(reason) NOT BETWEEN 1 AND 500 THEN
-        RAISE EXCEPTION 'reverse needs a reason of 1 to 500 characters'
-            USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'reverse needs a reason of 1 to 500 characters' USING ERRCODE = '22023';
     END IF;
     SELECT * INTO present FROM ledger.transactions t WHERE t.id = transaction_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no transaction has the id %', coalesce(transaction_id::text, 'null')
             USING ERRCODE = 'no_data_found';
+    END IF;
+    instead := (SELECT k.hint FROM ledger.kept_kinds k WHERE k.kind = present.kind);
+    IF instead IS NOT NULL THEN
+        RAISE EXCEPTION 'transaction % is a %, which is not reversed by itself', transaction_id,
+            present.kind USING ERRCODE = 'check_violation', HINT = instead;
     END IF;
     SELECT array_agg(p.account_id ORDER BY p.account_id),
         array_agg(-p.amount ORDER BY p.account_id)

@@ -169,6 +169,10 @@ CREATE TYPE payouts.payout_state AS ENUM (
     'held',         -- something is missing; the money is the person's
     'void');        -- it was never paid, or its cheque is worthless; the money is the person's
 
+INSERT INTO ledger.kept_kinds
+SELECT kind, 'The money of a payout is moved by ''errand payout hold'', ''void'' and ''return''.'
+FROM unnest('{payout,payout_back,payout_settled}'::text[]) kind;
+
 -- References to the ledger and the run are seen to by the functions that write here: checking each
 -- row against them would be a tenth of a close.
 CREATE TABLE payouts.payouts (
@@ -185,8 +189,12 @@ CREATE TABLE payouts.payouts (
     -- Of the close; null for one that replaces another.
     chunk int,
     state payouts.payout_state NOT NULL,
+    -- Of the note of payouts.changes that it was settled by.
+    settlement bigint,
     -- Held when the run was closed, so that the chunk's transaction does not pay it.
     was_held boolean NOT NULL DEFAULT false,
+    -- Held until somebody decides: the close of a later quarter holds its money as well.
+    is_kept_back boolean NOT NULL DEFAULT false,
     -- By what means it has to be paid; null for whatever the person's bank details allow.
     method payouts.method,
     currency text COLLATE "C" NOT NULL,
@@ -197,6 +205,8 @@ CREATE TABLE payouts.payouts (
 );
 CREATE UNIQUE INDEX payouts_replaces ON payouts.payouts (replaces) WHERE replaces IS NOT NULL;
 CREATE INDEX payouts_state ON payouts.payouts (run_id, state, id);
+-- What the close of another run has to look at.
+CREATE INDEX payouts_undone ON payouts.payouts (account_id) WHERE state IN ('held', 'returned');
 -- Not unique: another account of the company has the same numbers. The series see to that.
 CREATE INDEX payouts_cheque ON payouts.payouts (cheque_number, currency)
     WHERE cheque_number IS NOT NULL;
@@ -208,7 +218,8 @@ CREATE TABLE payouts.items (
     person_id bigint NOT NULL,
     payee text NOT NULL,
     address text[] NOT NULL,
-    -- Of a deposit: the person's bank details, sealed as they were.
+    -- Of a deposit: when the person gave these bank details, and the details, sealed as they were.
+    given_at timestamptz,
     sealed bytea,
     -- Of a cheque: what was earned in the quarter, [kind, how many, minor units] each.
     lines jsonb,
@@ -251,7 +262,7 @@ BEGIN
         WHEN 'pending' THEN NEW.state IN ('issued', 'held', 'void')
         WHEN 'issued' THEN NEW.state IN ('settled', 'returned', 'void')
         WHEN 'settled' THEN NEW.state = 'returned'
-        WHEN 'returned' THEN NEW.state = 'reissued'
+        WHEN 'returned' THEN NEW.state IN ('reissued', 'void')
         WHEN 'held' THEN NEW.state IN ('pending', 'void')
         WHEN 'void' THEN NEW.state = 'reissued'
         ELSE false END) THEN

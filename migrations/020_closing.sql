@@ -22,22 +22,46 @@ BEGIN
     RETURN noted;
 END $$;
 
--- What is owed to people for all that they earned before an instant, and what is missing to pay
--- it. What was taken back since then is not paid any more.
+-- What is missing to pay a person in a currency; null: nothing.
+CREATE FUNCTION payouts.lack(
+    is_payee boolean, birth_date date, age_verified_at timestamptz, currency text
+) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN NOT $1 THEN 'no name and address were given'
+        WHEN $2 IS NULL THEN 'no birth date was given'
+        WHEN $3 IS NULL THEN 'the age was not verified'
+        -- In these there are files of deposits, and cheques.
+        WHEN $4 NOT IN ('CAD', 'USD') THEN 'nothing is paid in ' || $4 END
+$$;
+
+-- What is owed to people for all that they earned before an instant, and why it cannot be paid,
+-- if so. Of what was posted since then, what was earned is for the next quarter, unless that was
+-- taken back too; whatever else was taken is not paid any more.
 CREATE FUNCTION payouts.due(
     cut_off timestamptz, of_currency text, first_account bigint, last_account bigint
-) RETURNS TABLE (account_id bigint, person_id bigint, amount bigint, missing text)
-LANGUAGE sql STABLE AS $$
-    SELECT a.id, a.owner, least(b.amount, b.amount - later.total),
-        CASE WHEN y.person_id IS NULL THEN 'no name and address were given'
-            WHEN p.birth_date IS NULL THEN 'no birth date was given'
-            WHEN p.age_verified_at IS NULL THEN 'the age was not verified' END
+) RETURNS TABLE (
+    account_id bigint, person_id bigint, amount bigint, undecided bigint, missing text
+) LANGUAGE sql STABLE AS $$
+    SELECT a.id, a.owner, b.amount - later.total, before.payout,
+        CASE WHEN before.payout IS NOT NULL
+            THEN format('payout %s is %s, and was not decided on', before.payout, before.state)
+            ELSE payouts.lack(y.person_id IS NOT NULL, p.birth_date, p.age_verified_at, $2) END
     FROM ledger.accounts a
     JOIN ledger.balances b ON b.account_id = a.id AND b.slice = 0
     CROSS JOIN LATERAL (
-        SELECT coalesce(sum(l.amount), 0)::bigint AS total FROM ledger.postings l
+        SELECT coalesce(sum(l.amount) FILTER (
+            WHERE CASE WHEN o.id IS NULL THEN l.amount > 0 AND t.kind <> 'payout_back'
+                ELSE o.at >= $1 END), 0)::bigint AS total
+        FROM ledger.postings l
+        JOIN ledger.transactions t ON t.id = l.transaction_id
+        LEFT JOIN ledger.transactions o ON o.id = t.reverses
         WHERE l.account_id = a.id AND l.at >= $1
     ) later
+    LEFT JOIN LATERAL (
+        SELECT o.id AS payout, o.state FROM payouts.payouts o
+        WHERE o.account_id = a.id AND o.state IN ('held', 'returned')
+          AND (o.is_kept_back OR o.state = 'returned')
+        ORDER BY o.id LIMIT 1
+    ) before ON true
     LEFT JOIN notification.people p ON p.id = a.owner
     LEFT JOIN payouts.payees y ON y.person_id = a.owner
     WHERE a.id BETWEEN $3 AND $4 AND a.kind = 'person' AND a.currency = $2 AND b.amount > 0
@@ -81,29 +105,29 @@ BEGIN
           AND a.kind = 'person' AND a.currency = part.currency)
     ORDER BY b.account_id FOR NO KEY UPDATE;
 
-    -- What other runs hold is part of these balances.
-    WITH over AS (
-        UPDATE payouts.payouts p SET state = 'void', reason = 'paid with ' || of.quarter
-        WHERE p.account_id BETWEEN part.first_account AND part.last_account
-          AND p.state = 'held' AND p.run_id <> run AND p.currency = part.currency
-        RETURNING p.*
-    )
-    INSERT INTO payouts.changes (run_id, payout_id, payouts, amount, action, currency, actor,
-        reason)
-    SELECT o.run_id, o.id, 1, o.amount, 'void', o.currency, of.closed_by, o.reason FROM over o;
-
     WITH found AS MATERIALIZED (
         SELECT * FROM payouts.due(of.cut_off, part.currency, part.first_account,
             part.last_account)
         WHERE amount > 0 ORDER BY account_id
     ), made AS (
         INSERT INTO payouts.payouts AS p (run_id, person_id, account_id, amount, chunk, state,
-            was_held, currency, reason)
+            was_held, is_kept_back, currency, reason)
         SELECT run, f.person_id, f.account_id, f.amount, chunk,
             CASE WHEN f.missing IS NULL THEN 'pending' ELSE 'held' END::payouts.payout_state,
-            f.missing IS NOT NULL, part.currency, f.missing
+            f.missing IS NOT NULL, f.undecided IS NOT NULL, part.currency, f.missing
         FROM found f WHERE f.amount >= minimum ORDER BY f.account_id
         RETURNING p.account_id, p.amount, p.was_held
+    ), over AS (
+        -- Their money is part of what was made now.
+        UPDATE payouts.payouts p SET state = 'void', reason = 'part of ' || of.quarter
+        WHERE p.account_id IN (SELECT m.account_id FROM made m)
+          AND p.state IN ('held', 'returned') AND p.run_id <> run
+        RETURNING p.*
+    ), noted AS (
+        INSERT INTO payouts.changes (run_id, payout_id, payouts, amount, action, currency, actor,
+            reason)
+        SELECT o.run_id, o.id, 1, o.amount, 'void', o.currency, of.closed_by, o.reason
+        FROM over o
     )
     SELECT array_agg(m.account_id) FILTER (WHERE NOT m.was_held),
         array_agg(-m.amount) FILTER (WHERE NOT m.was_held),

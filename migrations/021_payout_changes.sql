@@ -48,7 +48,7 @@ BEGIN
                     ELSE ledger.account(place, 0, of.currency) END],
             ARRAY[-of.amount, of.amount], NULL, 'payout:' || payout, NULL, actor);
     END IF;
-    UPDATE payouts.payouts p SET state = to_state, reason = CASE
+    UPDATE payouts.payouts p SET state = to_state, is_kept_back = false, reason = CASE
         WHEN to_state IN ('held', 'returned', 'void') THEN reason
         WHEN to_state = 'reissued' THEN p.reason END
     WHERE p.id = payout;
@@ -79,11 +79,27 @@ BEGIN
     RETURN of;
 END $$;
 
-CREATE FUNCTION payouts.hold(payout bigint, actor text, reason text) RETURNS void
-LANGUAGE plpgsql AS $$
+-- Keeps a payout from being issued.
+--   is_kept_back   until somebody decides; if not, the close of a later quarter pays it
+CREATE FUNCTION payouts.hold(
+    payout bigint, actor text, reason text, is_kept_back boolean DEFAULT true
+) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
 BEGIN
     PERFORM payouts.expect(payout, 'held', 'pending');
     PERFORM payouts.change(payout, 'held', 'hold', actor, reason);
+    IF is_kept_back THEN
+        UPDATE payouts.payouts p SET is_kept_back = true WHERE p.id = payout;
+    END IF;
+END $$;
+
+-- Refuses what cannot be done while the file that a payout is in is being made.
+CREATE FUNCTION payouts.expect_published(of payouts.payouts) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM payouts.files f WHERE f.id = of.file_id AND f.published_at IS NULL) THEN
+        RAISE EXCEPTION 'the files with payout % are being made: issue the run again, which ends '
+            'it', of.id USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
 END $$;
 
 -- Pays what was held, by the next files of its run.
@@ -92,13 +108,19 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.payouts;
+    lack text;
 BEGIN
     of := payouts.expect(payout, 'released', 'held');
-    IF NOT EXISTS (SELECT FROM payouts.payees y WHERE y.person_id = of.person_id) THEN
-        RAISE EXCEPTION 'payout %: no name and address were given', payout
-            USING ERRCODE = 'check_violation';
+    SELECT payouts.lack(y.person_id IS NOT NULL, p.birth_date, p.age_verified_at, of.currency)
+    INTO lack FROM (VALUES (of.person_id)) AS v (id)
+    LEFT JOIN notification.people p ON p.id = v.id
+    LEFT JOIN payouts.payees y ON y.person_id = v.id;
+    IF lack IS NOT NULL THEN
+        RAISE EXCEPTION 'payout %: %', payout, lack USING ERRCODE = 'check_violation';
     END IF;
     PERFORM payouts.change(payout, 'pending', 'release', actor, reason);
+    -- Who ends the run meanwhile waits, and sees what is pending then.
+    PERFORM FROM payouts.runs r WHERE r.id = of.run_id FOR NO KEY UPDATE;
     UPDATE payouts.runs r SET state = 'issued', settled_at = NULL
     WHERE r.id = of.run_id AND r.state = 'settled';
 END $$;
@@ -115,13 +137,17 @@ BEGIN
         RAISE EXCEPTION 'payout % is a deposit that the bank has: it is not void before it comes '
             'back', payout USING ERRCODE = 'check_violation';
     END IF;
+    PERFORM payouts.expect_published(of);
     PERFORM payouts.change(payout, 'void', 'void', actor, reason);
 END $$;
 
 -- A payout came back: the money is the person's again. False when that was noted before.
+--   reason       that the person may read
 --   is_refused   nothing more is to be sent to these bank details
-CREATE FUNCTION payouts.take_back(payout bigint, actor text, reason text, is_refused boolean)
-RETURNS boolean LANGUAGE plpgsql AS $$
+--   note         of the operator, for the record
+CREATE FUNCTION payouts.take_back(
+    payout bigint, actor text, reason text, is_refused boolean, note text
+) RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.payouts;
@@ -131,14 +157,16 @@ BEGIN
         RETURN false;
     END IF;
     of := payouts.expect(payout, 'returned', 'issued', 'settled');
-    PERFORM payouts.change(payout, 'returned', 'return', actor, reason);
+    PERFORM payouts.expect_published(of);
+    PERFORM payouts.change(payout, 'returned', 'return', actor,
+        left(concat_ws(': ', reason, note), 500));
+    UPDATE payouts.payouts p SET reason = reason WHERE p.id = payout;
     IF is_refused THEN
         -- Unless they were given anew since then.
         UPDATE payouts.bank_details d SET refused_at = clock_timestamp(), refused_for = reason
         FROM payouts.items i
         WHERE d.person_id = of.person_id AND i.file_id = of.file_id AND i.payout_id = payout
-          AND d.given_at <= (SELECT s.made_at FROM payouts.files f
-            JOIN payouts.issues s ON s.id = f.issue_id WHERE f.id = of.file_id);
+          AND d.given_at = i.given_at;
     END IF;
     RETURN true;
 END $$;
@@ -157,6 +185,19 @@ BEGIN
     IF of.file_id IS NULL THEN
         RAISE EXCEPTION 'payout % was never issued: the next run pays it', payout
             USING ERRCODE = 'check_violation';
+    END IF;
+    IF of.state = 'void' THEN
+        SELECT p.id INTO made FROM payouts.payouts p
+        WHERE p.account_id = of.account_id AND p.run_id <> of.run_id AND p.state <> 'void'
+          AND p.chunk IS NOT NULL AND p.id > payout AND EXISTS (
+            SELECT FROM payouts.changes c JOIN payouts.chunks k
+                ON k.run_id = p.run_id AND k.number = p.chunk AND c.at < k.done_at
+            WHERE c.payout_id = payout AND c.action = 'void')
+        LIMIT 1;
+        IF FOUND THEN
+            RAISE EXCEPTION 'payout %: its money is part of payout %', payout, made
+                USING ERRCODE = 'check_violation';
+        END IF;
     END IF;
     PERFORM payouts.change(payout, 'reissued', 'reissue', actor, reason);
     INSERT INTO payouts.payouts AS p (run_id, person_id, account_id, amount, replaces, state,
@@ -179,22 +220,24 @@ DECLARE
 BEGIN
     FOR total IN
         WITH page AS (
-            SELECT p.id FROM payouts.payouts p
-            WHERE p.id = ANY (payouts) AND p.run_id = run AND p.state = 'issued'
-            ORDER BY p.id FOR NO KEY UPDATE
-        ), done AS (
-            UPDATE payouts.payouts p SET state = 'settled' FROM page WHERE p.id = page.id
-            RETURNING p.id, p.currency, p.amount
+            SELECT p.id, p.currency, p.amount FROM payouts.payouts p
+            WHERE p.id = ANY (payouts) AND p.run_id = run AND p.state = 'issued' AND EXISTS (
+                SELECT FROM payouts.files f
+                WHERE f.id = p.file_id AND f.published_at IS NOT NULL)
+            ORDER BY p.id FOR NO KEY UPDATE OF p
         )
-        SELECT d.currency, count(*) AS count, sum(d.amount)::bigint AS amount, min(d.id) AS first
-        FROM done d GROUP BY 1 ORDER BY 1
+        SELECT d.currency, count(*) AS count, sum(d.amount)::bigint AS amount, min(d.id) AS first,
+            array_agg(d.id) AS ids
+        FROM page d GROUP BY 1 ORDER BY 1
     LOOP
-        PERFORM payouts.note(run, 'settle', actor, reason,
+        noted := payouts.note(run, 'settle', actor, reason,
             CASE WHEN total.count = 1 THEN total.first END, total.count, total.amount,
             total.currency, ledger.post('payouts:settled:' || total.first, 'payout_settled',
                 ARRAY[ledger.account('payouts_in_transit', 0, total.currency),
                     ledger.account('bank', 0, total.currency)],
                 ARRAY[-total.amount, total.amount], NULL, 'payout:' || total.first, NULL, actor));
+        UPDATE payouts.payouts p SET state = 'settled', settlement = noted
+        WHERE p.id = ANY (total.ids);
         settled := settled + total.count;
     END LOOP;
     RETURN settled;

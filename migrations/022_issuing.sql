@@ -100,6 +100,10 @@ BEGIN
             + CASE method WHEN 'cheque' THEN size ELSE 1 END
         WHERE s.name = series
         RETURNING s.last - CASE method WHEN 'cheque' THEN size ELSE 1 END INTO behind;
+        IF method = 'cheque' AND behind + size > 999999999 THEN
+            RAISE EXCEPTION 'the cheques of series % have no numbers left below 10^9', series
+                USING ERRCODE = 'check_violation', HINT = 'Give the profile another series.';
+        END IF;
     END IF;
     IF file.id IS NULL THEN
         INSERT INTO payouts.files AS f (issue_id, number, method, currency, series)
@@ -116,8 +120,10 @@ BEGIN
           AND p.currency = currency AND coalesce(p.method, method) = method
         RETURNING p.id, p.person_id, p.account_id, p.amount, a.payee_at, a.detail_at
     ), made AS (
-        INSERT INTO payouts.items (file_id, payout_id, person_id, payee, address, sealed, lines)
+        INSERT INTO payouts.items (file_id, payout_id, person_id, payee, address, given_at,
+            sealed, lines)
         SELECT file.id, d.id, d.person_id, y.name, y.address,
+            CASE WHEN method <> 'cheque' THEN b.given_at END,
             CASE WHEN method <> 'cheque' THEN b.sealed END,
             CASE WHEN method = 'cheque'
                 THEN payouts.earned(d.account_id, run.cut_off, run.time_zone) END
@@ -136,7 +142,14 @@ BEGIN
             USING ERRCODE = 'serialization_failure';
     END IF;
     UPDATE payouts.files f SET payouts = f.payouts + size, amount = f.amount + total
-    WHERE f.id = file.id;
+    WHERE f.id = file.id RETURNING * INTO file;
+    -- As many digits as their formats have for the sum.
+    IF file.amount > (CASE method WHEN 'aft' THEN 99999999999999 WHEN 'nacha' THEN 999999999999
+        END) THEN
+        RAISE EXCEPTION 'the % file in % would hold more than its format can say', method, currency
+            USING ERRCODE = 'check_violation', HINT = 'Hold some of the payouts that are '
+            'pending, issue the run, release them, and issue it once more.';
+    END IF;
     INSERT INTO payouts.changes (run_id, payouts, amount, action, currency, actor, reason)
     VALUES (of.run_id, size, total, 'issue', currency, actor,
         'by ' || method || ', issue ' || of.number);
@@ -172,13 +185,15 @@ END $$;
 -- A payout came back. Says what became of it: known (that was noted before), returned, or cheque:
 -- it is paid anew by a cheque, because there is nothing else to be done.
 --   is_refused     nothing more is to be sent to these bank details
-CREATE FUNCTION payouts.take_return(payout bigint, actor text, reason text, is_refused boolean)
-RETURNS text LANGUAGE plpgsql AS $$
+--   note           of the operator, for the record
+CREATE FUNCTION payouts.take_return(
+    payout bigint, actor text, reason text, is_refused boolean, note text
+) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.payouts;
 BEGIN
-    IF NOT payouts.take_back(payout, actor, reason, is_refused) THEN
+    IF NOT payouts.take_back(payout, actor, reason, is_refused, note) THEN
         RETURN 'known';
     END IF;
     SELECT * INTO of FROM payouts.payouts p WHERE p.id = payout;

@@ -41,7 +41,8 @@ package enum PayoutKinds {
     private static let chunkStatement = "SELECT payouts.close_chunk($1, $2)"
     private static let heldOfChunk = """
         SELECT coalesce(array_agg(p.id ORDER BY p.id), '{}') FROM payouts.chunks c
-        JOIN payouts.payouts p ON p.run_id = c.run_id AND p.chunk = c.number AND p.state = 'held'
+        JOIN payouts.payouts p ON p.account_id BETWEEN c.first_account AND c.last_account
+            AND p.run_id = c.run_id AND p.chunk = c.number AND p.state = 'held'
         WHERE c.run_id = $1 AND c.number = $2 AND c.held > 0
         """
 

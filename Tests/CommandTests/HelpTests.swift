@@ -27,7 +27,8 @@ extension CommandLine {
             "payout runs", "payout ls", "payout show", "payout preview", "payout close",
             "payout approve", "payout settle", "payout issue", "payout export",
             "payout return", "payout statement", "payout rules", "payout hold", "payout release",
-            "payout void", "payout reissue", "payout payee", "payout enter", "payout prove",
+            "payout void", "payout reissue", "payout payee", "payout enter", "payout voids",
+            "payout prove",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
         ]

@@ -168,7 +168,7 @@ private struct Model {
         let transit = try await ground.account("payouts_in_transit")
         let amounts = people.map { -$0 }
         let id = try await ground.session.query(
-            "SELECT ledger.post('run:1', 'payout', $1, $2)",
+            "SELECT ledger.post('run:1', 'correction', $1, $2)",
             [
                 .int64Array(people.reversed() + [transit]),
                 .int64Array(amounts.reversed() + [people.reduce(0, +)]),

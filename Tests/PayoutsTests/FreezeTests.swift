@@ -57,6 +57,67 @@ struct FreezeTests {
         }
     }
 
+    @Test func `nothing comes back, is settled or void before its file is whole`() async throws {
+        try await PayoutGround.with(people: 8) { ground in
+            await #expect(throws: CancellationError.self) {
+                try await ground.issue { step in
+                    if case .wrote = step { throw CancellationError() }
+                }
+            }
+            let changes = PayoutChanges(session: ground.session, actor: "operator")
+            let deposit = try await ground.payout(of: 1)
+            #expect(deposit.state == .issued)
+            #expect(try await changes.settleDeposits(run: ground.run, reason: nil) == 0)
+            #expect(try await changes.settle([deposit.id], run: ground.run, reason: nil) == 0)
+            let returned = ReturnedPayouts(
+                pool: ground.pool, client: ground.client, actor: "operator")
+            let cheque = try await ground.payout(of: 3).id
+            for refused in [
+                await refusal { try await changes.void(cheque, reason: "lost") },
+                await refusal {
+                    _ = try await returned.takeBack(deposit.id, code: "905", note: nil)
+                },
+            ] {
+                #expect(refused?.description.contains("are being made") == true)
+            }
+            // What is released meanwhile is for another issue, whatever it needs.
+            try await ground.session.script(
+                """
+                INSERT INTO payouts.payouts (run_id, person_id, account_id, amount, state, currency)
+                SELECT run_id, 1, 4711, 500, 'pending', 'EUR' FROM payouts.issues
+                """)
+            let issue = try await ground.issue()
+            #expect(issue.number == 1 && issue.publishedAt != nil)
+            #expect(try await changes.settleDeposits(run: ground.run, reason: nil) > 0)
+        }
+    }
+
+    @Test func `details that came too late for the freeze's beginning are refused as well`()
+        async throws
+    {
+        try await PayoutGround.with(people: 12) { ground in
+            await #expect(throws: CancellationError.self) {
+                try await ground.issue(page: 4) { _ in throw CancellationError() }
+            }
+            let details = try #require(try PayoutGround.account(of: 9))
+            try await ground.book.write(details, of: 9, ground.session)
+            try await ground.issue(page: 4)
+            let returned = ReturnedPayouts(
+                pool: ground.pool, client: ground.client, actor: "operator")
+            let payout = try await ground.payout(of: 9).id
+            #expect(try await returned.takeBack(payout, code: "905", note: nil) == .reissued)
+            let refused = "SELECT count(*) FROM payouts.bank_details WHERE refused_at IS NOT NULL"
+            #expect(try await ground.number(refused) == 1)
+
+            // The code of a deposit says nothing about the details of who got a cheque.
+            let cheque = try await ground.payout(of: 3).id
+            let other = try #require(try PayoutGround.account(of: 1))
+            try await ground.book.write(other, of: 3, ground.session)
+            _ = try await returned.takeBack(cheque, code: "905", note: nil)
+            #expect(try await ground.number(refused) == 1)
+        }
+    }
+
     @Test(
         "what the profile lacks is said before anything is changed",
         arguments: ["aft", "nacha", "cheques"])
@@ -74,6 +135,39 @@ struct FreezeTests {
             }
             #expect(error?.description.contains("has no \(part)") == true)
             #expect(try await ground.number("SELECT count(*) FROM payouts.issues") == 0)
+        }
+    }
+
+    @Test func `more than a file can say is refused before anything is changed`() async throws {
+        try await PayoutGround.with(people: 16) { ground in
+            // Amounts never change: only a test takes their guard away.
+            try await ground.session.script(
+                """
+                ALTER TABLE payouts.payouts DISABLE TRIGGER keeps_amount;
+                UPDATE payouts.payouts SET amount = 600000000000 WHERE person_id IN (2, 6)
+                """)
+            let error = await #expect(throws: PayoutError.self) { try await ground.issue() }
+            #expect(error?.description.contains("more than a file of method nacha") == true)
+            #expect(try await ground.number("SELECT count(*) FROM payouts.issues") == 0)
+
+            // Nor does the database let it, whoever asks.
+            let refusal = await #expect(throws: PostgresError.self) {
+                try await ground.session.query(
+                    """
+                    SELECT payouts.freeze(
+                        payouts.begin_issue($1, '2026-11-20', '2026-11-23', 'operator'),
+                        'nacha', 'USD', 'nacha-USD', 1, array_agg(p.id ORDER BY p.id),
+                        array_agg(y.updated_at ORDER BY p.id), array_agg(b.given_at ORDER BY p.id),
+                        'operator')
+                    FROM payouts.payouts p JOIN payouts.payees y USING (person_id)
+                    JOIN payouts.bank_details b USING (person_id) WHERE p.person_id IN (2, 6)
+                    """, [.int64(ground.run)])
+            }
+            guard case .server(let said) = refusal else {
+                Issue.record("\(String(describing: refusal))")
+                return
+            }
+            #expect(said.sqlState == "23514" && said.hint?.contains("Hold some") == true)
         }
     }
 
@@ -150,7 +244,7 @@ struct FreezeTests {
             let returned = ReturnedPayouts(
                 pool: ground.pool, client: ground.client, actor: "operator")
             let payout = try await ground.payout(of: 1).id
-            #expect(try await returned.takeBack(payout, code: "900", reason: nil) == .returned)
+            #expect(try await returned.takeBack(payout, code: "900", note: nil) == .returned)
             _ = try await PayoutChanges(session: ground.session, actor: "operator").reissue(
                 payout, by: nil, reason: nil)
             let second = try await ground.issue()

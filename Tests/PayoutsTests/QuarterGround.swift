@@ -128,8 +128,8 @@ struct QuarterGround: Sendable {
             let file = try session.query(
                 """
                 INSERT INTO payouts.files (issue_id, number, payouts, amount, method, currency,
-                    series)
-                VALUES ($1, $1, 1, $2, 'cheque', $3, 'test') RETURNING id
+                    series, published_at)
+                VALUES ($1, $1, 1, $2, 'cheque', $3, 'test', now()) RETURNING id
                 """, [.int64(issue), .int64(try rows.int64(0, 2)), .text(try rows.text(0, 1))]
             ).int64(0, 0)
             _ = try session.query(

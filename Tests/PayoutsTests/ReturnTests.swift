@@ -188,21 +188,27 @@ struct ReturnTests {
                 try await ground.payout(of: person).id
             }
             let (one, two, cheque) = (try await payout(1), try await payout(2), try await payout(3))
-            #expect(try await returns.takeBack(one, code: "905", reason: nil) == .reissued)
-            #expect(try await returns.takeBack(one, code: "905", reason: nil) == nil)
-            #expect(try await returns.takeBack(two, code: "R16", reason: "by phone") == .returned)
-            #expect(try await ground.payout(of: 2).reason == "R16 account frozen: by phone")
+            #expect(try await returns.takeBack(one, code: "905", note: nil) == .reissued)
+            #expect(try await returns.takeBack(one, code: "905", note: nil) == nil)
+            #expect(try await returns.takeBack(two, code: "R16", note: "by phone") == .returned)
+            // The person reads the bank's reason, and operators what was noted beside it.
+            #expect(try await ground.payout(of: 2).reason == "R16 account frozen")
+            let story = try await PayoutRows(session: ground.session).changes(ofPayout: two)
+            #expect(story.last?.reason == "R16 account frozen: by phone")
+            let health = try await PayoutHealth.read(ground.session, now: .now())
+            #expect(health.waiting == 1 && health.undecided == 1)
             #expect(
-                try await returns.takeBack(cheque, code: nil, reason: "moved away") == .returned)
+                try await returns.takeBack(cheque, code: nil, note: "moved away") == .returned)
+            #expect(try await ground.payout(of: 3).reason == "it came back")
             for (code, reason) in [("9", nil), ("R2", nil), ("x05", nil), (nil, nil)]
                 as [(String?, String?)]
             {
                 await #expect(throws: PayoutError.self) {
-                    try await returns.takeBack(cheque, code: code, reason: reason)
+                    try await returns.takeBack(cheque, code: code, note: reason)
                 }
             }
             await #expect(throws: PayoutError.self) {
-                try await returns.takeBack(4_711, code: "905", reason: nil)
+                try await returns.takeBack(4_711, code: "905", note: nil)
             }
         }
     }
@@ -215,7 +221,7 @@ struct ReturnTests {
             let payout = try await ground.payout(of: 1)
             _ = try await ground.session.query("DELETE FROM payouts.payees WHERE person_id = 1")
             #expect(
-                try await returns(ground).takeBack(payout.id, code: "905", reason: nil)
+                try await returns(ground).takeBack(payout.id, code: "905", note: nil)
                     == .returned)
             #expect(
                 try await ground.number("SELECT ledger.balance($1)", [.int64(payout.accountID)])

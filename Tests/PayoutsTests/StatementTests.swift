@@ -14,7 +14,7 @@ struct StatementTests {
             let first = try await ground.payout(of: 1)
             let returns = ReturnedPayouts(
                 pool: ground.pool, client: ground.client, actor: "operator")
-            _ = try await returns.takeBack(first.id, code: "905", reason: nil)
+            _ = try await returns.takeBack(first.id, code: "905", note: nil)
             func read(_ person: Int64, _ year: Int = 2026) async throws -> PaymentFiles.Statement {
                 try await PersonStatement.read(
                     person: person, year: year, currency: .cad, ground.session)

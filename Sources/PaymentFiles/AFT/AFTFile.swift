@@ -28,9 +28,9 @@ package struct AFTFile: Sendable {
     /// The most bytes of a reference: element 15.
     package static let referenceSize = 19
     /// The most payments: the count in record Z has eight digits.
-    private static let mostPayments = 99_999_999
+    package static let mostPayments = 99_999_999
     /// The most money: the sum in record Z has fourteen digits.
-    private static let mostTotal: Int64 = 99_999_999_999_999
+    package static let mostTotal: Int64 = 99_999_999_999_999
 
     private let profile: AFTProfile
     /// A payment with all that is the same in each of them.

@@ -17,7 +17,10 @@ package struct NACHAFile: Sendable {
     /// The most bytes of a reference: the individual's identification number.
     package static let referenceSize = 15
     private static let mostLines = 9_999_990
-    private static let mostTotal: Int64 = 999_999_999_999
+    /// The most money: the sum in the last record has twelve digits.
+    package static let mostTotal: Int64 = 999_999_999_999
+    /// So many payments find room among the lines, whatever the batches.
+    package static let mostPayments = 9_000_000
     private static let hashModulus: Int64 = 10_000_000_000
 
     /// One batch, or all of them.

@@ -24,7 +24,8 @@ package struct PayoutChanges: Sendable {
             [.int64(run), .text(actor), .optional(reason), .bool(isAcknowledged)])
     }
 
-    /// Keeps a payout from being issued; the money goes back to the person's balance.
+    /// Keeps a payout from being issued; the money goes back to the person's balance, and is held
+    /// by later runs too until somebody releases it.
     ///
     /// - Throws: ``PayoutError``
     package func hold(_ payout: Int64, reason: String) async throws {
@@ -66,6 +67,8 @@ package struct PayoutChanges: Sendable {
         SELECT coalesce(array_agg(s.id), '{}') FROM (
             SELECT p.id FROM payouts.payouts p
             WHERE p.run_id = $1 AND p.state = 'issued' AND p.id > $2 AND p.cheque_number IS NULL
+              AND EXISTS (SELECT FROM payouts.files f
+                WHERE f.id = p.file_id AND f.published_at IS NOT NULL)
             ORDER BY p.id LIMIT $3
         ) s
         """

@@ -58,7 +58,7 @@ struct Freezing: Sendable {
         """
     // In the order of accounts, whose balances they lock.
     private static let hold = """
-        SELECT h.id, payouts.hold(h.id, $1, h.reason) FROM (
+        SELECT h.id, payouts.hold(h.id, $1, h.reason, false) FROM (
             SELECT p.id, a.reason FROM unnest($2::bigint[], $3::text[]) AS a (id, reason)
             JOIN payouts.payouts p ON p.id = a.id WHERE p.state = 'pending'
             ORDER BY p.account_id

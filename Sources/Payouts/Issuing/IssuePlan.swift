@@ -66,7 +66,24 @@ package struct IssuePlan: Sendable, Equatable {
                     amount: try row.int64("amount")))
         }
         plan.parts.sort { ($0.currency, $0.method.rawValue) < ($1.currency, $1.method.rawValue) }
+        for part in plan.parts { try fits(part) }
         return plan
+    }
+
+    /// Sees that a file takes what it is to hold, before anything is given to it.
+    private static func fits(_ part: Part) throws(PayoutError) {
+        let most: (payouts: Int, amount: Int64)
+        switch part.method {
+        case .aft: most = (AFTFile.mostPayments, AFTFile.mostTotal)
+        case .nacha: most = (NACHAFile.mostPayments, NACHAFile.mostTotal)
+        case .cheque: return
+        }
+        guard part.payouts > most.payouts || part.amount > most.amount else { return }
+        throw .refused(
+            "\(part.payouts) payouts of together \(part.amount) minor units of \(part.currency) "
+                + "are more than a file of method \(part.method.rawValue) takes: "
+                + "\(most.payouts) of \(most.amount)",
+            hint: "Hold some of them, issue the run, release them, and issue it once more.")
     }
 
     static func missingKey(_ error: UnreadableBankDetails) -> PayoutError {

@@ -51,6 +51,10 @@ package struct Issuing: Sendable {
     private static let run = """
         SELECT r.quarter, r.pay_date::text AS pay_date FROM payouts.runs r WHERE r.id = $1
         """
+    private static let frozen = """
+        SELECT EXISTS (SELECT FROM payouts.issues i WHERE i.run_id = $1
+            AND i.frozen_at IS NOT NULL AND i.published_at IS NULL)
+        """
     private static let begin = "SELECT payouts.begin_issue($1, $2::text::date, $3::text::date, $4)"
     private static let publish = "SELECT payouts.publish($1, $2)"
     private static let issued = """
@@ -86,7 +90,8 @@ package struct Issuing: Sendable {
         isDone: (Step) throws -> Void = { _ in }
     ) async throws -> IssueRecord {
         try await alone(run) {
-            _ = try await plan(run: run)
+            // What was frozen stands, whatever is pending since then.
+            if try await !isFrozen(run) { _ = try await plan(run: run) }
             let id = try await begin(run, today)
             let begun = try await record(id)
             try await Freezing(
@@ -124,6 +129,12 @@ package struct Issuing: Sendable {
     ) async throws {
         let writer = IssueWriter(pool: pool, book: book, profile: profile, issue: issue)
         try await writer.write(to: "\(folder)/\(issue.label)") { try isDone(.wrote($0)) }
+    }
+
+    private func isFrozen(_ run: Int64) async throws -> Bool {
+        try await pool.withSession { session in
+            try await session.query(Self.frozen, [.int64(run)]).bool(0, 0)
+        }
     }
 
     private func begin(_ run: Int64, _ today: CivilDate) async throws -> Int64 {

@@ -11,6 +11,10 @@ package struct PayoutHealth: Sendable {
     package var lateRuns: [Quarter]
     /// Payouts that are held, of all runs.
     package var held: Int
+    /// Payouts that are to be issued again, of runs that were issued before.
+    package var waiting: Int
+    /// Payouts that came back, of which nobody has decided what becomes of them.
+    package var undecided: Int
     /// Runs that there are.
     package var runs: Int
 
@@ -32,7 +36,12 @@ package struct PayoutHealth: Sendable {
     private static let counts = """
         SELECT (SELECT count(*) FROM payouts.runs) AS runs,
             (SELECT count(*) FROM payouts.runs r JOIN payouts.payouts p
-                ON p.run_id = r.id AND p.state = 'held') AS held
+                ON p.run_id = r.id AND p.state = 'held') AS held,
+            (SELECT count(*) FROM payouts.runs r JOIN payouts.payouts p
+                ON p.run_id = r.id AND p.state = 'pending'
+                WHERE r.state IN ('issued', 'settled')) AS waiting,
+            (SELECT count(*) FROM payouts.runs r JOIN payouts.payouts p
+                ON p.run_id = r.id AND p.state = 'returned') AS undecided
         """
 
     /// As of an instant.
@@ -46,6 +55,7 @@ package struct PayoutHealth: Sendable {
         return PayoutHealth(
             stuckRuns: try quarters(answers[0]), unfinishedIssues: try quarters(answers[1]),
             lateRuns: try quarters(answers[2]), held: Int(try answers[3].int64(0, 1)),
+            waiting: Int(try answers[3].int64(0, 2)), undecided: Int(try answers[3].int64(0, 3)),
             runs: Int(try answers[3].int64(0, 0)))
     }
 }

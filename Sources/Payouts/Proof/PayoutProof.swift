@@ -84,12 +84,15 @@ extension PayoutProof {
             IS DISTINCT FROM (coalesce(s.count, 0), coalesce(s.amount, 0))
         ORDER BY f.id LIMIT $1
         """,
-        // Cheques are numbered without gaps.
+        // No number is on two cheques, or was not given out.
         """
-        SELECT format('cheques in %s: %s numbers from %s to %s', currency, count(*),
-            min(cheque_number), max(cheque_number))
-        FROM payouts.payouts WHERE cheque_number IS NOT NULL GROUP BY currency
-        HAVING max(cheque_number) - min(cheque_number) + 1 <> count(*) ORDER BY 1 LIMIT $1
+        SELECT format('cheque %s of series %s is on %s payouts, and the series is at %s',
+            p.cheque_number, s.name, count(*), s.last)
+        FROM payouts.payouts p
+        JOIN payouts.files f ON f.id = p.file_id
+        JOIN payouts.series s ON s.name = f.series
+        WHERE p.cheque_number IS NOT NULL GROUP BY p.cheque_number, s.name, s.last
+        HAVING count(*) > 1 OR p.cheque_number > s.last ORDER BY 1 LIMIT $1
         """,
     ]
 

@@ -48,7 +48,7 @@ package struct ReturnedPayouts: Sendable {
         SELECT p.amount, p.method::text AS method, p.state::text AS state
         FROM payouts.payouts p WHERE p.id = $1
         """
-    private static let take = "SELECT payouts.take_return($1, $2, $3, $4)"
+    private static let take = "SELECT payouts.take_return($1, $2, $3, $4, $5)"
 
     /// Reads a file of returns from a Canadian bank; the same file again changes nothing.
     ///
@@ -69,13 +69,13 @@ package struct ReturnedPayouts: Sendable {
     ///
     /// - Parameters:
     ///   - code: the bank's, such as 905 or R02; nil for a cheque that the post brought back.
-    ///   - reason: in words; nil for those of the code.
+    ///   - note: why, for the record; it may be nil where there is a code.
     /// - Returns: what became of it; nil when that was noted before.
     /// - Throws: ``PayoutError``
     package func takeBack(
-        _ payout: Int64, code: String?, reason: String?
+        _ payout: Int64, code: String?, note: String?
     ) async throws -> PayoutState? {
-        var words = reason
+        var words = "it came back"
         var isRefused = false
         if let code {
             let known = ReturnReason.named(code)
@@ -84,12 +84,11 @@ package struct ReturnedPayouts: Sendable {
                 throw PayoutError.invalid("code \(code): expected one such as 905 or R02")
             }
             isRefused = known.action == .askForDetails
-            words = Self.words(known) + (reason.map { ": \($0)" } ?? "")
-        }
-        guard let words, !words.isEmpty, words.count <= 500 else {
+            words = Self.words(known)
+        } else if note == nil {
             throw PayoutError.invalid("a return needs a code, or a reason of up to 500 characters")
         }
-        switch try await take(payout, words, isRefused: isRefused) {
+        switch try await take(payout, words, isRefused: isRefused, note: note) {
         case .known: return nil
         case .returned: return .returned
         case .cheque: return .reissued
@@ -149,12 +148,15 @@ package struct ReturnedPayouts: Sendable {
 
     /// One transaction: the money, the cheque instead, and the job that tells the person.
     private func take(
-        _ payout: Int64, _ words: String, isRefused: Bool
+        _ payout: Int64, _ words: String, isRefused: Bool, note: String? = nil
     ) async throws -> Outcome {
         try await pool.transaction { transaction in
             let text = try await transaction.payoutQuery(
                 Self.take,
-                [.int64(payout), .text(actor), .text(words), .bool(isRefused)]
+                [
+                    .int64(payout), .text(actor), .text(words), .bool(isRefused),
+                    .optional(note),
+                ]
             ).text(0, 0)
             guard let outcome = Outcome(rawValue: text) else {
                 throw PostgresError.decoding("outcome \(text) is unknown to this version")

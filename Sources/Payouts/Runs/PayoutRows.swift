@@ -95,7 +95,9 @@ package struct PayoutRows: Sendable {
     private static let ofPayout = """
         SELECT c.at, c.action, c.actor, c.reason, c.payouts, c.amount, c.currency,
             c.transaction_id, c.payout_id
-        FROM payouts.changes c WHERE c.payout_id = $1 ORDER BY c.id
+        FROM payouts.changes c WHERE c.payout_id = $1
+            OR c.id = (SELECT p.settlement FROM payouts.payouts p WHERE p.id = $1)
+        ORDER BY c.id
         """
     private static let ofRun = """
         SELECT c.at, c.action, c.actor, c.reason, c.payouts, c.amount, c.currency,

@@ -33,8 +33,22 @@ extension DoctorCommand {
         }
         if health.held > 0 {
             add(
-                .note, "\(HumanFormat.count(health.held)) payouts are held",
+                .note, "payouts that are held: \(HumanFormat.count(health.held))",
                 "errand payout ls --state held")
+        }
+        if health.waiting > 0 {
+            add(
+                .warning,
+                "payouts of issued runs that wait for an issue of their own: "
+                    + HumanFormat.count(health.waiting),
+                "errand payout ls --state pending  # and: errand payout issue QUARTER --to FOLDER")
+        }
+        if health.undecided > 0 {
+            add(
+                .warning,
+                "payouts that came back and wait for a decision: "
+                    + HumanFormat.count(health.undecided),
+                "errand payout ls --state returned  # and: errand payout reissue ID")
         }
         return findings.isEmpty
             ? [Finding(check: "payouts", grade: .ok, found: "\(health.runs) runs, none waits")]

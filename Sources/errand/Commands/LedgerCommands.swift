@@ -224,6 +224,8 @@ enum LedgerCommands {
         } catch let error as PostgresError where error.sqlState == "23505" {
             guard let other = try await rows.transaction(found.id)?.reversedBy else { throw error }
             throw taken(other)
+        } catch PostgresError.server(let error) where error.sqlState == "23514" {
+            throw CommandFailure(exit: .refused, message: error.message, hint: error.hint)
         }
         guard let made = try await rows.transaction(reversal) else { return .done }
         try invocation.output.show(record(made, invocation))

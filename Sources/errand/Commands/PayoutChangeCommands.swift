@@ -19,7 +19,10 @@ enum PayoutChangeCommands {
 
     private static let hold = Command(
         "payout", "hold", effect: .changes, summary: "Keep a pending payout from being issued",
-        discussion: "The money goes back to the person's balance until it is released.",
+        discussion: """
+            The money goes back to the person's balance. Later runs hold it as well, until \
+            somebody releases it.
+            """,
         examples: [.init("errand payout hold 4711 --reason 'address in doubt'", "asks first")],
         options: [PayoutWords.why], arguments: [PayoutWords.id]
     ) { invocation in
@@ -37,8 +40,8 @@ enum PayoutChangeCommands {
     private static let release = Command(
         "payout", "release", effect: .changes, summary: "Let a held payout be issued after all",
         discussion: """
-            The next files of its run have it. Refused while the person's name and address are \
-            missing, and when a later run has paid the money.
+            The next files of its run have it. Refused while the person's name, address or age \
+            are missing, and when a later run has paid the money.
             """,
         examples: [.init("errand payout release 4711 --reason 'address given'", "asks first")],
         options: [PayoutWords.note], arguments: [PayoutWords.id]
@@ -58,8 +61,9 @@ enum PayoutChangeCommands {
         "payout", "void", effect: .changes,
         summary: "End a payout that is not to be paid, or whose cheque is worthless",
         discussion: """
-            The money goes back to the person's balance. Tell the bank of a cheque that is void; \
-            its number is never used again. A deposit that the bank has is not void before it \
+            The money goes back to the person's balance, and the next run pays it: what must not \
+            be paid is held, or its reward is undone. Tell the bank of a cheque that is void; its \
+            number is never used again. A deposit that the bank has is not void before it \
             comes back.
             """,
         examples: [.init("errand payout void 4711 --reason 'cheque was lost'", "asks first")],

@@ -8,7 +8,7 @@ import Terminal
 enum PayoutCommands {
     static let all =
         [runs, list, show] + PayoutRunCommands.all + PayoutIssueCommands.all
-        + PayoutChangeCommands.all + PayoutDetailCommands.all + [prove]
+        + PayoutChangeCommands.all + PayoutDetailCommands.all + [PayoutVoidsCommand.command, prove]
 
     // MARK: runs
 

@@ -230,7 +230,7 @@ enum PayoutIssueCommands {
         for id in ids {
             _ = try await refusing {
                 try await returned.takeBack(
-                    Int64(id), code: invocation[code], reason: invocation[PayoutWords.note])
+                    Int64(id), code: invocation[code], note: invocation[PayoutWords.note])
             }
             records.append(PayoutWords.record(try await PayoutWords.payout(id, session)))
         }
@@ -244,9 +244,7 @@ enum PayoutIssueCommands {
         "year", range: 2000...2099, placeholder: "YEAR", help: "By the pay dates"
     ).required()
     private static let currency = Option<Currency>.value(
-        "currency",
-        ValueFormat("CODE", expected: "a currency by its code, such as CAD") { Currency($0) },
-        default: .cad, help: "The currency")
+        "currency", PayoutWords.currency, default: .cad, help: "The currency")
     private static let pdf = Option<String?>.text(
         "pdf", placeholder: "FILE", help: "Write a document to this file, in place of another one")
 

@@ -137,18 +137,69 @@ enum PayoutRunCommands {
     private static let payouts = Option<[Int]>.list(
         "payout", .integer("ID", in: 1...Int.max), help: "Single payouts, by their ids")
 
+    private static let chequeCurrency = Option<Currency?>.value(
+        "currency", PayoutWords.currency,
+        help: "Of the cheques, where two currencies have the same numbers")
+
+    /// The payouts that were paid by cheques of these numbers.
+    private static func payouts(
+        byCheques numbers: [Int], in currency: Currency?, of run: RunRecord, _ session: Session
+    ) async throws -> [Int64] {
+        var ids: [Int64] = []
+        for number in numbers {
+            var filter = PayoutFilter()
+            filter.quarter = run.quarter
+            filter.chequeNumber = Int64(number)
+            let found = try await PayoutRows(session: session).page(filter)
+                .filter { currency == nil || $0.amount.currency == currency }
+            guard let first = found.first else {
+                throw CommandFailure(
+                    exit: .notFound, message: "\(run.quarter) has no such cheque \(number)",
+                    hint: "'errand payout ls --cheque \(number)' tells which run has it")
+            }
+            guard found.count == 1 else {
+                let ids = found.map { "payout \($0.id) of \($0.amount)" }
+                throw CommandFailure(
+                    exit: .usage,
+                    message: "cheque \(number) may be \(ids.joined(separator: " or "))",
+                    hint: "say which with --currency or --payout; nothing was changed")
+            }
+            ids.append(first.id)
+        }
+        return ids
+    }
+
+    /// Tells of what was named and could not be settled.
+    private static func expectSettled(_ ids: [Int64], _ session: Session) async throws {
+        var others: [String] = []
+        for id in ids {
+            let payout = try await PayoutRows(session: session).payout(id)
+            if payout?.state != .settled {
+                others.append("\(id) (\(payout?.state.rawValue ?? "unknown"))")
+            }
+        }
+        guard others.isEmpty else {
+            throw CommandFailure(
+                exit: .partlyDone, message: "not settled: payout \(others.joined(separator: ", "))",
+                hint: "only what is issued by this run is settled; 'errand payout show ID' tells "
+                    + "what became of it")
+        }
+    }
+
     private static let settle = Command(
         "payout", "settle", effect: .changes,
         summary: "Take note that the bank has paid deposits, or cheques were cashed",
         discussion: """
             What was settled before stays so. A run of which nothing is under way any more is \
-            settled itself. What comes back later is told by 'errand payout return'.
+            settled itself. What comes back later is told by 'errand payout return'. Exits 7 when \
+            something that was named is not to be settled, such as a cheque that is void.
             """,
         examples: [
             .init("errand payout settle 2026-Q3 --deposits", "two days after the pay date"),
             .init("errand payout settle 2026-Q3 --cheque 1041,1043", "from the bank's list"),
         ],
-        options: [deposits, cheques, payouts, PayoutWords.note], arguments: [PayoutWords.run]
+        options: [deposits, cheques, chequeCurrency, payouts, PayoutWords.note],
+        arguments: [PayoutWords.run]
     ) { invocation in
         let session = try invocation.session()
         let run = try await PayoutWords.run(invocation[PayoutWords.run], session)
@@ -158,19 +209,10 @@ enum PayoutRunCommands {
                 exit: .usage, message: "nothing to settle was named",
                 hint: "--deposits, --cheque and --payout say what the bank has paid")
         }
-        var ids = invocation[payouts].map(Int64.init)
-        for number in invocation[cheques] {
-            var filter = PayoutFilter()
-            filter.quarter = run.quarter
-            filter.chequeNumber = Int64(number)
-            let found = try await PayoutRows(session: session).page(filter)
-            guard let first = found.first else {
-                throw CommandFailure(
-                    exit: .notFound, message: "\(run.quarter) has no cheque \(number)",
-                    hint: "'errand payout ls --cheque \(number)' tells which run has it")
-            }
-            ids.append(first.id)
-        }
+        let ids =
+            try await payouts(
+                byCheques: invocation[cheques], in: invocation[chequeCurrency], of: run, session)
+            + invocation[payouts].map(Int64.init)
         let note = invocation[PayoutWords.note]
         let changes = PayoutChanges(session: session, actor: invocation.operatorName)
         let settled = try await PayoutWords.refusing {
@@ -190,6 +232,7 @@ enum PayoutRunCommands {
                 ("quarter", .text(run.quarter.description)), ("settled", .int(settled)),
                 ("state", PayoutWords.state(after)),
             ]))
+        try await expectSettled(ids, session)
         return .done
     }
 

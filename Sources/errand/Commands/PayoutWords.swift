@@ -22,6 +22,10 @@ enum PayoutWords {
     static let note = Option<String?>.value(
         "reason", CouponWords.text("TEXT", upTo: 500), help: "Why, for the record")
 
+    static let currency = ValueFormat<Currency>(
+        "CODE", expected: "a currency by its code, such as CAD"
+    ) { Currency($0) }
+
     /// The run of a quarter with its totals.
     static func run(_ quarter: Quarter, _ session: Session) async throws -> RunRecord {
         guard let run = try await RunRows(session: session).run(of: quarter) else {
