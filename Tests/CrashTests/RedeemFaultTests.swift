@@ -7,9 +7,9 @@ import Testing
 extension CrashTests {
     /// Coupons that many terminals redeem at once while workers and the database are killed.
     @Suite("Redeeming", .crashing) struct RedeemFaultTests {
-        /// One coupon after the other; another number for a run by hand.
+        /// One coupon after the other; a thousand for a run by hand.
         static let coupons =
-            ProcessInfo.processInfo.environment["ERRAND_TEST_COUPONS"].flatMap { Int($0) } ?? 1_000
+            ProcessInfo.processInfo.environment["ERRAND_TEST_COUPONS"].flatMap { Int($0) } ?? 250
         static let terminals = 200
 
         /// What a terminal got to know in the end.

@@ -21,18 +21,19 @@ PAYER = {
     "nacha": {
         "destination": "121042882", "destination_name": "A BANK", "origin": "1234567890",
         "origin_name": "SONDAGES INC", "company_name": "SONDAGES INC",
-        "company_id": "1234567890", "odfi": "12104288"},
+        "company_id": "1234567890", "odfi": "121042882"},
 }
 POSTINGS = 20
 # Straight into the tables, as so many rewards would have left them: crediting them one by one takes
-# hours, and is timed elsewhere. One in ten lives in the United States.
+# hours, and is timed elsewhere. One in ten lives in the United States; one in twenty has not said
+# where, and is held.
 SEED = (
     """
     INSERT INTO notification.people (id, birth_date, age_verified_at)
     SELECT n, '1990-05-17', now() FROM generate_series(1, {count}) n;
     INSERT INTO payouts.payees (person_id, name, address)
     SELECT n, 'Zoë Tremblay ' || n, ARRAY[n || ', rue Rachel Est', 'Montréal QC  H2W 1E1']
-    FROM generate_series(1, {count}) n;
+    FROM generate_series(1, {count}) n WHERE n % 20 <> 7;
     INSERT INTO ledger.accounts (owner, kind, currency, is_shared)
     SELECT 0, 'company', c, true FROM unnest('{{CAD,USD}}'::text[]) c;
     INSERT INTO ledger.accounts (owner, kind, currency, is_shared)
@@ -111,7 +112,7 @@ def quarter(place, ours, count):
         issued = errand("payout", "issue", QUARTER, "--to", folder, "--yes")
     errand("payout", "prove")
     paid = int(sql("SELECT sum(payouts) FROM payouts.files", name))
-    if paid != count:
+    if paid != count - count // 20:
         raise Failed(f"{paid} of {count} people are in files")
     return closed, issued
 
