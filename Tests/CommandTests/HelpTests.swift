@@ -28,6 +28,8 @@ extension CommandLine {
             "payout approve", "payout settle", "payout issue", "payout export",
             "payout return", "payout statement", "payout rules", "payout hold", "payout release",
             "payout void", "payout reissue", "payout payee", "payout enter", "payout prove",
+            "vote ls", "vote show", "vote close", "vote exceptions", "vote resolve",
+            "vote publish", "vote verify", "vote erase",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
         ]
