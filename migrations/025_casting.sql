@@ -285,7 +285,7 @@ BEGIN
 END $$;
 
 -- A choice as it is hashed and printed: the options' numbers, the lowest first, 1-3-4.
-CREATE FUNCTION votes.choice_text(choice smallint[])
+CREATE FUNCTION votes.choice_text(choice int[])
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN array_to_string(choice, '-');
 
@@ -296,13 +296,13 @@ RETURN int4send(length(value)) || value;
 
 -- What a ballot is in the tree: SHA-256 over four fields, errand-ballot-v1, the vote's id and the
 -- choice as texts, and 32 random bytes that the voter alone has.
-CREATE FUNCTION votes.commitment(vote bigint, choice smallint[], nonce bytea)
+CREATE FUNCTION votes.commitment(vote bigint, choice int[], nonce bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sha256(votes.field('errand-ballot-v1'::bytea) || votes.field(vote::text::bytea)
     || votes.field(votes.choice_text(choice)::bytea) || votes.field(nonce));
 
 -- A receipt: v1.VOTE.CHOICE.NONCE, the nonce in base64url (RFC 4648 section 5) without padding.
-CREATE FUNCTION votes.receipt(vote bigint, choice smallint[], nonce bytea)
+CREATE FUNCTION votes.receipt(vote bigint, choice int[], nonce bytea)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'v1.' || vote || '.' || votes.choice_text(choice) || '.'
     || rtrim(translate(encode(nonce, 'base64'), '+/', '-_'), '=');
@@ -310,7 +310,7 @@ RETURN 'v1.' || vote || '.' || votes.choice_text(choice) || '.'
 -- A sealed link: IV, AES-256-CBC of nonce and choice, and HMAC-SHA-256 over the vote, the person
 -- and the two. Those of a vote are all of one length.
 CREATE FUNCTION votes.encrypt_link(
-    nonce bytea, choice smallint[], at_most int, cipher_key bytea, iv bytea
+    nonce bytea, choice int[], at_most int, cipher_key bytea, iv bytea
 ) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN iv || votes.encrypt(
     nonce || rpad(votes.choice_text(choice), 4 * at_most)::bytea, cipher_key, iv);

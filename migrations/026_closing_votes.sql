@@ -1,38 +1,34 @@
 -- Casting, and the closing that no ballot slips past.
 
--- Counts a ballot in the slice of its connection, and asks for the closing when it may be the last.
+-- The slice in which a connection counts ballots: one for all in a small vote, so that the last one
+-- knows that it is.
+CREATE FUNCTION votes.slice_for(expected int)
+RETURNS smallint LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN expected > 256 THEN pg_backend_pid() & 63 ELSE 0 END;
+
+-- Asks for the closing when a ballot that was counted may be the last.
 --
--- In a small vote there is one slice, so that the last one knows that it is. In a large one the
--- slices are added up, of which up to 64 ballots under way are not seen: the closing looks for
--- itself. As long as many are missing a slice is not added up before it has taken a 64th of them:
--- together the slices cannot get past the end unseen.
-CREATE FUNCTION votes.count_cast(vote bigint, expected int) RETURNS void LANGUAGE plpgsql AS $$
+-- In a large vote the slices are added up, of which up to 64 ballots under way are not seen: the
+-- closing looks for itself. As long as many are missing a slice is not added up before it has
+-- taken a 64th of them: together the slices cannot get past the end unseen.
+CREATE FUNCTION votes.look_for_last(vote bigint, expected int) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    place CONSTANT smallint := CASE WHEN expected > 256 THEN pg_backend_pid() & 63 ELSE 0 END;
-    own record;
-    missing bigint;
-BEGIN
-    INSERT INTO votes.cast_counts AS c (vote_id, slice, casts, look_at) VALUES (vote, place, 1, 0)
-    ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1
-    RETURNING c.casts, c.look_at INTO own;
-    IF own.casts < own.look_at THEN
-        RETURN;
-    END IF;
-    missing := expected
+    missing CONSTANT bigint := expected
         - (SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote);
+BEGIN
     IF missing <= (CASE WHEN expected > 256 THEN 64 ELSE 0 END) THEN
         PERFORM errand.enqueue('votes.close', jsonb_build_object('vote_id', vote),
             unique_key => 'complete:' || vote);
     ELSIF expected > 256 AND missing > 256 THEN
-        UPDATE votes.cast_counts c SET look_at = own.casts + (missing - 128) / 64
-        WHERE c.vote_id = vote AND c.slice = place;
+        UPDATE votes.cast_counts c SET look_at = c.casts + (missing - 128) / 64
+        WHERE c.vote_id = vote AND c.slice = votes.slice_for(expected);
     END IF;
 END $$;
 
 -- What somebody gets who has cast before: the receipt, if they bring the choice and the nonce of
 -- then, because the first answer was lost. To all others it says nothing of the ballot.
-CREATE FUNCTION votes.answer_again(vote bigint, person bigint, choice smallint[], nonce bytea)
+CREATE FUNCTION votes.answer_again(vote bigint, person bigint, choice int[], nonce bytea)
 RETURNS votes.answer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -56,65 +52,48 @@ BEGIN
     RETURN votes.refusal('already_cast');
 END $$;
 
--- Casts a person's ballot, once.
---   options   the numbers of those that are chosen
---   nonce     32 random bytes of the voter's, so that the same request may be repeated until it is
---             answered, and gets the same receipt; null: they are drawn here
---
--- PL/pgSQL prepares every expression anew in each transaction, which costs more than the
--- cryptography: so this is one function with few of them.
-CREATE FUNCTION votes.cast(
-    vote bigint, person bigint, options int[], password text DEFAULT NULL,
-    nonce bytea DEFAULT NULL
-) RETURNS votes.answer LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- The answer to whom votes.cast has not taken at once: who is refused, or chooses several options.
+-- The caller has the vote's lock.
+CREATE FUNCTION votes.cast_slowly(
+    vote bigint, person bigint, options int[], password text, nonce bytea
+) RETURNS votes.answer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    of record;
+    of votes.votes;
+    of_key votes.open_keys;
     answer votes.answer;
-    choice smallint[];
+    choice int[];
+    state text;
     body bytea;
-    entered text;
+    is_last boolean;
 BEGIN
-    IF length(nonce) <> 32 THEN
-        PERFORM votes.expect(false, 'nonce: expected 32 random bytes, or null');
+    SELECT * INTO of FROM votes.votes v WHERE v.id = vote;
+    IF NOT FOUND THEN
+        RETURN votes.refusal('unknown');
     END IF;
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        PERFORM votes.enter(vote, true);
+    state := votes.enter(vote, true);
+    IF state = 'closed' THEN
+        RETURN votes.refusal(state);
     END IF;
-    -- See votes.enter.
-    entered := pg_advisory_xact_lock_shared(votes.lock_of(vote));
-    SELECT v.state, v.opens_at, v.closes_at, v.options, v.at_most, v.expected, v.password_hash,
-        o.cipher_key, o.mac_key, CASE WHEN v.password_hash IS NULL THEN true
-            ELSE sha256(o.password_mac) = sha256(votes.password_mac(password, o.mac_key))
-                AND NOT EXISTS (SELECT FROM votes.guesses g
-                    WHERE g.vote_id = vote AND g.person_id = person) END AS is_admitted,
-        clock_timestamp() AS at
-    INTO of
-    FROM votes.votes v LEFT JOIN votes.open_keys o ON o.key_id = v.key_id WHERE v.id = vote;
-    IF of.state IS DISTINCT FROM 'open' OR of.at >= of.closes_at THEN
-        RETURN votes.refusal(CASE WHEN of.state IS NULL THEN 'unknown' ELSE 'closed' END);
-    END IF;
-    IF of.cipher_key IS NULL THEN
+    SELECT * INTO of_key FROM votes.open_keys o WHERE o.key_id = of.key_id;
+    IF NOT FOUND THEN
         PERFORM votes.ask_for_keys();
         RETURN votes.refusal('not_ready');
     END IF;
-    IF of.is_admitted IS NOT TRUE THEN
-        answer := votes.check_password((SELECT v FROM votes.votes v WHERE v.id = vote), person,
-            coalesce(password, ''));
+    IF of.password_hash IS NOT NULL THEN
+        answer := votes.check_password(of, person, coalesce(password, ''));
         IF NOT answer.is_accepted THEN
             RETURN answer;
         END IF;
     END IF;
-    IF of.at < of.opens_at THEN
-        RETURN votes.refusal('too_early');
+    IF state <> 'ok' THEN
+        RETURN votes.refusal(state);
     END IF;
     IF (cardinality(options) BETWEEN 1 AND of.at_most AND array_ndims(options) = 1
         AND 1 <= ALL (options) AND of.options >= ALL (options)) IS NOT TRUE THEN
         RETURN votes.refusal('invalid_choice');
     END IF;
-    choice := CASE WHEN cardinality(options) = 1 THEN options
-        ELSE ARRAY(SELECT DISTINCT o FROM unnest(options) o ORDER BY o) END;
+    choice := ARRAY(SELECT DISTINCT o FROM unnest(options) o ORDER BY o);
     IF cardinality(choice) <> cardinality(options) THEN
         RETURN votes.refusal('invalid_choice');
     END IF;
@@ -123,15 +102,83 @@ BEGIN
     IF NOT FOUND THEN
         RETURN votes.answer_again(vote, person, choice, nonce);
     END IF;
-    body := votes.random_bytes(48);
-    nonce := coalesce(nonce, substr(body, 17));
-    body := votes.encrypt_link(nonce, choice, of.at_most, of.cipher_key, substr(body, 1, 16));
+    nonce := coalesce(nonce, votes.random_bytes(32));
+    body := votes.encrypt_link(
+        nonce, choice, of.at_most, of_key.cipher_key, votes.random_bytes(16));
     INSERT INTO votes.casts VALUES (vote, person,
-        body || votes.link_mac(vote, person, body, of.mac_key));
+        body || votes.link_mac(vote, person, body, of_key.mac_key));
     IF of.expected IS NOT NULL THEN
-        PERFORM votes.count_cast(vote, of.expected);
+        INSERT INTO votes.cast_counts AS c (vote_id, slice, casts, look_at)
+        VALUES (vote, votes.slice_for(of.expected), 1, 0)
+        ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1
+        RETURNING c.casts >= c.look_at INTO is_last;
+        IF is_last THEN
+            PERFORM votes.look_for_last(vote, of.expected);
+        END IF;
     END IF;
     RETURN ROW (true, 'ok', votes.receipt(vote, choice, nonce), NULL)::votes.answer;
+END $$;
+
+-- Casts a person's ballot, once.
+--   options   the numbers of those that are chosen
+--   nonce     32 random bytes of the voter's, so that the same request may be repeated until it is
+--             answered, and gets the same receipt; null: they are drawn here
+--
+-- Nearly all ballots are of one option and good. PL/pgSQL prepares every expression anew in each
+-- transaction, which costs more than the cryptography: so these are taken by one query.
+CREATE FUNCTION votes.cast(
+    vote bigint, person bigint, options int[], password text DEFAULT NULL,
+    nonce bytea DEFAULT NULL
+) RETURNS votes.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    taken record;
+    entered text;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' OR length(nonce) <> 32 THEN
+        PERFORM votes.expect(coalesce(length(nonce) = 32, true),
+            'nonce: expected 32 random bytes, or null');
+        PERFORM votes.enter(vote, true);
+    END IF;
+    -- See votes.enter.
+    entered := pg_advisory_xact_lock_shared(votes.lock_of(vote));
+    WITH entrance AS MATERIALIZED (
+        SELECT v.expected, v.at_most, o.cipher_key, o.mac_key, r AS drawn
+        FROM votes.votes v JOIN votes.open_keys o ON o.key_id = v.key_id
+        CROSS JOIN votes.random_bytes(48) AS r
+        WHERE v.id = vote AND v.state = 'open'
+          AND v.opens_at <= clock_timestamp() AND v.closes_at > clock_timestamp()
+          AND cardinality(options) = 1 AND options[1] BETWEEN 1 AND v.options
+          AND (v.password_hash IS NULL
+            OR sha256(o.password_mac) = sha256(votes.password_mac(password, o.mac_key))
+                AND NOT EXISTS (SELECT FROM votes.guesses g
+                    WHERE g.vote_id = vote AND g.person_id = person))
+    ), marked AS (
+        UPDATE votes.participants p SET has_cast = true FROM entrance e
+        WHERE p.vote_id = vote AND p.person_id = person AND NOT p.has_cast
+        RETURNING e.expected, e.mac_key, coalesce(nonce, substr(e.drawn, 17)) AS nonce,
+            votes.encrypt_link(coalesce(nonce, substr(e.drawn, 17)), options,
+                e.at_most, e.cipher_key, substr(e.drawn, 1, 16)) AS body
+    ), kept AS (
+        INSERT INTO votes.casts (vote_id, person_id, sealed)
+        SELECT vote, person, m.body || votes.link_mac(vote, person, m.body, m.mac_key)
+        FROM marked m
+    ), counted AS (
+        INSERT INTO votes.cast_counts AS c (vote_id, slice, casts, look_at)
+        SELECT vote, votes.slice_for(m.expected), 1, 0 FROM marked m WHERE m.expected IS NOT NULL
+        ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1
+        RETURNING c.casts >= c.look_at AS is_last
+    )
+    SELECT votes.receipt(vote, options, m.nonce) AS receipt, m.expected, c.is_last
+    INTO taken FROM marked m LEFT JOIN counted c ON true;
+    IF taken.receipt IS NULL THEN
+        RETURN votes.cast_slowly(vote, person, options, password, nonce);
+    END IF;
+    IF taken.is_last THEN
+        PERFORM votes.look_for_last(vote, taken.expected);
+    END IF;
+    RETURN ROW (true, 'ok', taken.receipt, NULL)::votes.answer;
 END $$;
 
 -- Closes a vote if all who are expected have cast, its time is over, or somebody asks for it;

@@ -150,7 +150,7 @@ END $$;
 
 -- What a receipt says; null where it is none.
 CREATE FUNCTION votes.read_receipt(
-    receipt text, OUT vote bigint, OUT choice smallint[], OUT nonce bytea
+    receipt text, OUT vote bigint, OUT choice int[], OUT nonce bytea
 ) LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     parts CONSTANT text[] := regexp_match(receipt,
@@ -158,7 +158,7 @@ DECLARE
 BEGIN
     IF parts IS NOT NULL THEN
         vote := parts[1]::bigint;
-        choice := string_to_array(parts[2], '-')::smallint[];
+        choice := string_to_array(parts[2], '-')::int[];
         nonce := decode(translate(parts[3], '-_', '+/') || '=', 'base64');
         -- The last letter has two bits to spare: one text for each receipt.
         IF votes.receipt(vote, choice, nonce) <> receipt THEN
@@ -174,7 +174,7 @@ END $$;
 --   not_included     the result does not have it: it was rejected for its name, or never cast so
 CREATE FUNCTION votes.verify_receipt(
     receipt text, OUT is_included boolean, OUT reason text, OUT vote bigint,
-    OUT choice smallint[], OUT "position" int, OUT size int, OUT path bytea[], OUT root bytea
+    OUT choice int[], OUT "position" int, OUT size int, OUT path bytea[], OUT root bytea
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
