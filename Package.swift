@@ -47,6 +47,12 @@ let migrationFiles = [
     "020_closing.sql",
     "021_payout_changes.sql",
     "022_issuing.sql",
+    "023_parked.sql",
+    "024_votes.sql",
+    "025_casting.sql",
+    "026_closing_votes.sql",
+    "027_counting.sql",
+    "028_results.sql",
 ]
 
 let package = Package(
@@ -113,6 +119,9 @@ let package = Package(
                 "Crypto", "DurableFiles", "Gregorian", "JobQueue", "Ledger", "Notifications",
                 "PaymentFiles", "Postgres", "Recurrence", "Sealing",
             ]),
+        room(
+            "Votes",
+            uses: ["Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing"]),
 
         // Floor 5: the command.
         .executableTarget(
@@ -120,7 +129,7 @@ let package = Package(
             dependencies: [
                 "Coupons", "Crypto", "Notifications", "Delivery", "DurableFiles", "Gregorian",
                 "JobQueue", "Ledger", "Migrations", "PaymentFiles", "Payouts", "Postgres",
-                "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads",
+                "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads", "Votes",
             ],
             swiftSettings: strict),
 
@@ -163,6 +172,12 @@ let package = Package(
             of: [
                 "Crypto", "DurableFiles", "Gregorian", "JobQueue", "Ledger", "Notifications",
                 "PaymentFiles", "Payouts", "Postgres", "Recurrence", "Sealing",
+            ]),
+        tests(
+            "VotesTests",
+            of: [
+                "Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing",
+                "Votes",
             ]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),

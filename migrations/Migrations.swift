@@ -36,6 +36,12 @@ package let migrations: [Migration] = [
     Migration(
         number: 21, name: "payout_changes", sql: PackageResources._21_payout_changes_sql),
     Migration(number: 22, name: "issuing", sql: PackageResources._22_issuing_sql),
+    Migration(number: 23, name: "parked", sql: PackageResources._23_parked_sql),
+    Migration(number: 24, name: "votes", sql: PackageResources._24_votes_sql),
+    Migration(number: 25, name: "casting", sql: PackageResources._25_casting_sql),
+    Migration(number: 26, name: "closing_votes", sql: PackageResources._26_closing_votes_sql),
+    Migration(number: 27, name: "counting", sql: PackageResources._27_counting_sql),
+    Migration(number: 28, name: "results", sql: PackageResources._28_results_sql),
 ]
 
 /// Why the schema could not be brought up to date.

@@ -56,4 +56,12 @@ package let englishNotices: [(file: String, bytes: [UInt8])] = [
     ("survey.expiring.digest.push.txt", PackageResources.survey_expiring_digest_push_txt),
     ("survey.expiring.inbox.txt", PackageResources.survey_expiring_inbox_txt),
     ("survey.expiring.push.txt", PackageResources.survey_expiring_push_txt),
+    ("vote.published.email.html", PackageResources.vote_published_email_html),
+    ("vote.published.email.txt", PackageResources.vote_published_email_txt),
+    ("vote.published.inbox.txt", PackageResources.vote_published_inbox_txt),
+    ("vote.published.push.txt", PackageResources.vote_published_push_txt),
+    ("vote.review.email.html", PackageResources.vote_review_email_html),
+    ("vote.review.email.txt", PackageResources.vote_review_email_txt),
+    ("vote.review.inbox.txt", PackageResources.vote_review_inbox_txt),
+    ("vote.review.push.txt", PackageResources.vote_review_push_txt),
 ]

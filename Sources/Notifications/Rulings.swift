@@ -90,13 +90,14 @@ extension Teller {
         guard !items.isEmpty else { return [] }
         return [
             Statement(
-                TellerStatements.putIntoInbox,
+                batch == nil ? TellerStatements.putIntoInbox : TellerStatements.parkItems,
                 [
                     .int64Array(items.compactMap(\.noticeID)),
                     .int64Array(items.map(\.intent.personID)),
                     .textArray(items.map(\.kind.app.rawValue)),
                     .textArray(items.compactMap(\.words?.title)),
-                    .textArray(items.compactMap(\.words?.text)), .timestamp(now),
+                    .textArray(items.compactMap(\.words?.text)),
+                    batch.map { .text($0) } ?? .timestamp(now),
                 ])
         ]
     }
@@ -133,6 +134,15 @@ extension Teller {
         let groups = Dictionary(grouping: deliveries) { [$0.provider, $0.urgency.rawValue] }
         for group in groups.values {
             let (provider, urgency) = (group[0].provider, group[0].urgency)
+            if let batch {
+                let ids = group.map(\.id)
+                let statement =
+                    provider == Provider.mail
+                    ? park(EmailDelivery.self, ids, provider, urgency, in: batch)
+                    : park(PushDelivery.self, ids, provider, urgency, in: batch)
+                _ = try await transaction.pipeline([statement])
+                continue
+            }
             let options = EnqueueOptions(queue: provider, priority: urgency.priority)
             // No deadline: the job itself sees that its notice has expired, and says so.
             if provider == Provider.mail {
@@ -143,6 +153,19 @@ extension Teller {
                     group.map { PushDelivery(deliveryID: $0.id) }, options, in: transaction)
             }
         }
+    }
+
+    private func park<Work: DeliveryJob>(
+        _ type: Work.Type, _ deliveries: [Int64], _ queue: String, _ urgency: NoticeKind.Urgency,
+        in batch: String
+    ) -> Statement {
+        Statement(
+            TellerStatements.parkDeliveries,
+            [
+                .int64Array(deliveries), .text(batch), .text(queue), .text(Work.kind),
+                .int16(Int16(Work.argsVersion)), .int16(urgency.priority.rawValue),
+                .int16(Int16(Work.options.maxAttempts)), .optional(job),
+            ])
     }
 
     private func hold(

@@ -13,23 +13,31 @@ package struct Teller: Sendable {
     let zones: PeopleZones
     /// The job in whose handler people are told.
     let job: Int64?
+    /// Where deliveries and items wait until all of them are released at once; nil: nowhere.
+    let batch: String?
 
     package init(
         _ catalogue: NoticeCatalogue, client: JobClient, zones: PeopleZones = .shared,
-        policy: Policy = Policy(), job: Int64? = nil
+        policy: Policy = Policy(), job: Int64? = nil, parkedIn batch: String? = nil
     ) {
         self.catalogue = catalogue
         self.policy = policy
         self.client = client
         self.zones = zones
         self.job = job
+        self.batch = batch
     }
 
     /// A teller in the name of a job.
+    ///
+    /// - Parameter batch: nothing goes out before `notification.release(batch)`; for urgent kinds,
+    ///   which the policy never holds for a time of their own.
     package init(
-        _ catalogue: NoticeCatalogue, context: JobContext, policy: Policy = Policy()
+        _ catalogue: NoticeCatalogue, context: JobContext, policy: Policy = Policy(),
+        parkedIn batch: String? = nil
     ) {
-        self.init(catalogue, client: context.client, policy: policy, job: context.id)
+        self.init(
+            catalogue, client: context.client, policy: policy, job: context.id, parkedIn: batch)
     }
 
     /// Decides about intents as of `now`, each seeing those before it.

@@ -99,6 +99,21 @@ enum TellerStatements {
             AS i (notice_id, person_id, app, title, body)
         """
 
+    /// The same for a batch that is released later.
+    static let parkItems = """
+        INSERT INTO notification.parked_items (notice_id, person_id, app, title, body, batch)
+        SELECT notice_id, person_id, app, title, body, $6
+        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[])
+            AS i (notice_id, person_id, app, title, body)
+        """
+
+    /// Deliveries whose jobs are made when their batch is released.
+    static let parkDeliveries = """
+        INSERT INTO notification.parked_deliveries (delivery_id, batch, queue, kind, args_version,
+            priority, max_attempts, job_id)
+        SELECT d, $2, $3, $4, $5, $6, $7, $8 FROM unnest($1::bigint[]) AS d
+        """
+
     /// Locks the notices of $1 that wait for a decision, and what was held of the same people and
     /// kinds and is due by $2: they may become one.
     static let takeUndecided = """

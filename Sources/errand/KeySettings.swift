@@ -4,6 +4,7 @@ import Notifications
 import Payouts
 import Sealing
 import Terminal
+import Votes
 
 /// The keys by which small secrets are sealed in the database, as the environment names them.
 enum KeySettings {
@@ -39,5 +40,7 @@ enum KeySettings {
 
 /// The columns that hold sealed values, of all domains.
 enum SealedColumns {
-    static let all = WebhookEndpoints.sealed + CouponKinds.sealed + BankBook.sealed
+    static let all =
+        WebhookEndpoints.sealed + CouponKinds.sealed + BankBook.sealed
+        + VoteKinds.sealed
 }

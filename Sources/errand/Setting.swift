@@ -9,6 +9,7 @@ import Payouts
 import Postgres
 import Redis
 import Terminal
+import Votes
 
 extension Invocation {
     /// A session for one command.
@@ -137,6 +138,7 @@ enum Kinds {
         do { catalogue = try .all() } catch { preconditionFailure("\(error)") }
         var kinds = withoutDeliveries(catalogue, sealing: nil)
         kinds.handle(RotateCodes.self) { _, _ in }
+        kinds.handle(PrepareKeys.self) { _, _ in }
         kinds.handle(EmailDelivery.self) { _, _ in }
         kinds.handle(PushDelivery.self) { _, _ in }
         kinds.handle(WebhookDelivery.self) { _, _ in }
@@ -152,6 +154,7 @@ enum Kinds {
         Deciding(catalogue).add(to: &kinds)
         LedgerKinds.add(to: &kinds)
         PayoutKinds.add(to: &kinds, telling: catalogue)
+        VoteKinds.add(to: &kinds, telling: catalogue, sealing: keys)
         return kinds
     }
 

@@ -29,6 +29,8 @@ extension CommandLine {
             "payout return", "payout statement", "payout rules", "payout hold", "payout release",
             "payout void", "payout reissue", "payout payee", "payout enter", "payout voids",
             "payout prove",
+            "vote ls", "vote show", "vote close", "vote exceptions", "vote resolve",
+            "vote publish", "vote verify", "vote erase",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
         ]

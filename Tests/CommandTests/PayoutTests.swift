@@ -308,7 +308,7 @@ extension CommandLine {
 
 extension Run {
     /// Checks that it went well, and that standard output has each of these.
-    fileprivate func shows(_ pieces: String..., at place: SourceLocation = #_sourceLocation) {
+    func shows(_ pieces: String..., at place: SourceLocation = #_sourceLocation) {
         #expect(code == 0, "\(arguments)\n\(output)\(errors)", sourceLocation: place)
         for piece in pieces {
             #expect(output.contains(piece), "\(arguments)\n\(output)", sourceLocation: place)

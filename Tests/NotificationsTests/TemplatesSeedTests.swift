@@ -27,6 +27,7 @@ import Testing
         "mission.due_soon.digest": digest,
         "mission.offered": mission, "mission.due_soon": mission, "mission.missed": mission,
         "payout.held": payout, "payout.issued": payout, "payout.returned": payout,
+        "vote.published": vote, "vote.review": vote,
         "account.email_code": code, "account.password_reset": code,
         "company.news": #"""
         {"headline": "We <moved>", "summary": "A new address",
@@ -43,6 +44,9 @@ import Testing
     private static let payout = #"""
         {"amount": {"minor": 123456, "currency": "CAD"}, "cheque": "000<123>",
          "pay_date": "2027-01-15", "reason": "account <closed>"}
+        """#
+    private static let vote = #"""
+        {"subject": "Who <leads>?", "count": 2, "until": "2026-11-20T16:05:00Z"}
         """#
     private static let code = #"{"code": "<48 15 16>", "minutes": 10}"#
 
@@ -190,6 +194,7 @@ import Testing
         "mission.offered": "Ask about <size>", "mission.missed": "Queen & King",
         "payout.held": "account <closed>",
         "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
+        "vote.published": "Who <leads>?", "vote.review": "Who <leads>?",
         "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
         "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
     ]

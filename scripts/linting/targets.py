@@ -44,9 +44,10 @@ TABLE = """
 | FoundationEssentials Synchronization
 4 Payouts: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Postgres \
 Recurrence Sealing | FoundationEssentials Synchronization
+4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
 
 5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian JobQueue Ledger Migrations \
-PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal Threads \
+PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal Threads Votes \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Postgres Redis Migrations JobQueue |
@@ -71,6 +72,7 @@ Recurrence Sealing TestServices |
 7 LedgerTests: Gregorian JobQueue Ledger Postgres Recurrence TestServices |
 7 PayoutsTests: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Payouts \
 Postgres Recurrence Sealing TestServices |
+7 VotesTests: Crypto JobQueue Notifications Postgres Recurrence Sealing Votes TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

@@ -3,9 +3,8 @@
 /// Times are RFC 3339 in UTC, lengths of time are seconds, sizes are bytes, unless it is said here.
 enum FieldNames {
     static let all: [(name: String, meaning: String)] =
-        jobs + numbers + schedules + workers + operations + coupons + money + payouts + notices
-        + servers
-        + commands
+        jobs + numbers + schedules + workers + operations + coupons + money + payouts + votes
+        + notices + servers + commands
 
     private static let jobs = [
         ("id", "of the job, notice, worker and so on; the next command takes it"),
@@ -198,7 +197,7 @@ enum FieldNames {
         ("operator", "who asked for it"),
         ("reason", "why, as was given or decided"),
         ("change", "what was changed"),
-        ("subject", "what was changed, by name or id; what a notice is about"),
+        ("subject", "what was changed, by name or id; what a notice or a vote is about"),
         ("at", "when"),
         ("undo", "the command that takes it back"),
     ]
@@ -340,7 +339,7 @@ enum FieldNames {
         ("applied_migrations", "migrations that this database has"),
         ("pending_migrations", "migrations that it lacks"),
         ("applied_at", "when the migration was applied"),
-        ("number", "of the migration, or of a file in its series"),
+        ("number", "of the migration, of a file in its series, of an option"),
     ]
 
     private static let commands = [

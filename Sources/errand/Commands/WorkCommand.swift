@@ -7,6 +7,7 @@ import Migrations
 import Notifications
 import Postgres
 import Terminal
+import Votes
 import Threads
 
 /// `errand work`.
@@ -81,6 +82,13 @@ enum WorkCommand {
         {
             log.info(
                 "codes of coupons do not turn by this worker: it has no keys; "
+                    + "\(KeySettings.variable) names their file")
+        }
+        if try KeySettings.keys(invocation.environment) == nil,
+            options.queues.contains(where: { $0.name == PrepareKeys.options.queue })
+        {
+            log.info(
+                "keys of votes are not made by this worker: it has none to seal them; "
                     + "\(KeySettings.variable) names their file")
         }
         if let webhooks {

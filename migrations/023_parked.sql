@@ -1,0 +1,63 @@
+-- Notices that are prepared ahead, and go out together at the moment when somebody says so.
+
+-- Deliveries that wait for their batch to be released: what is needed to make their jobs.
+CREATE TABLE notification.parked_deliveries (
+    delivery_id bigint NOT NULL,
+    -- Such as vote:12.
+    batch text COLLATE "C" NOT NULL,
+    queue text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    args_version smallint NOT NULL,
+    priority smallint NOT NULL,
+    max_attempts smallint NOT NULL,
+    -- The job in whose handler they were made.
+    job_id bigint,
+    PRIMARY KEY (batch, delivery_id)
+);
+
+-- What people find in their apps from the release on.
+CREATE TABLE notification.parked_items (
+    notice_id bigint NOT NULL,
+    person_id bigint NOT NULL,
+    batch text COLLATE "C" NOT NULL,
+    app text NOT NULL,
+    title text NOT NULL,
+    body text NOT NULL,
+    PRIMARY KEY (batch, notice_id)
+);
+
+-- Lets a batch go, when the transaction commits: all jobs of its deliveries are made by one
+-- statement, and so are its items in the inboxes. Returns how many jobs; 0 for one that has gone.
+CREATE FUNCTION notification.release(batch text) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    lane record;
+    released bigint;
+BEGIN
+    INSERT INTO errand.queues (name)
+    SELECT DISTINCT d.queue FROM notification.parked_deliveries d WHERE d.batch = batch
+    ON CONFLICT DO NOTHING;
+    FOR lane IN
+        SELECT DISTINCT d.queue || E'\t' || d.kind || E'\t' || d.args_version AS name
+        FROM notification.parked_deliveries d WHERE d.batch = batch
+    LOOP
+        PERFORM errand.wake(lane.name);
+    END LOOP;
+    WITH gone AS (
+        DELETE FROM notification.parked_items i WHERE i.batch = batch RETURNING i.*
+    )
+    INSERT INTO notification.inbox_items (notice_id, person_id, app, title, body, created_at)
+    SELECT g.notice_id, g.person_id, g.app, g.title, g.body, clock_timestamp() FROM gone g;
+    WITH gone AS (
+        DELETE FROM notification.parked_deliveries d WHERE d.batch = batch RETURNING d.*
+    )
+    INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, options, args,
+        run_at)
+    SELECT g.queue, g.kind, g.args_version, g.priority, g.max_attempts,
+        CASE WHEN g.job_id IS NOT NULL THEN jsonb_build_object(
+            'origin', jsonb_build_object('parent', g.job_id)) END,
+        jsonb_build_object('delivery_id', g.delivery_id), clock_timestamp()
+    FROM gone g;
+    GET DIAGNOSTICS released = ROW_COUNT;
+    RETURN released;
+END $$;
