@@ -32,6 +32,7 @@ CREATE FUNCTION notification.release(batch text) RETURNS bigint LANGUAGE plpgsql
 #variable_conflict use_variable
 DECLARE
     lane record;
+    at timestamptz;
     released bigint;
 BEGIN
     INSERT INTO errand.queues (name)
@@ -48,6 +49,10 @@ BEGIN
     )
     INSERT INTO notification.inbox_items (notice_id, person_id, app, title, body, created_at)
     SELECT g.notice_id, g.person_id, g.app, g.title, g.body, clock_timestamp() FROM gone g;
+    -- One time for all. No row may be older than the lock under which it is written: see
+    -- errand.jobs.
+    LOCK TABLE errand.jobs IN ROW EXCLUSIVE MODE;
+    at := clock_timestamp();
     WITH gone AS (
         DELETE FROM notification.parked_deliveries d WHERE d.batch = batch RETURNING d.*
     )
@@ -56,7 +61,7 @@ BEGIN
     SELECT g.queue, g.kind, g.args_version, g.priority, g.max_attempts,
         CASE WHEN g.job_id IS NOT NULL THEN jsonb_build_object(
             'origin', jsonb_build_object('parent', g.job_id)) END,
-        jsonb_build_object('delivery_id', g.delivery_id), clock_timestamp()
+        jsonb_build_object('delivery_id', g.delivery_id), at
     FROM gone g;
     GET DIAGNOSTICS released = ROW_COUNT;
     RETURN released;

@@ -161,10 +161,11 @@ import Votes
         let jobs = try await ground.session.query(
             """
             SELECT count(*), count(DISTINCT args), count(DISTINCT xmin::text), min(priority),
-                min(queue), min(max_attempts)
+                min(queue), min(max_attempts), count(DISTINCT run_at)
             FROM errand.jobs WHERE kind = 'notification.push'
             """)
         #expect(try jobs.int64(0, 1) == 1_000 && jobs.int64(0, 2) == 1)
+        #expect(try jobs.int64(0, 6) == 1)
         #expect(try jobs.int16(0, 3) == 0 && jobs.text(0, 4) == "fcm" && jobs.int16(0, 5) == 12)
     }
 
