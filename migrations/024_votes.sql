@@ -15,7 +15,8 @@
 --     replica; elsewhere it is sealed by a key that the database does not have.
 -- What remains: with the WAL or a backup of the time of the vote and the file of keys together the
 -- links can be read; deleted rows stay in the files of the server until VACUUM and new rows
--- overwrite them; and who sees the calls of cast() sees what is chosen.
+-- overwrite them; and who sees the calls of cast() sees what is chosen. A dump has the open keys
+-- unless it is taken with --no-unlogged-table-data.
 
 CREATE EXTENSION IF NOT EXISTS pgcrypto;
 CREATE SCHEMA votes;
@@ -107,6 +108,7 @@ CREATE TABLE votes.votes (
 );
 CREATE INDEX votes_place ON votes.votes USING gist (place) WHERE state = 'open';
 CREATE INDEX votes_open ON votes.votes (closes_at) WHERE state = 'open';
+CREATE INDEX votes_unpublished ON votes.votes (id) WHERE state IN ('closed', 'counted', 'review');
 CREATE INDEX votes_initiator ON votes.votes (initiator, id);
 
 -- Written with their vote; what they got, once it is counted.
@@ -156,8 +158,6 @@ ALTER TABLE votes.casts ALTER sealed SET STATISTICS 0;
 CREATE TABLE votes.cast_counts (
     vote_id bigint NOT NULL,
     casts int NOT NULL,
-    -- From so many on the slices are added up again.
-    look_at int NOT NULL,
     slice smallint NOT NULL,
     PRIMARY KEY (vote_id, slice)
 ) WITH (fillfactor = 50);
@@ -169,9 +169,10 @@ CREATE TABLE votes.ballots (
     choice smallint[] NOT NULL,
     nonce bytea NOT NULL CHECK (length(nonce) = 32),
     commitment bytea NOT NULL CHECK (length(commitment) = 32),
-    PRIMARY KEY (vote_id, position),
-    UNIQUE (vote_id, commitment)
+    PRIMARY KEY (vote_id, position)
 );
+-- Not unique: two who bring one nonce and choose the same have the same, and both count.
+CREATE INDEX ballots_commitment ON votes.ballots (vote_id, commitment);
 
 -- The tree above the ballots: level 1 has the hashes of their pairs, and so on to the root. What
 -- has no neighbour goes up as it is. So a proof is a few look-ups.

@@ -85,7 +85,8 @@ END $$;
 
 -- Opens a vote; returns its id.
 --   options    2 to 100 labels, all different
---   expected   closes as soon as so many have cast, or at closes_at
+--   expected   closes as soon as so many have cast, or at closes_at; of several who cast the last
+--              one at the same time all may be taken
 --   password   is kept as a slow hash (bcrypt of its SHA-256) alone, made here so that servers in
 --              any language can call this: keep statements with parameters out of the server's log
 --   at_most    options on one ballot
@@ -234,9 +235,13 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock_shared(votes.lock_of(vote));
     -- A statement of its own: its snapshot comes after the lock.
-    SELECT v.state, v.opens_at, v.closes_at INTO standing FROM votes.votes v WHERE v.id = vote;
+    SELECT v.state, v.opens_at, v.closes_at, v.expected <= (
+        SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote) AS is_complete
+    INTO standing FROM votes.votes v WHERE v.id = vote;
     at := clock_timestamp();
-    RETURN CASE WHEN standing.state <> 'open' OR at >= standing.closes_at THEN 'closed'
+    RETURN CASE
+        WHEN standing.state <> 'open' OR at >= standing.closes_at OR standing.is_complete
+            THEN 'closed'
         WHEN is_to_cast AND at < standing.opens_at THEN 'too_early' ELSE 'ok' END;
 END $$;
 

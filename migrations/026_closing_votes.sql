@@ -6,23 +6,20 @@ CREATE FUNCTION votes.slice_for(expected int)
 RETURNS smallint LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN expected > 256 THEN pg_backend_pid() & 63 ELSE 0 END;
 
+-- How many ballots before the expected one may be the last. In a large vote the ballots of others
+-- that are under way are not seen: so many of them there may be, and the closing looks for itself.
+CREATE FUNCTION votes.last_from(expected int)
+RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN expected > 256 THEN expected - 256 ELSE expected END;
+
 -- Asks for the closing when a ballot that was counted may be the last.
---
--- In a large vote the slices are added up, of which up to 64 ballots under way are not seen: the
--- closing looks for itself. As long as many are missing a slice is not added up before it has
--- taken a 64th of them: together the slices cannot get past the end unseen.
 CREATE FUNCTION votes.look_for_last(vote bigint, expected int) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
-DECLARE
-    missing CONSTANT bigint := expected
-        - (SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote);
 BEGIN
-    IF missing <= (CASE WHEN expected > 256 THEN 64 ELSE 0 END) THEN
+    IF votes.last_from(expected)
+        <= (SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote) THEN
         PERFORM errand.enqueue('votes.close', jsonb_build_object('vote_id', vote),
             unique_key => 'complete:' || vote);
-    ELSIF expected > 256 AND missing > 256 THEN
-        UPDATE votes.cast_counts c SET look_at = c.casts + (missing - 128) / 64
-        WHERE c.vote_id = vote AND c.slice = votes.slice_for(expected);
     END IF;
 END $$;
 
@@ -40,7 +37,10 @@ BEGIN
     JOIN votes.open_keys o ON o.key_id = v.key_id
     WHERE c.vote_id = vote AND c.person_id = person;
     IF NOT FOUND THEN
-        RETURN votes.refusal('not_joined');
+        -- Once it is counted there is nothing left to compare.
+        RETURN votes.refusal(CASE WHEN EXISTS (SELECT FROM votes.participants p
+            WHERE p.vote_id = vote AND p.person_id = person AND p.has_cast)
+            THEN 'already_cast' ELSE 'not_joined' END);
     END IF;
     IF nonce IS NOT NULL AND votes.is_link_of(vote, person, of.sealed, of.mac_key) THEN
         opened := votes.open_link(of.sealed, of.cipher_key);
@@ -65,7 +65,6 @@ DECLARE
     choice int[];
     state text;
     body bytea;
-    is_last boolean;
 BEGIN
     SELECT * INTO of FROM votes.votes v WHERE v.id = vote;
     IF NOT FOUND THEN
@@ -73,7 +72,10 @@ BEGIN
     END IF;
     state := votes.enter(vote, true);
     IF state = 'closed' THEN
-        RETURN votes.refusal(state);
+        -- The answer to the last ballot may have been lost as well.
+        RETURN CASE WHEN EXISTS (SELECT FROM votes.participants p
+                WHERE p.vote_id = vote AND p.person_id = person AND p.has_cast)
+            THEN votes.answer_again(vote, person, options, nonce) ELSE votes.refusal(state) END;
     END IF;
     SELECT * INTO of_key FROM votes.open_keys o WHERE o.key_id = of.key_id;
     IF NOT FOUND THEN
@@ -108,13 +110,10 @@ BEGIN
     INSERT INTO votes.casts VALUES (vote, person,
         body || votes.link_mac(vote, person, body, of_key.mac_key));
     IF of.expected IS NOT NULL THEN
-        INSERT INTO votes.cast_counts AS c (vote_id, slice, casts, look_at)
-        VALUES (vote, votes.slice_for(of.expected), 1, 0)
-        ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1
-        RETURNING c.casts >= c.look_at INTO is_last;
-        IF is_last THEN
-            PERFORM votes.look_for_last(vote, of.expected);
-        END IF;
+        INSERT INTO votes.cast_counts AS c (vote_id, slice, casts)
+        VALUES (vote, votes.slice_for(of.expected), 1)
+        ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1;
+        PERFORM votes.look_for_last(vote, of.expected);
     END IF;
     RETURN ROW (true, 'ok', votes.receipt(vote, choice, nonce), NULL)::votes.answer;
 END $$;
@@ -144,11 +143,16 @@ BEGIN
     -- See votes.enter.
     entered := pg_advisory_xact_lock_shared(votes.lock_of(vote));
     WITH entrance AS MATERIALIZED (
-        SELECT v.expected, v.at_most, o.cipher_key, o.mac_key, r AS drawn
+        SELECT v.expected, v.at_most, o.cipher_key, o.mac_key, r AS drawn, b.casts
         FROM votes.votes v JOIN votes.open_keys o ON o.key_id = v.key_id
         CROSS JOIN votes.random_bytes(48) AS r
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(c.casts), 0) AS casts FROM votes.cast_counts c
+            WHERE v.expected IS NOT NULL AND c.vote_id = v.id
+        ) b
         WHERE v.id = vote AND v.state = 'open'
           AND v.opens_at <= clock_timestamp() AND v.closes_at > clock_timestamp()
+          AND coalesce(b.casts < v.expected, true)
           AND cardinality(options) = 1 AND options[1] BETWEEN 1 AND v.options
           AND (v.password_hash IS NULL
             OR sha256(o.password_mac) = sha256(votes.password_mac(password, o.mac_key))
@@ -157,7 +161,7 @@ BEGIN
     ), marked AS (
         UPDATE votes.participants p SET has_cast = true FROM entrance e
         WHERE p.vote_id = vote AND p.person_id = person AND NOT p.has_cast
-        RETURNING e.expected, e.mac_key, coalesce(nonce, substr(e.drawn, 17)) AS nonce,
+        RETURNING e.expected, e.casts, e.mac_key, coalesce(nonce, substr(e.drawn, 17)) AS nonce,
             votes.encrypt_link(coalesce(nonce, substr(e.drawn, 17)), options,
                 e.at_most, e.cipher_key, substr(e.drawn, 1, 16)) AS body
     ), kept AS (
@@ -165,12 +169,14 @@ BEGIN
         SELECT vote, person, m.body || votes.link_mac(vote, person, m.body, m.mac_key)
         FROM marked m
     ), counted AS (
-        INSERT INTO votes.cast_counts AS c (vote_id, slice, casts, look_at)
-        SELECT vote, votes.slice_for(m.expected), 1, 0 FROM marked m WHERE m.expected IS NOT NULL
+        INSERT INTO votes.cast_counts AS c (vote_id, slice, casts)
+        SELECT vote, votes.slice_for(m.expected), 1 FROM marked m WHERE m.expected IS NOT NULL
         ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1
-        RETURNING c.casts >= c.look_at AS is_last
+        RETURNING c.casts
     )
-    SELECT votes.receipt(vote, options, m.nonce) AS receipt, m.expected, c.is_last
+    -- One slice counts for itself; of several, what was there before and this one.
+    SELECT votes.receipt(vote, options, m.nonce) AS receipt, m.expected,
+        greatest(c.casts, m.casts + 1) >= votes.last_from(m.expected) AS is_last
     INTO taken FROM marked m LEFT JOIN counted c ON true;
     IF taken.receipt IS NULL THEN
         RETURN votes.cast_slowly(vote, person, options, password, nonce);
@@ -234,14 +240,26 @@ BEGIN
     RETURN why;
 END $$;
 
--- Asks again for the closing of votes that should be closed by now: whose jobs were lost, or the
--- last of whose ballots were cast several in one transaction. Returns how many.
+-- Asks again for what should be done by now: whose jobs were lost, or, of the closing, the last of
+-- whose ballots were cast several in one transaction. Returns of how many votes.
 CREATE FUNCTION votes.sweep() RETURNS bigint LANGUAGE sql AS $$
-    SELECT count(errand.enqueue('votes.close', jsonb_build_object('vote_id', v.id),
-        unique_key => 'swept:' || v.id))
-    FROM votes.votes v
-    WHERE v.state = 'open' AND (v.closes_at < clock_timestamp() - interval '5 seconds'
-        OR v.expected <= (SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = v.id))
+    SELECT count(errand.enqueue(s.kind, jsonb_build_object('vote_id', s.id) || s.others,
+        unique_key => 'swept:' || s.id))
+    FROM (
+        SELECT 'votes.close' AS kind, v.id, '{}'::jsonb AS others FROM votes.votes v
+        WHERE v.state = 'open' AND (v.closes_at < clock_timestamp() - interval '5 seconds'
+            OR v.expected <= (SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = v.id))
+        UNION ALL
+        -- The jobs of these should have come to an end long ago.
+        SELECT CASE WHEN v.state = 'counted' THEN 'votes.publish' WHEN EXISTS (
+                    SELECT FROM votes.exceptions e WHERE e.vote_id = v.id AND e.state = 'open')
+                THEN 'votes.review' ELSE 'votes.count' END,
+            v.id, jsonb_build_object('step', 0)
+        FROM votes.votes v
+        WHERE v.state IN ('closed', 'counted', 'review')
+          AND CASE v.state WHEN 'review' THEN v.review_until ELSE v.closed_at END
+            < clock_timestamp() - interval '10 minutes'
+    ) s
 $$;
 
 -- Takes a vote back before its result is known: nobody learns what was chosen. False when it was
@@ -303,6 +321,11 @@ BEGIN
         name = NULL, name_key = NULL, address = NULL
     WHERE p.vote_id = vote AND p.is_to_be_erased;
     GET DIAGNOSTICS erased = ROW_COUNT;
+    -- A name that nobody is left of; the decision about it stays.
+    UPDATE votes.exceptions e
+    SET name_key = '#' || nextval('votes.erased_people'), reason = NULL
+    WHERE e.vote_id = vote AND e.name_key NOT LIKE '#%' AND NOT EXISTS (
+        SELECT FROM votes.participants p WHERE p.vote_id = vote AND p.name_key = e.name_key);
     RETURN erased;
 END $$;
 

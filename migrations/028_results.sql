@@ -91,7 +91,8 @@ DECLARE
 BEGIN
     SELECT b.position, v.ballots, v.root INTO "position", size, root
     FROM votes.votes v JOIN votes.ballots b ON b.vote_id = v.id
-    WHERE v.id = vote AND v.state = 'published' AND b.commitment = commitment;
+    WHERE v.id = vote AND v.state = 'published' AND b.commitment = commitment
+    ORDER BY b.position LIMIT 1;
     IF NOT FOUND THEN
         RETURN;
     END IF;

@@ -21,6 +21,9 @@ extension NoticeRows {
 
     /// What somebody has read stays, and the notice counts as sent.
     private static let emptyInbox = """
+        WITH parked AS (
+            DELETE FROM notification.parked_items WHERE notice_id = ANY ($1)
+        )
         DELETE FROM notification.inbox_items WHERE notice_id = ANY ($1) AND read_at IS NULL
         """
 

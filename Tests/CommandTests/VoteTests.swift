@@ -36,6 +36,29 @@ extension CommandLine {
                 .expect(0)
         }
 
+        @Test func `the doctor tells of votes that wait, and of keys that are missing`()
+            async throws
+        {
+            try await ground { environment in
+                func finding(_ text: String) async throws -> JSON? {
+                    let doctor = try await errand("doctor", "-ojson", environment: environment)
+                    return try doctor.records.first {
+                        $0["check"] == "votes" && $0["found"].text?.contains(text) == true
+                    }
+                }
+                #expect(try await finding("1 votes, none is late")?["grade"] == "ok")
+                try await errand("vote", "close", "1", "--yes").expect(0)
+                try await work(environment)
+                #expect(try await finding("look at equal names: 1")?["grade"] == "note")
+                try await change(
+                    "UPDATE votes.votes SET review_until = now() - interval '10 minutes'")
+                #expect(try await finding("longer than the rules say: 1")?["grade"] == "warning")
+                try await change("DELETE FROM votes.open_keys")
+                #expect(try await finding("nobody can cast: 1")?["grade"] == "critical")
+                #expect(try await finding("0 of 1000 keys are ready")?["grade"] == "critical")
+            }
+        }
+
         @Test func `a vote is closed, decided about and published, and a receipt is verified`()
             async throws
         {

@@ -9,7 +9,7 @@ import Testing
     @Test("the truncation gives the published codes of HOTP (RFC 4226, appendix D)")
     func hotp() async throws {
         let town = try Town()
-        try await town.run("CREATE EXTENSION pgcrypto")
+        try await town.run("CREATE EXTENSION IF NOT EXISTS pgcrypto")
         let codes = try await town.session.query(
             """
             SELECT lpad((coupons.truncated(hmac(int8send(n), '12345678901234567890', 'sha1'))
@@ -36,7 +36,7 @@ import Testing
         ] as [(Int64, String, String, String)])
     func totp(second: Int64, sha1: String, sha256: String, sha512: String) async throws {
         let town = try Town()
-        try await town.run("CREATE EXTENSION pgcrypto")
+        try await town.run("CREATE EXTENSION IF NOT EXISTS pgcrypto")
         let codes = try await town.session.query(
             """
             SELECT lpad((coupons.truncated(hmac(int8send($1 / 30),
@@ -51,7 +51,7 @@ import Testing
     func mac() async throws {
         let ground = try await CodeGround()
         try await ground.rotate(at: 0)
-        try await ground.town.run("CREATE EXTENSION pgcrypto")
+        try await ground.town.run("CREATE EXTENSION IF NOT EXISTS pgcrypto")
         let differing = try await ground.town.number(
             """
             SELECT count(*) FROM coupons.open_secrets o CROSS JOIN generate_series(1, 50) AS n

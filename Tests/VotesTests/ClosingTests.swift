@@ -83,6 +83,85 @@ import Votes
         #expect(try await ground.totals(vote) == [300, 0, 0])
     }
 
+    @Test func `who has long been silent may cast the last ballot of a large vote`() async throws {
+        let ground = try await VoteGround(people: 320)
+        let vote = try await ground.open(expected: 300)
+        let silent = try TestDatabase.here().session()
+        func cast(_ session: Session, _ people: ClosedRange<Int64>) async throws {
+            for person in people {
+                let answer = try await session.query(
+                    "SELECT reason FROM votes.cast($1, $2, '{1}')", [.int64(vote), .int64(person)])
+                #expect(try answer.text(0, 0) == "ok")
+            }
+        }
+        _ = try await ground.session.query(
+            """
+            SELECT count(votes.join($1, n, 'Person ' || n)) FROM generate_series(1, 320) n
+            """, [.int64(vote)])
+        try await cast(silent, 1...1)
+        try await cast(ground.session, 2...299)
+        // What has asked so far has found that one was missing.
+        _ = try await ground.session.query(
+            "DELETE FROM errand.jobs WHERE kind = 'votes.close' AND run_at <= clock_timestamp()")
+        try await cast(silent, 300...300)
+        try await ground.work()
+        #expect(try await ground.state(vote) == "published complete")
+        #expect(try await ground.totals(vote) == [300, 0, 0])
+        await silent.close()
+    }
+
+    @Test func `behind the last ballot none is taken, and its lost answer is given again`()
+        async throws
+    {
+        let ground = try await VoteGround(people: 4)
+        let vote = try await ground.open(expected: 2)
+        for person in 1...4 as ClosedRange<Int64> { try await ground.join(vote, person) }
+        let nonce = [UInt8](repeating: 7, count: 32)
+        try await ground.cast(vote, 1, [2])
+        let last = try await ground.cast(vote, 2, [1], nonce: nonce)
+        #expect(last.isAccepted)
+        // Before any worker has closed it.
+        #expect(try await ground.cast(vote, 3).reason == "closed")
+        #expect(try await ground.cast(vote, 4, [1, 2]).reason == "closed")
+        #expect(try await ground.cast(vote, 2, [1], nonce: nonce) == last)
+        try await ground.work()
+        #expect(try await ground.state(vote) == "published complete")
+        #expect(try await ground.cast(vote, 2, [1], nonce: nonce).reason == "already_cast")
+        #expect(try await ground.cast(vote, 3).reason == "closed")
+        #expect(try await ground.totals(vote) == [1, 1, 0])
+    }
+
+    @Test func `two who bring one nonce and choose the same both count`() async throws {
+        let ground = try await VoteGround(people: 3)
+        let vote = try await ground.open(expected: 3)
+        for person in 1...3 as ClosedRange<Int64> { try await ground.join(vote, person) }
+        let nonce = [UInt8](repeating: 9, count: 32)
+        let one = try await ground.cast(vote, 1, [1], nonce: nonce)
+        #expect(try await ground.cast(vote, 2, [1], nonce: nonce) == one)
+        try await ground.cast(vote, 3, [2])
+        try await ground.work()
+        #expect(try await ground.state(vote) == "published complete")
+        #expect(try await ground.totals(vote) == [2, 1, 0])
+        #expect(try await ground.verdict(try #require(one.receipt)) == "ok")
+    }
+
+    @Test func `what is stuck behind its closing is asked for again`() async throws {
+        let ground = try await VoteGround(people: 3)
+        let vote = try await ground.open(expected: 2)
+        for person in 1...2 as ClosedRange<Int64> { try await ground.vote(vote, person) }
+        _ = try await ground.session.query("SELECT votes.close($1)", [.int64(vote)])
+        _ = try await ground.session.query("DELETE FROM errand.jobs")
+        #expect(try await ground.number("SELECT votes.sweep()") == 0)
+        try await ground.session.script(
+            """
+            ALTER TABLE votes.votes DISABLE TRIGGER guards_vote;
+            UPDATE votes.votes SET closed_at = closed_at - interval '11 minutes'
+            """)
+        #expect(try await ground.number("SELECT votes.sweep()") == 1)
+        try await ground.work()
+        #expect(try await ground.state(vote) == "published complete")
+    }
+
     @Test func `who casts several in one transaction is found by the sweep`() async throws {
         let ground = try await VoteGround(people: 320)
         let vote = try await ground.open(expected: 300)

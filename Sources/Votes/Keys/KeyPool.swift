@@ -42,7 +42,8 @@ package struct KeyPool: Sendable {
     private static let new = """
         SELECT nextval(pg_get_serial_sequence('votes.keys', 'id'))
         FROM votes.rules r, generate_series(1, least($1, r.keys_ahead - (
-            SELECT count(*) FROM votes.keys k WHERE k.vote_id IS NULL AND k.sealed IS NOT NULL)))
+            SELECT count(*) FROM votes.keys k JOIN votes.open_keys o ON o.key_id = k.id
+            WHERE k.vote_id IS NULL AND k.sealed IS NOT NULL)))
         """
 
     private static let insert = "INSERT INTO votes.keys (id, sealed) VALUES ($1, $2)"

@@ -45,7 +45,8 @@ package struct ReviewVote: Job {
         _ job: ReviewVote, _ context: JobContext, by catalogue: NoticeCatalogue
     ) async throws {
         let teller = Teller(catalogue, context: context)
-        let now = Instant(date: context.now)
+        // By a clock that is behind the server's, the time of this step would be to come.
+        let now = Instant(date: max(context.now, context.dueAt))
         let vote = Parameter.int64(job.voteID)
         let isOver = try await context.database.transaction { transaction in
             let row = try await transaction.query(read, [vote, .timestamp(now)]).first

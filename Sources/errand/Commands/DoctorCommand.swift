@@ -48,6 +48,7 @@ enum DoctorCommand {
         findings += await webhooks(found.session, invocation)
         findings += await ledger(found.session)
         findings += await payouts(found.session)
+        findings += await votes(found.session)
         findings += await engine(found, redis, invocation)
         findings = findings.worstFirst
         let output = invocation.output
