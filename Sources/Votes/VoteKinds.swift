@@ -32,8 +32,11 @@ package enum VoteKinds {
             try await ReviewVote.run(job, context, by: catalogue)
         }
         do {
-            kinds.schedule(try SweepVotes.schedule())
-            if let keys { try addKeys(to: &kinds, sealing: keys) }
+            // Without keys there are no votes: who has none is spared jobs that nobody does.
+            if let keys {
+                kinds.schedule(try SweepVotes.schedule())
+                try addKeys(to: &kinds, sealing: keys)
+            }
         } catch { preconditionFailure("\(error)") }
     }
 

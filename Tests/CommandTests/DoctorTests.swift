@@ -159,8 +159,8 @@ extension CommandLine {
             #expect(
                 found?["found"]
                     == """
-                    no access to functions of schema coupons, schema coupons, \
-                    sequence errand.jobs_id_seq, table notification.people
+                    no access to functions of schema coupons, functions of schema notification, \
+                    schema coupons, sequence errand.jobs_id_seq, table notification.people
                     """)
             // As the owner of the tables, not as the user who lacks them.
             try await Fault(found: "", remedy: found?["remedy"].text ?? "no remedy").mend(
