@@ -66,3 +66,42 @@ BEGIN
     GET DIAGNOSTICS released = ROW_COUNT;
     RETURN released;
 END $$;
+
+-- Takes a batch back before it is released: nobody is told. Returns how many notices.
+CREATE FUNCTION notification.call_off(batch text, reason text) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    called_off bigint;
+BEGIN
+    WITH items AS (
+        DELETE FROM notification.parked_items i WHERE i.batch = batch RETURNING i.notice_id
+    ), parked AS (
+        DELETE FROM notification.parked_deliveries d WHERE d.batch = batch RETURNING d.delivery_id
+    ), deliveries AS (
+        UPDATE notification.deliveries d
+        SET status = 'withdrawn', reply = reason, answered_at = clock_timestamp()
+        FROM parked p WHERE d.id = p.delivery_id AND d.status = 'pending' RETURNING d.notice_id
+    )
+    UPDATE notification.notices n
+    SET status = 'withdrawn', reason = reason, answered_at = clock_timestamp()
+    WHERE n.id IN (SELECT i.notice_id FROM items i UNION SELECT d.notice_id FROM deliveries d);
+    GET DIAGNOSTICS called_off = ROW_COUNT;
+    RETURN called_off;
+END $$;
+
+-- Deletes what people were told, or are to be told, of a subject. What a provider has at this
+-- moment may still arrive.
+CREATE FUNCTION notification.forget(people bigint[], of_subject text) RETURNS void
+LANGUAGE sql AS $$
+    WITH gone AS (
+        DELETE FROM notification.notices n
+        WHERE n.person_id = ANY (people) AND n.subject = of_subject RETURNING n.id
+    ), items AS (
+        DELETE FROM notification.inbox_items i USING gone g WHERE i.notice_id = g.id
+    ), parked_items AS (
+        DELETE FROM notification.parked_items i USING gone g WHERE i.notice_id = g.id
+    ), deliveries AS (
+        DELETE FROM notification.deliveries d USING gone g WHERE d.notice_id = g.id RETURNING d.id
+    )
+    DELETE FROM notification.parked_deliveries p USING deliveries d WHERE p.delivery_id = d.id
+$$;

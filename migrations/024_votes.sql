@@ -81,8 +81,6 @@ CREATE TABLE votes.votes (
     closed_at timestamptz,
     review_until timestamptz,
     published_at timestamptz,
-    -- While it is published: to this person, in the order of ids, notices are prepared.
-    told_to bigint NOT NULL DEFAULT 0,
     -- So many votes are expected, and close it; null: the deadline alone does.
     expected int CHECK (expected >= 1),
     -- Of the tree; and how many participants had cast one, with those that were rejected.
@@ -161,6 +159,13 @@ CREATE TABLE votes.cast_counts (
     slice smallint NOT NULL,
     PRIMARY KEY (vote_id, slice)
 ) WITH (fillfactor = 50);
+
+-- Large votes whose notices are prepared while they are open; when there were so many participants,
+-- last.
+CREATE TABLE votes.preparations (
+    vote_id bigint PRIMARY KEY,
+    participants int NOT NULL
+);
 
 -- What was chosen, in the order of the commitments.
 CREATE TABLE votes.ballots (
@@ -283,4 +288,5 @@ CREATE TRIGGER guards_option BEFORE UPDATE ON votes.options
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
 VALUES ('votes.close', 1, 'votes', 0, 50), ('votes.count', 1, 'votes', 1, 50),
     ('votes.publish', 1, 'votes', 1, 50), ('votes.review', 1, 'votes', 1, 50),
-    ('votes.keys', 1, 'votes', 0, 5), ('votes.sweep', 1, 'votes', 1, 5);
+    ('votes.prepare', 1, 'votes', 2, 10), ('votes.keys', 1, 'votes', 0, 5),
+    ('votes.sweep', 1, 'votes', 1, 5);

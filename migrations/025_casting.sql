@@ -29,6 +29,12 @@ CREATE FUNCTION votes.lock_of(vote bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 8534995790932180992 | vote;
 
+-- The lock that those who prepare a vote's notices share, and who lets these go, or calls them off,
+-- takes alone: "news" and the id.
+CREATE FUNCTION votes.news_lock(vote bigint)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 7954895652624793600 | vote;
+
 -- What is compared of a name: after Unicode's normalisation (NFKC) and case folding, without
 -- combining marks above Latin, Greek and Cyrillic letters, without what cannot be seen, and with
 -- one space where there are several. So José Núñez and JOSE  NUNEZ are the same.
@@ -188,6 +194,8 @@ DECLARE
     of_key votes.open_keys;
     is_right boolean;
 BEGIN
+    -- One after the other: the limit is looked at before a guess is counted.
+    PERFORM pg_advisory_xact_lock(hashtextextended('votes.guess:' || person, of.id));
     PERFORM FROM votes.guesses g CROSS JOIN votes.rules r
     WHERE g.vote_id = of.id AND g.person_id = person AND g.period = present
       AND g.count >= r.guesses;
@@ -266,7 +274,12 @@ BEGIN
     IF NOT FOUND THEN
         RETURN votes.refusal('unknown');
     END IF;
-    IF of.state = 'open' AND of.password_hash IS NOT NULL THEN
+    -- In this order, as those who cast: nobody waits for a closing with a lock that others need.
+    state := votes.enter(vote, false);
+    IF state <> 'ok' THEN
+        RETURN votes.refusal(state);
+    END IF;
+    IF of.password_hash IS NOT NULL THEN
         answer := votes.check_password(of, person, coalesce(password, ''));
         IF NOT answer.is_accepted THEN
             IF answer.reason = 'not_ready' THEN
@@ -274,10 +287,6 @@ BEGIN
             END IF;
             RETURN answer;
         END IF;
-    END IF;
-    state := votes.enter(vote, false);
-    IF state <> 'ok' THEN
-        RETURN votes.refusal(state);
     END IF;
     INSERT INTO votes.participants AS p (vote_id, person_id, joined_on, name, name_key, address)
     VALUES (vote, person, (clock_timestamp() AT TIME ZONE 'UTC')::date, name,

@@ -236,9 +236,44 @@ BEGIN
         PERFORM errand.enqueue('votes.review', jsonb_build_object('vote_id', vote, 'step', 0));
     ELSE
         PERFORM errand.enqueue('votes.count', jsonb_build_object('vote_id', vote));
+        -- Beside the count: those who have joined since.
+        PERFORM errand.enqueue('votes.prepare', jsonb_build_object('vote_id', vote))
+        FROM votes.preparations r WHERE r.vote_id = vote;
     END IF;
     RETURN why;
 END $$;
+
+-- The same for many, without a wait: votes that somebody casts at, or closes, at this moment are
+-- missing in the answer.
+CREATE FUNCTION votes.close_free(among bigint[])
+RETURNS TABLE (vote bigint, reason votes.close_reason) LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    FOREACH vote IN ARRAY among LOOP
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(votes.lock_of(vote));
+        reason := votes.close(vote);
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+-- Asks for the notices of large votes that are nearly over: when the result is there, it goes out.
+CREATE FUNCTION votes.ask_for_news() RETURNS bigint LANGUAGE sql AS $$
+    WITH large AS (
+        SELECT v.id, (SELECT count(*) FROM votes.participants p WHERE p.vote_id = v.id) AS people
+        FROM votes.votes v
+        WHERE v.state = 'open' AND (v.closes_at < clock_timestamp() + interval '15 minutes'
+            OR 0.9 * v.expected <= (
+                SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = v.id))
+    ), asked AS (
+        INSERT INTO votes.preparations AS r (vote_id, participants)
+        SELECT l.id, l.people FROM large l WHERE l.people >= 1000
+        ON CONFLICT (vote_id) DO UPDATE SET participants = excluded.participants
+        WHERE excluded.participants >= 1.1 * r.participants
+        RETURNING r.vote_id
+    )
+    SELECT count(errand.enqueue('votes.prepare', jsonb_build_object('vote_id', a.vote_id),
+        unique_key => a.vote_id::text)) FROM asked a
+$$;
 
 -- Asks again for what should be done by now: whose jobs were lost, or, of the closing, the last of
 -- whose ballots were cast several in one transaction. Returns of how many votes.
@@ -278,6 +313,9 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE votes.votes v SET state = 'cancelled' WHERE v.id = vote;
+    -- Waits for those who prepare notices; see votes.may_tell.
+    PERFORM pg_advisory_xact_lock(votes.news_lock(vote));
+    PERFORM notification.call_off('vote:' || vote, 'the vote was cancelled');
     PERFORM votes.forget_links(vote);
     PERFORM votes.erase_asked(vote);
     RETURN true;
@@ -298,6 +336,7 @@ CREATE FUNCTION votes.forget_links(vote bigint) RETURNS void LANGUAGE plpgsql AS
 BEGIN
     DELETE FROM votes.casts c WHERE c.vote_id = vote;
     DELETE FROM votes.cast_counts c WHERE c.vote_id = vote;
+    DELETE FROM votes.preparations r WHERE r.vote_id = vote;
     DELETE FROM votes.guesses g WHERE g.vote_id = vote;
     -- In this order: who opens the key anew locks its row, and what they did is seen then.
     UPDATE votes.keys k SET sealed = NULL, destroyed_at = clock_timestamp()
@@ -316,6 +355,8 @@ CREATE FUNCTION votes.erase_asked(vote bigint) RETURNS bigint LANGUAGE plpgsql A
 DECLARE
     erased bigint;
 BEGIN
+    PERFORM notification.forget(array_agg(p.person_id), 'vote:' || vote)
+    FROM votes.participants p WHERE p.vote_id = vote AND p.is_to_be_erased HAVING count(*) > 0;
     UPDATE votes.participants p
     SET person_id = -nextval('votes.erased_people'), is_erased = true, is_to_be_erased = false,
         name = NULL, name_key = NULL, address = NULL

@@ -226,11 +226,24 @@ BEGIN
     RETURN counted;
 END $$;
 
+-- What notices of a vote are made of, before it is published; no row afterwards, and when it was
+-- cancelled. Neither happens before the caller's transaction ends.
+CREATE FUNCTION votes.may_tell(vote bigint)
+RETURNS TABLE (initiator bigint, data jsonb) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(votes.news_lock($1));
+    -- A statement of its own: its snapshot comes after the lock.
+    RETURN QUERY SELECT v.initiator, jsonb_build_object('subject', v.subject)
+    FROM votes.votes v WHERE v.id = $1 AND v.state NOT IN ('published', 'cancelled');
+END $$;
+
 -- Publishes a vote that was counted, when the transaction commits: from that moment its result is
 -- there for all, and all notices of it go out. False when it was published before.
 CREATE FUNCTION votes.publish(vote bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
+    PERFORM pg_advisory_xact_lock(votes.news_lock(vote));
     UPDATE votes.votes v SET state = 'published', published_at = clock_timestamp()
     WHERE v.id = vote AND v.state = 'counted';
     IF NOT FOUND THEN

@@ -21,6 +21,8 @@ package enum VoteError: Error, Equatable, CustomStringConvertible {
         switch server.sqlState {
         case "P0002": self = .notFound(server.message)
         case "55000": self = .conflict(server.message)
+        case "55P03":
+            self = .conflict("somebody has been casting in one transaction for seconds: try again")
         case "22023": self = .invalid(server.message)
         default: return nil
         }

@@ -22,9 +22,12 @@ package enum VoteKinds {
     package static func add(
         to kinds: inout JobKinds, telling catalogue: NoticeCatalogue, sealing keys: SealingKeys?
     ) {
-        kinds.handle(CloseVote.self) { job, context in try await CloseVote.run(job, context) }
+        kinds.handleBatch(CloseVote.self, upTo: CloseVote.batch) { try await CloseVote.run($0) }
         kinds.handle(SweepVotes.self) { _, context in try await SweepVotes.run(context) }
         kinds.handle(CountVote.self) { job, context in try await CountVote.run(job, context) }
+        kinds.handle(PrepareNews.self) { job, context in
+            try await PrepareNews.run(job, context, by: catalogue)
+        }
         kinds.handle(PublishVote.self) { job, context in
             try await PublishVote.run(job, context, by: catalogue)
         }

@@ -96,6 +96,9 @@ extension CommandLine {
                     "vote", "verify", "--receipt", Self.receipt.replacing("1.1.q", with: "1.2.q")
                 ).expect(5, "does not have that ballot")
                 try await errand("vote", "verify", "--receipt", "v1.1").expect(2, "no receipt")
+                // Not in the list of processes.
+                try await errand(["vote", "verify", "--receipt", "-"], input: Self.receipt + "\n")
+                    .shows("is included", "yes")
                 try await errand("vote", "erase", "41", "--yes").shows("votes", "1")
                 let left = try await errand("vote", "exceptions", "1", "-ojson").records
                 #expect(left.map { $0["name"].text } == ["ZOE  ROY"])
@@ -106,6 +109,25 @@ extension CommandLine {
                 #expect(
                     Set(audit.compactMap { $0["action"].text }).isSuperset(
                         of: ["vote close", "vote resolve", "vote erase"]))
+            }
+        }
+
+        @Test func `a count that waits is asked for again, with a line of the audit`() async throws
+        {
+            try await ground { environment in
+                try await change("UPDATE votes.participants SET name_key = person_id::text")
+                try await errand("vote", "close", "1", "--yes").shows("state", "closed")
+                try await change("DELETE FROM errand.jobs WHERE kind = 'votes.count'")
+                try await work(environment)
+                try await errand("vote", "publish", "1", "--reason", "was lost")
+                    .shows("state", "closed")
+                try await work(environment)
+                try await errand("vote", "show", "1").shows("state", "published")
+                let audit = try await errand("audit", "ls", "-ojson").records
+                #expect(
+                    audit.contains {
+                        $0["action"] == "vote publish" && $0["reason"] == "was lost"
+                    })
             }
         }
 

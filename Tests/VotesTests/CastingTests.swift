@@ -111,6 +111,22 @@ import Votes
         #expect(hash.allSatisfy { $0.hasPrefix("$2a$10$") })
     }
 
+    @Test func `who guesses at many connections at once guesses no more`() async throws {
+        let ground = try await VoteGround()
+        let vote = try await ground.open(password: "geheim")
+        let reasons = Notebook<String>()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<30 {
+                group.addTask {
+                    reasons.add(try await ground.join(vote, 2, password: "\(number)").reason)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(reasons.all.count { $0 == "wrong_password" } == 10)
+        #expect(reasons.all.count { $0 == "too_many_guesses" } == 20)
+    }
+
     @Test func `the same request again gets the same receipt, and nobody else does`() async throws {
         let ground = try await VoteGround()
         let vote = try await ground.open()

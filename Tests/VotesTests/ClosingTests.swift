@@ -193,8 +193,10 @@ import Votes
             for lane in 0..<4 {
                 group.addTask {
                     for round in 0..<(rounds / 4) {
+                        // Some end at once, and some only with the last ballot.
+                        let wait = (round * 7 + lane) % 12
                         try await race(
-                            ground, wait: (round * 7 + lane) % 12, closings, receipts)
+                            ground, wait: wait == 11 ? 3_600_000 : wait, closings, receipts)
                     }
                 }
             }
@@ -203,7 +205,7 @@ import Votes
         #expect(closings.count == rounds)
         #expect(Set(closings.all.map(\.vote)).count == rounds)
         let whys = Set(closings.all.map(\.why))
-        #expect(whys.isSubset(of: ["complete", "deadline"]))
+        #expect(whys == ["complete", "deadline"])
         // A receipt was given if, and only if, the ballot was there when it closed.
         let counted = try await ground.session.query(
             """

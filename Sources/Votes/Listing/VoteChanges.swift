@@ -22,7 +22,8 @@ package struct VoteChanges: Sendable {
             subject: vote.map { "vote \($0)" } ?? "votes", reason: reason, change: nil)
         do {
             return try await session.transaction { session in
-                let value = try read(try session.query(sql, parameters))
+                let rows = try session.pipeline([CloseVote.limit, Statement(sql, parameters)])
+                let value = try read(rows[1])
                 _ = try session.pipeline([line.statement])
                 return value
             }
@@ -61,6 +62,20 @@ package struct VoteChanges: Sendable {
             [.int64(vote), .timestamp(now)]
         ) { try $0.bool(0, 0) }
     }
+
+    /// Asks again for the count or the publication of a vote; false when it waits for neither.
+    package func goOn(_ vote: Int64, reason: String?) async throws -> Bool {
+        try await run(
+            "publish", vote, reason: reason, Self.goOn,
+            [.int64(vote), .text(CountVote.kind), .text(PublishVote.kind)]
+        ) { !$0.isEmpty }
+    }
+
+    private static let goOn = """
+        SELECT errand.enqueue(CASE state WHEN 'closed' THEN $2 ELSE $3 END,
+            jsonb_build_object('vote_id', id))
+        FROM votes.votes WHERE id = $1 AND state IN ('closed', 'counted')
+        """
 
     /// Forgets who a person was, in one vote or in all; returns in how many.
     package func erase(_ person: Int64, vote: Int64?, reason: String?) async throws -> Int {

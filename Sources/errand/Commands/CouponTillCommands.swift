@@ -101,14 +101,8 @@ enum CouponTillCommands {
 
     /// Refuses what cannot be a code before any server is asked.
     private static func read(_ invocation: Invocation) throws -> CouponCode {
-        var text = invocation[code].joined(separator: " ")
-        if text == "-" {
-            if invocation.output.screen.inputIsTerminal {
-                invocation.output.note("scan or type the code, then press Enter")
-            }
-            var reader = try LineReader(path: "-")
-            text = try reader.next().map { String(decoding: $0.prefix(200), as: UTF8.self) } ?? ""
-        }
+        let text = try invocation.word(
+            invocation[code].joined(separator: " "), asking: "scan or type the code")
         do throws(CouponCode.Refusal) { return try CouponCode(text) } catch {
             throw CommandFailure(exit: .usage, message: "\(error)", hint: error.reason.advice)
         }

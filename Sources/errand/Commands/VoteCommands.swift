@@ -160,19 +160,23 @@ enum VoteCommands {
     ) { invocation in
         let (id, session) = (invocation[VoteWords.id], try invocation.session())
         let (vote, _) = try await VoteWords.vote(id, session)
+        let changes = VoteChanges(session: session, actor: invocation.operatorName)
+        let reason = invocation[VoteWords.note]
+        var isUnderWay = false
         switch vote.state {
         case .review:
             try invocation.confirm(
                 "publish vote \(id) with \(vote.openExceptions) names undecided?")
-            _ = try await VoteWords.refusing {
-                try await VoteChanges(session: session, actor: invocation.operatorName).endReview(
-                    Int64(id), now: .now(), reason: invocation[VoteWords.note])
+            isUnderWay = try await VoteWords.refusing {
+                try await changes.endReview(Int64(id), now: .now(), reason: reason)
             }
-        case .closed:
-            try await invocation.client().enqueue(CountVote(voteID: Int64(id)))
-        case .counted:
-            try await invocation.client().enqueue(PublishVote(voteID: Int64(id)))
-        case .open, .published, .cancelled:
+        case .closed, .counted:
+            isUnderWay = try await VoteWords.refusing {
+                try await changes.goOn(Int64(id), reason: reason)
+            }
+        case .open, .published, .cancelled: break
+        }
+        guard isUnderWay else {
             throw CommandFailure(
                 exit: .conflict, message: "vote \(id) is \(vote.state.rawValue)",
                 hint: "'errand vote show \(id)' tells more")
@@ -184,7 +188,8 @@ enum VoteCommands {
     // MARK: verify
 
     private static let receipt = Option<String?>.value(
-        "receipt", CouponWords.text("R", upTo: 500), help: "As the voter's app has kept it"
+        "receipt", CouponWords.text("R", upTo: 500),
+        help: "As the voter's app has kept it, or - to read it from standard input"
     ).required()
 
     private static let verify = Command(
@@ -192,14 +197,15 @@ enum VoteCommands {
         summary: "Prove that the ballot of a receipt was counted",
         discussion: """
             The path from the ballot to the root that was published is computed here, too, and not \
-            by the database alone. A receipt says what was chosen: do not ask anybody for theirs. \
+            by the database alone. A receipt says what was chosen: do not ask anybody for theirs, \
+            and leave your own out of the list of processes by -. \
             Exits 2 for what is no receipt, 3 when its result is not out, 5 when the result does \
             not have it.
             """,
         examples: [.init("errand vote verify --receipt v1.12.1.q6ur…", "place, path and root")],
         options: [receipt]
     ) { invocation in
-        let text = invocation[receipt]
+        let text = try invocation.word(invocation[receipt], asking: "paste the receipt")
         guard let receipt = Receipt(text) else {
             throw CommandFailure(
                 exit: .usage, message: "that is no receipt",
