@@ -167,7 +167,8 @@ CREATE TABLE votes.preparations (
     participants int NOT NULL
 );
 
--- What was chosen, in the order of the commitments.
+-- What was chosen, in the order of the commitments, by which they are found: see votes.place_of. Two
+-- who bring one nonce and choose the same have the same commitment, and both count.
 CREATE TABLE votes.ballots (
     vote_id bigint NOT NULL,
     position int NOT NULL,
@@ -176,8 +177,6 @@ CREATE TABLE votes.ballots (
     commitment bytea NOT NULL CHECK (length(commitment) = 32),
     PRIMARY KEY (vote_id, position)
 );
--- Not unique: two who bring one nonce and choose the same have the same, and both count.
-CREATE INDEX ballots_commitment ON votes.ballots (vote_id, commitment);
 
 -- The tree above the ballots: level 1 has the hashes of their pairs, and so on to the root. What
 -- has no neighbour goes up as it is. So a proof is a few look-ups.

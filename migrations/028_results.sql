@@ -75,6 +75,28 @@ BEGIN
     ORDER BY p.name_key, p.name LIMIT greatest($2, 0) OFFSET greatest($3, 0);
 END $$;
 
+-- The place of the first ballot with a commitment, in the order of these; null when none has it.
+CREATE FUNCTION votes.place_of(commitment bytea, vote bigint, size int)
+RETURNS int LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    first int := 0;
+    behind int := size;
+    middle int;
+BEGIN
+    WHILE first < behind LOOP
+        middle := (first + behind) / 2;
+        IF (SELECT b.commitment < commitment FROM votes.ballots b
+            WHERE b.vote_id = vote AND b.position = middle) THEN
+            first := middle + 1;
+        ELSE
+            behind := middle;
+        END IF;
+    END LOOP;
+    RETURN (SELECT b.position FROM votes.ballots b
+        WHERE b.vote_id = vote AND b.position = first AND b.commitment = commitment);
+END $$;
+
 -- The proof that a ballot is in the tree of a published vote: its place, how many there are, the
 -- hashes beside its way up, the lowest first, and the root. No row when it is not.
 CREATE FUNCTION votes.proof(
@@ -89,11 +111,10 @@ DECLARE
     level smallint := 0;
     beside bytea;
 BEGIN
-    SELECT b.position, v.ballots, v.root INTO "position", size, root
-    FROM votes.votes v JOIN votes.ballots b ON b.vote_id = v.id
-    WHERE v.id = vote AND v.state = 'published' AND b.commitment = commitment
-    ORDER BY b.position LIMIT 1;
-    IF NOT FOUND THEN
+    SELECT votes.place_of(commitment, v.id, v.ballots), v.ballots, v.root
+    INTO "position", size, root
+    FROM votes.votes v WHERE v.id = vote AND v.state = 'published';
+    IF "position" IS NULL THEN
         RETURN;
     END IF;
     path := '{}';

@@ -96,6 +96,10 @@ def large(place, ours):
         f"WHERE NOT has_cast AND person_id < {first}", name)
     running = worker(place, env)
     try:
+        # The sweep sees that it is nearly over, and has the notices prepared.
+        until(place, f"SELECT count(*) > {count} FROM notification.notices", name)
+        ahead = float(sql("SELECT extract(epoch FROM max(created_at) - min(created_at)) "
+                          "FROM notification.notices", name))
         sql(REST.format(first=first, count=count), name)
         until(place, "SELECT state = 'published' FROM votes.votes WHERE id = 1", name)
     finally:
@@ -113,7 +117,8 @@ def large(place, ours):
                f"{amount:,}, {CONNECTIONS} connections",
                f"p99 {cast[1]:.2f} ms; raw limit: an update and an insert"),
         Figure("a large vote from its close to its result", "s", float(took), None, None,
-               ("max", 5), samples, "counted, and a notice for each prepared"),
+               ("max", 5), samples,
+               f"counted and released; the notices were prepared before, in {ahead:.1f} s"),
         Figure("between the first and the last release", "s", float(spread), None, None,
                ("max", 1), samples),
     ]
