@@ -100,7 +100,7 @@ let package = Package(
         room("JobQueue", uses: ["Postgres", "Recurrence", "Redis", "Threads"]),
         room("Delivery", uses: ["Crypto", "HTTP"]),
         room("Sealing", uses: ["Crypto", "Postgres"]),
-        room("PaymentFiles", uses: ["DurableFiles", "Gregorian", "LatinText", "PDF"]),
+        room("PaymentFiles", uses: ["Crypto", "DurableFiles", "Gregorian", "LatinText", "PDF"]),
 
         // Floors 3 and 4: the domains.
         room(
@@ -136,7 +136,7 @@ let package = Package(
         // Tests and measurements.
         .target(
             name: "TestServices",
-            dependencies: ["CSystem", "Postgres", "Redis", "Migrations", "JobQueue"],
+            dependencies: ["CSystem", "Crypto", "Postgres", "Redis", "Migrations", "JobQueue"],
             path: "Tests/TestServices", swiftSettings: strict),
         tests("PostgresTests", of: ["Postgres", "Threads"]),
         tests("RedisTests", of: ["Redis", "Threads"]),

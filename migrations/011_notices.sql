@@ -169,9 +169,11 @@ CREATE TABLE notification.inbox_items (
     created_at timestamptz NOT NULL,
     title text NOT NULL,
     body text NOT NULL,
-    read_at timestamptz
+    read_at timestamptz,
+    -- In the order in which they came in: notices may be made long before they are let go.
+    number bigint GENERATED ALWAYS AS IDENTITY
 );
-CREATE INDEX inbox_items_person ON notification.inbox_items (person_id, notice_id);
+CREATE INDEX inbox_items_person ON notification.inbox_items (person_id, number);
 
 -- A person's notices, newest first; with `after`, those behind the item of that id only. Items of
 -- transactions under way can still come in behind one that was seen.
@@ -181,8 +183,9 @@ RETURNS TABLE (id bigint, app text, kind text, title text, body text, data jsonb
 LANGUAGE sql STABLE AS $$
     SELECT i.notice_id, i.app, n.kind, i.title, i.body, n.data, i.created_at, i.read_at
     FROM notification.inbox_items i JOIN notification.notices n ON n.id = i.notice_id
-    WHERE i.person_id = person AND i.notice_id > after
-    ORDER BY i.notice_id DESC LIMIT at_most
+    WHERE i.person_id = person AND i.number > coalesce((
+        SELECT a.number FROM notification.inbox_items a WHERE a.notice_id = after), 0)
+    ORDER BY i.number DESC LIMIT at_most
 $$;
 
 -- Takes note that a person has read items of theirs; returns how many were unread.

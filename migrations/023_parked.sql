@@ -2,7 +2,7 @@
 
 -- Deliveries that wait for their batch to be released: what is needed to make their jobs.
 CREATE TABLE notification.parked_deliveries (
-    delivery_id bigint NOT NULL,
+    delivery_id bigint PRIMARY KEY,
     -- Such as vote:12.
     batch text COLLATE "C" NOT NULL,
     queue text COLLATE "C" NOT NULL,
@@ -11,20 +11,22 @@ CREATE TABLE notification.parked_deliveries (
     priority smallint NOT NULL,
     max_attempts smallint NOT NULL,
     -- The job in whose handler they were made.
-    job_id bigint,
-    PRIMARY KEY (batch, delivery_id)
+    job_id bigint
 );
+CREATE INDEX parked_deliveries_batch ON notification.parked_deliveries (batch);
 
 -- What people find in their apps from the release on.
 CREATE TABLE notification.parked_items (
-    notice_id bigint NOT NULL,
+    notice_id bigint PRIMARY KEY,
     person_id bigint NOT NULL,
+    -- Whether the person is told by nothing else: with the release it is sent.
+    is_alone boolean NOT NULL,
     batch text COLLATE "C" NOT NULL,
     app text NOT NULL,
     title text NOT NULL,
-    body text NOT NULL,
-    PRIMARY KEY (batch, notice_id)
+    body text NOT NULL
 );
+CREATE INDEX parked_items_batch ON notification.parked_items (batch);
 
 -- Lets a batch go, when the transaction commits: all jobs of its deliveries are made by one
 -- statement, and so are its items in the inboxes. Returns how many jobs; 0 for one that has gone.
@@ -46,6 +48,9 @@ BEGIN
     END LOOP;
     WITH gone AS (
         DELETE FROM notification.parked_items i WHERE i.batch = batch RETURNING i.*
+    ), sent AS (
+        UPDATE notification.notices n SET status = 'sent', answered_at = clock_timestamp()
+        FROM gone g WHERE g.is_alone AND n.id = g.notice_id AND n.status = 'pending'
     )
     INSERT INTO notification.inbox_items (notice_id, person_id, app, title, body, created_at)
     SELECT g.notice_id, g.person_id, g.app, g.title, g.body, clock_timestamp() FROM gone g;

@@ -15,7 +15,8 @@
 --     replica; elsewhere it is sealed by a key that the database does not have.
 -- What remains: with the WAL or a backup of the time of the vote and the file of keys together the
 -- links can be read; deleted rows stay in the files of the server until VACUUM and new rows
--- overwrite them; and who sees the calls of cast() sees what is chosen. A dump has the open keys
+-- overwrite them; of a large vote, notices made at different times tell who had joined before they
+-- were prepared; and who sees the calls of cast() sees what is chosen. A dump has the open keys
 -- unless it is taken with --no-unlogged-table-data.
 
 CREATE EXTENSION IF NOT EXISTS pgcrypto;

@@ -27,7 +27,7 @@ RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_dwithin(one, othe
 -- The lock that those who cast at a vote share, and its closing takes alone: "vote" and the id.
 CREATE FUNCTION votes.lock_of(vote bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 8534995790932180992 | vote;
+RETURN 8534167796030898176 | vote;
 
 -- The lock that those who prepare a vote's notices share, and who lets these go, or calls them off,
 -- takes alone: "news" and the id.

@@ -243,8 +243,8 @@ BEGIN
     RETURN why;
 END $$;
 
--- The same for many, without a wait: votes that somebody casts at, or closes, at this moment are
--- missing in the answer.
+-- The same for many, without a wait for those who cast: votes that somebody casts at, or closes, at
+-- this moment are missing in the answer.
 CREATE FUNCTION votes.close_free(among bigint[])
 RETURNS TABLE (vote bigint, reason votes.close_reason) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -262,7 +262,7 @@ CREATE FUNCTION votes.ask_for_news() RETURNS bigint LANGUAGE sql AS $$
         SELECT v.id, (SELECT count(*) FROM votes.participants p WHERE p.vote_id = v.id) AS people
         FROM votes.votes v
         WHERE v.state = 'open' AND (v.closes_at < clock_timestamp() + interval '15 minutes'
-            OR 0.9 * v.expected <= (
+            OR v.closes_at < clock_timestamp() + interval '1 day' AND 0.9 * v.expected <= (
                 SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = v.id))
     ), asked AS (
         INSERT INTO votes.preparations AS r (vote_id, participants)
@@ -355,8 +355,11 @@ CREATE FUNCTION votes.erase_asked(vote bigint) RETURNS bigint LANGUAGE plpgsql A
 DECLARE
     erased bigint;
 BEGIN
+    -- Who has opened it is told as such.
     PERFORM notification.forget(array_agg(p.person_id), 'vote:' || vote)
-    FROM votes.participants p WHERE p.vote_id = vote AND p.is_to_be_erased HAVING count(*) > 0;
+    FROM votes.participants p JOIN votes.votes v ON v.id = p.vote_id
+    WHERE p.vote_id = vote AND p.is_to_be_erased AND p.person_id <> v.initiator
+    HAVING count(*) > 0;
     UPDATE votes.participants p
     SET person_id = -nextval('votes.erased_people'), is_erased = true, is_to_be_erased = false,
         name = NULL, name_key = NULL, address = NULL

@@ -229,13 +229,17 @@ END $$;
 -- What notices of a vote are made of, before it is published; no row afterwards, and when it was
 -- cancelled. Neither happens before the caller's transaction ends.
 CREATE FUNCTION votes.may_tell(vote bigint)
-RETURNS TABLE (initiator bigint, data jsonb) LANGUAGE plpgsql AS $$
+RETURNS TABLE (initiator bigint, data jsonb, expires_at timestamptz) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(votes.news_lock($1));
     -- A statement of its own: its snapshot comes after the lock.
-    RETURN QUERY SELECT v.initiator, jsonb_build_object('subject', v.subject)
-    FROM votes.votes v WHERE v.id = $1 AND v.state NOT IN ('published', 'cancelled');
+    -- Two weeks from the latest time at which it may be told.
+    RETURN QUERY SELECT v.initiator, jsonb_build_object('subject', v.subject),
+        greatest(clock_timestamp(), v.review_until, v.closes_at + r.review_for)
+            + interval '14 days'
+    FROM votes.votes v CROSS JOIN votes.rules r
+    WHERE v.id = $1 AND v.state NOT IN ('published', 'cancelled');
 END $$;
 
 -- Publishes a vote that was counted, when the transaction commits: from that moment its result is

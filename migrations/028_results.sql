@@ -239,8 +239,8 @@ BEGIN
         WHERE p.person_id = person AND NOT p.is_erased AND p.vote_id = coalesce(vote, p.vote_id)
         ORDER BY p.vote_id
     LOOP
-        -- A publication under way is waited for, and its end is seen.
-        PERFORM FROM votes.votes v WHERE v.id = of.vote_id FOR SHARE;
+        -- A publication under way is waited for, and its end is seen; so is who else is erased.
+        PERFORM FROM votes.votes v WHERE v.id = of.vote_id FOR NO KEY UPDATE;
         UPDATE votes.participants p SET is_to_be_erased = true
         WHERE p.vote_id = of.vote_id AND p.person_id = person;
         IF FOUND THEN
@@ -255,7 +255,8 @@ BEGIN
 END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA votes FROM PUBLIC;
-REVOKE ALL ON FUNCTION notification.release(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION notification.release(text), notification.call_off(text, text),
+    notification.forget(bigint[], text) FROM PUBLIC;
 GRANT USAGE ON SCHEMA votes TO errand_app;
 GRANT EXECUTE ON FUNCTION
     votes.open(text, text[], bigint, timestamptz, timestamptz, int, text, double precision,

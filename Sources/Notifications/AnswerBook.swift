@@ -179,17 +179,24 @@ final class AnswerBook<Answer: BookedAnswer>: Sendable {
         }
     }
 
+    /// Not waiting for the disk: the end of the job does, which comes after.
+    private static var noWait: Statement {
+        Statement("SELECT set_config('synchronous_commit', 'off', true)")
+    }
+
     private func writeWaiting(to database: Pool, now: Date) async throws {
         let answers = state.withLock { state in
             defer { state.waiting = [] }
             return state.waiting.sorted { $0.delivery ?? 0 < $1.delivery ?? 0 }
         }
         guard !answers.isEmpty else { return }
-        let statements = statements(answers, Instant(date: now))
+        let statements = [Self.noWait] + statements(answers, Instant(date: now))
         var refusals = 0
         while true {
             do {
-                _ = try await database.transaction { try await $0.pipeline(statements) }
+                // One round trip, and one transaction: what is on its way when a worker dies is
+                // little.
+                _ = try await database.withSession { try await $0.pipeline(statements) }
                 return
             } catch let error as PostgresError {
                 if !error.isTransient { refusals += 1 }

@@ -92,6 +92,9 @@ struct Ruling: Sendable {
         if case .decided(.tell(let channels)) = fate { channels } else { [] }
     }
 
+    /// Whether it stands in the inbox of the person's app.
+    var hasItem: Bool { words != nil && !channels.isEmpty }
+
     /// Provider and device of each delivery that it needs.
     var ways: [(provider: String, device: Int64?)] {
         var ways: [(provider: String, device: Int64?)] = []

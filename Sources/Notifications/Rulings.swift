@@ -12,7 +12,7 @@ extension Teller {
         _ rulings: [Ruling], now: Instant, in transaction: Transaction
     ) async throws -> [Ruling] {
         guard !rulings.isEmpty else { return [] }
-        let marks = rulings.map(\.mark)
+        let marks = rulings.map { $0.mark(isParked: batch != nil) }
         let rows = try await transaction.query(
             TellerStatements.insert,
             [
@@ -41,7 +41,7 @@ extension Teller {
         _ rulings: [Ruling], mergedInto: [Int64?], now: Instant, in transaction: Transaction
     ) async throws {
         guard !rulings.isEmpty else { return }
-        let marks = rulings.map(\.mark)
+        let marks = rulings.map { $0.mark(isParked: batch != nil) }
         try await transaction.query(
             TellerStatements.update,
             [
@@ -86,20 +86,21 @@ extension Teller {
     }
 
     private func inbox(_ rulings: [Ruling], now: Instant) -> [Statement] {
-        let items = rulings.filter { $0.words != nil && !$0.channels.isEmpty }
+        let items = rulings.filter(\.hasItem)
         guard !items.isEmpty else { return [] }
-        return [
-            Statement(
-                batch == nil ? TellerStatements.putIntoInbox : TellerStatements.parkItems,
-                [
-                    .int64Array(items.compactMap(\.noticeID)),
-                    .int64Array(items.map(\.intent.personID)),
-                    .textArray(items.map(\.kind.app.rawValue)),
-                    .textArray(items.compactMap(\.words?.title)),
-                    .textArray(items.compactMap(\.words?.text)),
-                    batch.map { .text($0) } ?? .timestamp(now),
-                ])
+        var parameters: [Parameter] = [
+            .int64Array(items.compactMap(\.noticeID)),
+            .int64Array(items.map(\.intent.personID)),
+            .textArray(items.map(\.kind.app.rawValue)),
+            .textArray(items.compactMap(\.words?.title)),
+            .textArray(items.compactMap(\.words?.text)),
         ]
+        guard let batch else {
+            parameters.append(.timestamp(now))
+            return [Statement(TellerStatements.putIntoInbox, parameters)]
+        }
+        parameters += [.boolArray(items.map(\.ways.isEmpty)), .text(batch)]
+        return [Statement(TellerStatements.parkItems, parameters)]
     }
 
     private func cooldowns(_ rulings: [Ruling], now: Instant) -> [Statement] {
@@ -204,10 +205,12 @@ extension Ruling {
         var holdReason: String?
     }
 
-    var mark: Mark {
+    /// - Parameter isParked: whether nothing of it goes out before its batch is released.
+    func mark(isParked: Bool) -> Mark {
         switch fate {
         case .merged: Mark(status: "merged", reason: "told together with others")
-        case .decided(.tell): Mark(status: ways.isEmpty ? "sent" : "pending")
+        case .decided(.tell):
+            Mark(status: ways.isEmpty && !(isParked && hasItem) ? "sent" : "pending")
         case .decided(.hold(let until, let why)):
             Mark(status: "held", holdUntil: until, holdReason: why)
         case .decided(.drop(let why)): Mark(status: "dropped", reason: why)

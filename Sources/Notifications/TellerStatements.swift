@@ -101,10 +101,11 @@ enum TellerStatements {
 
     /// The same for a batch that is released later.
     static let parkItems = """
-        INSERT INTO notification.parked_items (notice_id, person_id, app, title, body, batch)
-        SELECT notice_id, person_id, app, title, body, $6
-        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[])
-            AS i (notice_id, person_id, app, title, body)
+        INSERT INTO notification.parked_items (notice_id, person_id, app, title, body, is_alone,
+            batch)
+        SELECT notice_id, person_id, app, title, body, is_alone, $7
+        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::boolean[])
+            AS i (notice_id, person_id, app, title, body, is_alone)
         """
 
     /// Deliveries whose jobs are made when their batch is released.

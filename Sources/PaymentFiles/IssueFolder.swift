@@ -1,3 +1,4 @@
+import Crypto
 package import DurableFiles
 import FoundationEssentials
 package import Gregorian
@@ -59,7 +60,7 @@ package struct IssueFolder {
         entries.append(
             Manifest.Entry(
                 name: published.name, kind: kind, bytes: published.size,
-                sha256: published.sha256.map { Self.hex($0) }.joined(), currency: currency,
+                sha256: Hexadecimal.encode(published.sha256), currency: currency,
                 payments: totals.payments, amount: totals.amount, records: totals.records,
                 fileCreationNumber: number))
         return published
@@ -91,11 +92,6 @@ package struct IssueFolder {
         let draft = try draft(Self.manifestName)
         try draft.append(Array(try encoder.encode(manifest)) + [10])
         return try draft.publish()
-    }
-
-    private static func hex(_ byte: UInt8) -> String {
-        let text = String(byte, radix: 16)
-        return byte < 16 ? "0" + text : text
     }
 
     /// What `manifest.json` holds; amounts are minor units.

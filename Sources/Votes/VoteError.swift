@@ -22,7 +22,7 @@ package enum VoteError: Error, Equatable, CustomStringConvertible {
         case "P0002": self = .notFound(server.message)
         case "55000": self = .conflict(server.message)
         case "55P03":
-            self = .conflict("somebody has been casting in one transaction for seconds: try again")
+            self = .conflict("others have been busy with the vote for seconds: try again")
         case "22023": self = .invalid(server.message)
         default: return nil
         }

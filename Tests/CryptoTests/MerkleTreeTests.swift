@@ -1,4 +1,5 @@
 import Crypto
+import TestServices
 import Testing
 
 @Suite("Merkle trees")
@@ -60,7 +61,7 @@ struct MerkleTreeTests {
                     _ entry: [UInt8], _ index: Int, _ size: Int, _ path: [[UInt8]],
                     _ root: [UInt8]
                 ) -> Bool {
-                    MerkleTree.isIncluded(entry, at: index, of: size, path: path, root: root)
+                    MerkleProof.isIncluded(entry, at: index, of: size, path: path, root: root)
                 }
                 #expect(holds(entry, index, count, path, tree.root))
                 #expect(!holds(entry + [0], index, count, path, tree.root))
@@ -81,11 +82,11 @@ struct MerkleTreeTests {
         let tree = MerkleTree(of: [[1], [2]])
         for (index, size) in [(2, 2), (-1, 2), (0, 0), (0, 1), (0, -1)] {
             #expect(
-                !MerkleTree.isIncluded(
+                !MerkleProof.isIncluded(
                     [1], at: index, of: size, path: tree.path(of: 0), root: tree.root))
         }
         // A node is no leaf: what it is made of is not an entry.
-        let inside = MerkleTree.leafHash([1]) + MerkleTree.leafHash([2])
-        #expect(!MerkleTree.isIncluded(inside, at: 0, of: 1, path: [], root: tree.root))
+        let inside = MerkleProof.leafHash([1]) + MerkleProof.leafHash([2])
+        #expect(!MerkleProof.isIncluded(inside, at: 0, of: 1, path: [], root: tree.root))
     }
 }

@@ -35,6 +35,14 @@ import Votes
         return try (0..<5).map { try row.int64($0) }
     }
 
+    private func statuses(_ ground: VoteGround) async throws -> [String] {
+        try await ground.texts(
+            """
+            SELECT status || ' ' || count(*) FROM notification.notices
+            WHERE kind = 'vote.published' GROUP BY status ORDER BY 1
+            """)
+    }
+
     private let ask = "SELECT votes.ask_for_news()"
 
     @Test func `of a large vote that is nearly over they are prepared, and let go with the result`()
@@ -47,6 +55,12 @@ import Votes
             SELECT n, 'vote', 'fcm', 'production', '', 'token-' || n FROM generate_series(1, 5) n
             """)
         let vote = try await large(ground)
+        // 900 of 1,000 have cast, and there are weeks to go.
+        _ = try await ground.open(expected: 1_000, closing: "40 days")
+        _ = try await ground.session.query(
+            """
+            INSERT INTO votes.cast_counts SELECT max(id), 950, 0 FROM votes.votes
+            """)
         // A small one is not worth it, and one with time left can wait.
         let small = try await ground.open(closing: "10 minutes")
         try await ground.join(small, 2)
@@ -56,6 +70,8 @@ import Votes
         #expect(try await ground.number(ask) == 0)
         try await ground.work(workers: 2)
         #expect(try await counts(ground) == [1_051, 1_051, 0, 5, 0])
+        // Nobody is told before the release.
+        #expect(try await statuses(ground) == ["pending 1051"])
         // Not for everybody who comes; for a tenth more.
         try await join(ground, vote, 1_052...1_060)
         #expect(try await ground.number(ask) == 0)
@@ -67,6 +83,7 @@ import Votes
         #expect(try await ground.state(vote) == "published deadline")
         #expect(try await counts(ground) == [1_160, 0, 1_160, 0, 5])
         #expect(Set(try await ground.told("vote.published")).count == 1_160)
+        #expect(try await statuses(ground) == ["pending 5", "sent 1155"])
         #expect(try await ground.number("SELECT count(*) FROM votes.preparations") == 0)
     }
 
@@ -80,6 +97,37 @@ import Votes
         #expect(try await ground.number(ask) == 0)
         try await ground.cast(vote, 901)
         #expect(try await ground.number(ask) == 1)
+    }
+
+    @Test func `they are worth telling after the longest review, and come behind what was read`()
+        async throws
+    {
+        let ground = try await VoteGround(people: 1_100)
+        _ = try await ground.session.query("UPDATE votes.rules SET review_for = '20 days'")
+        let vote = try await large(ground)
+        for person in [5, 6] as [Int64] {
+            try await ground.join(vote, person, as: "Ann")
+            try await ground.cast(vote, person)
+        }
+        _ = try await ground.number(ask)
+        try await ground.work()
+        try await ground.end(vote)
+        try await ground.work()
+        #expect(try await ground.state(vote) == "review deadline")
+        #expect(
+            try await ground.number(
+                """
+                SELECT count(*) FROM notification.notices
+                WHERE kind = 'vote.published' AND expires_at < now() + interval '33 days'
+                """) == 0)
+        let inbox = "SELECT id FROM notification.inbox(1, after => $1)"
+        let review = try await ground.number(inbox, [.int64(0)])
+        #expect(try await ground.session.query(inbox, [.int64(review)]).isEmpty)
+        _ = try await ground.session.query(
+            "SELECT votes.resolve($1, 1, 'Ann', 'validate')", [.int64(vote)])
+        try await ground.work()
+        // Made before, let go after.
+        #expect(try await ground.number(inbox, [.int64(review)]) < review)
     }
 
     @Test func `of a vote that is taken back nothing is told`() async throws {
@@ -143,6 +191,13 @@ import Votes
         let closed = try await ground.session.query(
             "SELECT vote, reason::text FROM votes.close_free($1)", [.int64Array(votes)]
         ).map { (try $0.int64(0), try $0.text(1)) }
+        // A lock for each, as far as ids go.
+        #expect(
+            try await ground.number(
+                """
+                SELECT count(DISTINCT l) FROM generate_series(1, 1000000, 37) v
+                CROSS JOIN LATERAL (VALUES (votes.lock_of(v)), (votes.news_lock(v))) AS s (l)
+                """) == 2 * (999_999 / 37 + 1))
         #expect(closed.map(\.0) == votes.filter { $0 != votes[7] })
         #expect(closed.allSatisfy { $0.1 == "deadline" })
         try await other.script("COMMIT")

@@ -32,7 +32,7 @@ TABLE = """
 2 Migrations: Postgres |
 2 EnglishNotices:
 2 Sealing: Crypto Postgres |
-2 PaymentFiles: DurableFiles Gregorian LatinText PDF | FoundationEssentials
+2 PaymentFiles: Crypto DurableFiles Gregorian LatinText PDF | FoundationEssentials
 2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
 2 Delivery: Crypto HTTP | FoundationEssentials Synchronization
 
@@ -50,7 +50,7 @@ Recurrence Sealing | FoundationEssentials Synchronization
 PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal Threads Votes \
 | Dispatch FoundationEssentials Glibc Synchronization
 
-6 TestServices: CSystem Postgres Redis Migrations JobQueue |
+6 TestServices: CSystem Crypto Postgres Redis Migrations JobQueue |
 6 bench: Delivery DurableFiles Gregorian HTTP JobQueue Migrations Notifications PaymentFiles \
 Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |

@@ -36,9 +36,9 @@ package struct CloseVote: Job {
         if votes.count > 1 {
             do {
                 let rows = try await context.database.transaction {
-                    try await $0.query(many, [.int64Array(votes)])
+                    try await $0.pipeline([limit, Statement(many, [.int64Array(votes)])])
                 }
-                for row in rows { reasons[try row.int64(0)] = .some(try row.optionalText(1)) }
+                for row in rows[1] { reasons[try row.int64(0)] = .some(try row.optionalText(1)) }
             } catch let error as PostgresError {
                 context.log.warning("votes that end together are closed one by one: \(error)")
             }

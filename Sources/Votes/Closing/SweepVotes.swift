@@ -23,7 +23,7 @@ package struct SweepVotes: Job {
             return found
         }
         guard found > 0 else { return }
-        context.log.with("votes", Int(found)).warning("votes are closed late")
+        context.log.with("votes", Int(found)).warning("votes were late or stuck: asked again")
     }
 
     static func schedule() throws -> Schedule {

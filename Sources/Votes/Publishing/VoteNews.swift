@@ -15,10 +15,8 @@ struct VoteNews: Sendable {
 
     /// People of one transaction.
     private static let batch = 500
-    /// How long the news is worth being told.
-    private static let validity = Duration.seconds(14 * 86_400)
 
-    private static let take = "SELECT initiator, data FROM votes.may_tell($1)"
+    private static let take = "SELECT initiator, data, expires_at FROM votes.may_tell($1)"
     /// Those whose notices are missing, in the order of ids.
     private static let people = """
         SELECT p.person_id FROM votes.participants p
@@ -54,16 +52,17 @@ struct VoteNews: Sendable {
         ).map { try $0.int64(0) }
         // The initiator, who may take part as well, with the first.
         let told = people + (last == 0 ? [try row.int64("initiator")] : [])
-        let data = try row.json("data")
-        try await teller.tell(told.map { intent(to: $0, data) }, now: now, in: transaction)
+        let (data, expires) = (try row.json("data"), try row.timestamp("expires_at"))
+        try await teller.tell(
+            told.map { intent(to: $0, data, until: expires) }, now: now, in: transaction)
         return people.last
     }
 
-    private func intent(to person: Int64, _ data: [UInt8]) -> Intent {
+    private func intent(to person: Int64, _ data: [UInt8], until expires: Instant) -> Intent {
         Intent(
             NoticeKind.votePublished.name, to: person, of: "vote:\(vote)", data: data,
             dedupeKey: "vote.published:\(vote):\(person)",
-            expiresAt: Instant(date: now).adding(Self.validity))
+            expiresAt: expires)
     }
 }
 

@@ -51,7 +51,7 @@ package struct Receipt: Sendable, Equatable {
 
     /// Whether the ballot is in a tree of so many, at a place, by a path.
     package func isIncluded(at index: Int, of size: Int, path: [[UInt8]], root: [UInt8]) -> Bool {
-        MerkleTree.isIncluded(commitment, at: index, of: size, path: path, root: root)
+        MerkleProof.isIncluded(commitment, at: index, of: size, path: path, root: root)
     }
 }
 

@@ -1,3 +1,4 @@
+import Crypto
 import DurableFiles
 import FoundationEssentials
 import Gregorian
@@ -47,7 +48,7 @@ enum PayoutIssueCommands {
         let outputs = issue.files.flatMap(\.outputs).map { output in
             Record([
                 ("file", .text(output.name)), ("size", .int(output.bytes)),
-                ("sha256", .text(output.sha256.map { hex($0) }.joined())),
+                ("sha256", .text(Hexadecimal.encode(output.sha256))),
             ])
         }
         try invocation.output.show(
@@ -60,11 +61,6 @@ enum PayoutIssueCommands {
                 ("actor", .text(issue.actor)), ("methods", .records(files)),
                 ("files", .records(outputs)),
             ]))
-    }
-
-    private static func hex(_ byte: UInt8) -> String {
-        let text = String(byte, radix: 16)
-        return byte < 16 ? "0" + text : text
     }
 
     // MARK: issue

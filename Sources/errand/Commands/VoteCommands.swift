@@ -1,3 +1,4 @@
+import Crypto
 import JobQueue
 import Postgres
 import Terminal
@@ -216,7 +217,7 @@ enum VoteCommands {
             throw CommandFailure(
                 exit: .notFound, message: "the result of vote \(receipt.vote) is not out")
         }
-        let path = verdict.path.compactMap { VoteWords.bytes($0) }
+        let path = verdict.path.compactMap { Hexadecimal.decode($0) }
         guard verdict.isIncluded, let index = verdict.index, let size = verdict.size,
             let root = verdict.root,
             receipt.isIncluded(at: index, of: size, path: path, root: root)
@@ -230,7 +231,7 @@ enum VoteCommands {
             Record([
                 ("id", .id(Int(receipt.vote))), ("is_included", .flag(true)),
                 ("position", .int(index)), ("ballots", .int(size)),
-                ("path", .list(verdict.path)), ("root", .text(VoteWords.hex(root))),
+                ("path", .list(verdict.path)), ("root", .text(Hexadecimal.encode(root))),
             ]))
         return .done
     }

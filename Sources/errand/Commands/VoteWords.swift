@@ -1,3 +1,4 @@
+import Crypto
 import Postgres
 import Terminal
 import Votes
@@ -44,23 +45,6 @@ enum VoteWords {
         return .marked(state.rawValue, style)
     }
 
-    static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
-    }
-
-    /// Bytes out of hexadecimal; nil for what is none.
-    static func bytes(_ hex: String) -> [UInt8]? {
-        let digits = Array(hex.utf8)
-        guard digits.count % 2 == 0 else { return nil }
-        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { place in
-            UInt8(String(decoding: digits[place...(place + 1)], as: UTF8.self), radix: 16)
-        }
-        return bytes.count * 2 == digits.count ? bytes : nil
-    }
-
     /// A vote with the names that scripts rely on.
     static func record(_ vote: VoteRecord) -> Record {
         Record([
@@ -78,7 +62,7 @@ enum VoteWords {
             ("published_at", .optional(vote.publishedAt) { $0.cell }),
             ("ballots", .optional(vote.ballots) { .int($0) }),
             ("has_unresolved", .flag(vote.hasUnresolved)),
-            ("root", .optional(vote.root) { .text(hex($0)) }),
+            ("root", .optional(vote.root) { .text(Hexadecimal.encode($0)) }),
         ])
     }
 
