@@ -168,8 +168,8 @@ CREATE TABLE votes.preparations (
     participants int NOT NULL
 );
 
--- What was chosen, in the order of the commitments, by which they are found: see votes.place_of. Two
--- who bring one nonce and choose the same have the same commitment, and both count.
+-- What was chosen, in the order of the commitments, by which votes.place_of finds them. Two who
+-- bring one nonce and choose the same have the same commitment, and both count.
 CREATE TABLE votes.ballots (
     vote_id bigint NOT NULL,
     position int NOT NULL,

@@ -1,6 +1,6 @@
 import Crypto
 
-/// A Merkle tree as the proofs of ``MerkleProof`` are about: beside the one that the database grows.
+/// A Merkle tree as the proofs of ``MerkleProof`` are about, beside that which the database grows.
 ///
 /// Hashes are paired from the left, level by level, and what has no neighbour goes up as it is.
 package struct MerkleTree: Sendable {
