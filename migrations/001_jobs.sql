@@ -202,7 +202,7 @@ $$;
 
 -- Adds one failed attempt to a job's story and keeps the last 25.
 CREATE FUNCTION errand.with_error(errors jsonb, entry jsonb) RETURNS jsonb
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN errors IS NULL THEN jsonb_build_array(entry)
         WHEN jsonb_array_length(errors) >= 25 THEN (errors - 0) || jsonb_build_array(entry)

@@ -148,7 +148,7 @@ END $$;
 -- What a code says of its epoch: the lowest 25 bits of its start, in seconds since 1970, if it is
 -- scanned; the slot if it is typed.
 CREATE FUNCTION coupons.mark_of(series text, starts_at timestamptz, slot smallint)
-RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURNS int LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE series WHEN 'qr' THEN extract(epoch FROM starts_at)::bigint & 33554431 ELSE slot END;
 
 -- What stands before the MAC in a code, as a number: the coupon (35 bits) and its epoch's mark, in

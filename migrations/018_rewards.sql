@@ -89,9 +89,11 @@ BEGIN
 END $$;
 
 -- The present balance of an account.
-CREATE FUNCTION ledger.balance(account bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
-    SELECT coalesce(sum(b.amount), 0)::bigint FROM ledger.balances b WHERE b.account_id = $1
-$$;
+CREATE FUNCTION ledger.balance(account bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(sum(b.amount), 0)::bigint FROM ledger.balances b
+        WHERE b.account_id = account);
+END $$;
 
 -- An account's balance from what counts before an instant: at the end of a quarter, the quarter's.
 CREATE FUNCTION ledger.balance_at(account bigint, instant timestamptz)

@@ -299,8 +299,11 @@ BEGIN
 END $$;
 
 -- A choice as it is hashed and printed: the options' numbers, the lowest first, 1-3-4.
+--
+-- Stable, because what it calls is: a function in SQL that claims more than its body is not
+-- inlined, and is planned anew with each call.
 CREATE FUNCTION votes.choice_text(choice int[])
-RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN array_to_string(choice, '-');
 
 -- A field of what is hashed: its length in four bytes, the highest first, and itself.
@@ -311,13 +314,13 @@ RETURN int4send(length(value)) || value;
 -- What a ballot is in the tree: SHA-256 over four fields, errand-ballot-v1, the vote's id and the
 -- choice as texts, and 32 random bytes that the voter alone has.
 CREATE FUNCTION votes.commitment(vote bigint, choice int[], nonce bytea)
-RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
 RETURN sha256(votes.field('errand-ballot-v1'::bytea) || votes.field(vote::text::bytea)
     || votes.field(votes.choice_text(choice)::bytea) || votes.field(nonce));
 
 -- A receipt: v1.VOTE.CHOICE.NONCE, the nonce in base64url (RFC 4648 section 5) without padding.
 CREATE FUNCTION votes.receipt(vote bigint, choice int[], nonce bytea)
-RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN 'v1.' || vote || '.' || votes.choice_text(choice) || '.'
     || rtrim(translate(encode(nonce, 'base64'), '+/', '-_'), '=');
 
@@ -325,7 +328,7 @@ RETURN 'v1.' || vote || '.' || votes.choice_text(choice) || '.'
 -- and the two. Those of a vote are all of one length.
 CREATE FUNCTION votes.encrypt_link(
     nonce bytea, choice int[], at_most int, cipher_key bytea, iv bytea
-) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
 RETURN iv || votes.encrypt(
     nonce || rpad(votes.choice_text(choice), 4 * at_most)::bytea, cipher_key, iv);
 CREATE FUNCTION votes.link_mac(vote bigint, person bigint, body bytea, mac_key bytea)

@@ -173,7 +173,7 @@ END $$;
 -- What a receipt says; null where it is none.
 CREATE FUNCTION votes.read_receipt(
     receipt text, OUT vote bigint, OUT choice int[], OUT nonce bytea
-) LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+) LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 DECLARE
     parts CONSTANT text[] := regexp_match(receipt,
         '^v1\.([1-9][0-9]{0,17})\.([1-9][0-9]{0,2}(?:-[1-9][0-9]{0,2})*)\.([A-Za-z0-9_-]{43})$');
