@@ -4,8 +4,10 @@ import Testing
 @Suite struct SolutionTests {
     // MARK: Optima
 
-    /// Costs of a generator that any language has: s <- (1103515245 s + 12345) mod 2^31 from
-    /// 12345, and of each the upper bits modulo 1000. The optima are scipy's.
+    /// Costs of a generator that any language has.
+    ///
+    /// s becomes (1103515245 s + 12345) mod 2^31, from 12345; a cost is what stands above its 16
+    /// lowest bits, modulo 1000. The optima are scipy's.
     private static func costs(_ rows: Int, _ columns: Int) -> [[Int64]] {
         var state: Int64 = 12_345
         return (0..<rows).map { _ in
