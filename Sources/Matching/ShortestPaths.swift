@@ -30,9 +30,12 @@ extension MatchingInstance {
 /// slot, the cheapest way is looked for to give it a shopper: one who is free, or one who is taken
 /// from another mission, which then looks for another in turn, or does without. A way's length is
 /// what it costs in total score, over the prices: never negative, so Dijkstra's algorithm finds
-/// it; then prices follow the distances (Ahuja, Magnanti and Orlin, Network Flows, 9.7, and
-/// 12.4 for bipartite graphs). Nothing is looked at that is farther than the best end found so
+/// it; then prices follow the distances (successive shortest paths: Ahuja, Magnanti and Orlin,
+/// Network Flows, section 9.7). Nothing is looked at that is farther than the best end found so
 /// far, so a search sees the neighbourhood of one mission and never leaves its component.
+///
+/// It always begins from nothing: prices of an earlier run would need a matching that fits them,
+/// and half a million edges take less than a second.
 struct ShortestPaths: ~Copyable {
     private static let none = Int64.max
     /// So many slots are added between two questions whether time is over.
