@@ -84,6 +84,7 @@ let package = Package(
         room("Crypto", uses: ["CCrypto"]),
         room("QRCode", uses: ["CPNG", "CQRCode"]),
         room("LatinText"),
+        room("Matching"),
         room("PDF", uses: ["CHaru", "Gregorian", "LatinText"]),
         room("DurableFiles", uses: ["Crypto"]),
         room("Recurrence", uses: ["Gregorian"]),
@@ -128,8 +129,9 @@ let package = Package(
             name: "errand",
             dependencies: [
                 "Coupons", "Crypto", "Notifications", "Delivery", "DurableFiles", "Gregorian",
-                "JobQueue", "Ledger", "Migrations", "PaymentFiles", "Payouts", "Postgres",
-                "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads", "Votes",
+                "JobQueue", "Ledger", "Matching", "Migrations", "PaymentFiles", "Payouts",
+                "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads",
+                "Votes",
             ],
             swiftSettings: strict),
 
@@ -144,6 +146,7 @@ let package = Package(
         tests("CryptoTests", of: ["Crypto"]),
         tests("SealingTests", of: ["Crypto", "Postgres", "Sealing"]),
         tests("QRCodeTests", of: ["QRCode"]),
+        tests("MatchingTests", of: ["Matching"]),
         tests("PDFTests", of: ["Gregorian", "PDF"]),
         tests("DurableFilesTests", of: ["DurableFiles"]),
         tests(

@@ -13,6 +13,7 @@ let program = Program(
         "coupon": "Look at coupons, show and check their codes, redeem, grant and void them",
         "reward": "See what people have earned, and when it is paid",
         "payout": "Close quarters, approve and issue what people are paid, take back what returns",
+        "mission": "Find out which shopper is best sent to which mission",
         "vote": "See votes and their results, decide about equal names, verify receipts",
         "ledger": "See what accounts hold and how it came about, undo and prove",
         "notification": "Look at notices, say why people are told or not, and preview their words",
@@ -31,7 +32,8 @@ let program = Program(
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + CouponCommands.all + RewardCommands.all + PayoutCommands.all
-        + VoteCommands.all + LedgerCommands.all + NotificationCommands.all + WebhookCommands.all
+        + VoteCommands.all + MissionCommands.all + LedgerCommands.all + NotificationCommands.all
+        + WebhookCommands.all
         + OperationCommands.all + AuditCommands.all + QueueCommands.all + KindCommands.all
         + ScheduleCommands.all + WorkerCommands.all
         + LeaderCommands.all + RedisCommands.all + DatabaseCommands.all + KeyCommands.all

@@ -31,6 +31,7 @@ extension CommandLine {
             "payout prove",
             "vote ls", "vote show", "vote close", "vote exceptions", "vote resolve",
             "vote publish", "vote verify", "vote erase",
+            "mission solve",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
         ]

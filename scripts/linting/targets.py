@@ -24,6 +24,7 @@ TABLE = """
 1 Crypto: CCrypto | Glibc
 1 QRCode: CPNG CQRCode | Glibc
 1 LatinText:
+1 Matching:
 1 PDF: CHaru Gregorian LatinText |
 1 DurableFiles: Crypto | Glibc
 1 Recurrence: Gregorian | FoundationEssentials Glibc Synchronization
@@ -46,8 +47,8 @@ TABLE = """
 Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
 
-5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian JobQueue Ledger Migrations \
-PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal Threads Votes \
+5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian JobQueue Ledger Matching \
+Migrations PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal Threads Votes \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Crypto Postgres Redis Migrations JobQueue |
@@ -59,6 +60,7 @@ Postgres Recurrence Redis |
 7 CryptoTests: Crypto TestServices |
 7 SealingTests: Crypto Postgres Sealing TestServices |
 7 QRCodeTests: QRCode TestServices |
+7 MatchingTests: Matching TestServices |
 7 PDFTests: Gregorian PDF TestServices |
 7 DurableFilesTests: DurableFiles TestServices |
 7 PaymentFilesTests: DurableFiles Gregorian LatinText PaymentFiles TestServices |

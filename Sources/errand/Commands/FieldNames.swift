@@ -4,7 +4,7 @@
 enum FieldNames {
     static let all: [(name: String, meaning: String)] =
         jobs + numbers + schedules + workers + operations + coupons + money + payouts + votes
-        + notices + servers + commands
+        + missions + notices + servers + commands
 
     private static let jobs = [
         ("id", "of the job, notice, worker and so on; the next command takes it"),
