@@ -1,7 +1,8 @@
 extension MatchingInstance {
     /// The matching with the largest total score.
     ///
-    /// - Parameter isOver: asked now and then; once it says so, the search ends, what is free is
+    /// Each slot is looked for among all edges of its mission: meant for missions of few slots.
+    /// - Parameter isOver: asked for each slot; once it says so, the search ends, what is free is
     ///   filled greedily, and the bound is that of the prices found so far. Never worse than
     ///   ``matchedGreedily()``.
     package func solved(until isOver: () -> Bool = { false }) -> Solution {
@@ -38,8 +39,6 @@ extension MatchingInstance {
 /// and half a million edges take less than a second.
 struct ShortestPaths: ~Copyable {
     private static let none = Int64.max
-    /// So many slots are added between two questions whether time is over.
-    private static let stride = 16
 
     private let instance: MatchingInstance
     /// Nodes are the shoppers, then the missions.
@@ -90,18 +89,13 @@ struct ShortestPaths: ~Copyable {
 
     /// Adds all slots; false if time was over before.
     mutating func run(until isOver: () -> Bool) -> Bool {
-        var untilAsked = 0
         for mission in instance.missions.indices {
             let node = firstMission + mission
             price[node] = bestGain(of: mission)
             for _ in 0..<instance.usableSlots[mission] {
                 // What more slots would be worth is known: nothing.
                 guard price[node] > 0 else { break }
-                if untilAsked == 0 {
-                    if isOver() { return false }
-                    untilAsked = Self.stride
-                }
-                untilAsked -= 1
+                if isOver() { return false }
                 search(from: node)
                 follow(to: node)
                 settlePrices()

@@ -62,6 +62,18 @@ package struct LineReader: ~Copyable {
         }
     }
 
+    /// All that is left, line breaks as they are; nil when that is more than `limit` bytes.
+    package mutating func rest(upTo limit: Int) throws(CommandFailure) -> [UInt8]? {
+        while !hasEnded {
+            guard piece.count - position <= limit else { return nil }
+            try fill()
+        }
+        piece.removeSubrange(..<position)
+        guard piece.count <= limit else { return nil }
+        defer { (piece, position) = ([], 0) }
+        return piece
+    }
+
     private mutating func fill() throws(CommandFailure) {
         let descriptor = descriptor
         var (count, code) = (0, Int32(0))

@@ -74,6 +74,7 @@ extension CommandLine {
             #expect(run.lines[0].hasPrefix("MISSION  SHOPPER  SCORE"))
             let greedy = try await solve(Self.contested, "--greedy")
             greedy.expect(0, "10, of not more than 18")
+            try await solve(Self.contested, "--greedy", "--limit", "1s").expect(2, "give one")
             let chosen = try await solve(Self.contested, "-ocsv", "--columns", "shopper")
             chosen.expect(0)
             #expect(chosen.output == "shopper\r\n-8\r\n7\r\n")
@@ -146,6 +147,7 @@ extension CommandLine {
                 ("[]", "expected '{'"),
                 (#"{"missions":[],"shoppers":[]}"#, #""edges" is missing"#),
                 ("{\"missions\":[],\n \"missions\":[]}", #"line 2, column 2: "missions" is there"#),
+                ("{\"missions\n\":[]}", "line 1, column 11: expected '\"' at the end of a name"),
                 (#"{"missions":[],"people":[]}"#, #""people" is not known: expected missions, "#),
                 (#"{"missions":{}}"#, "expected '['"),
                 (#"{"missions":[{"id":1}]}"#, #""slots" is missing"#),

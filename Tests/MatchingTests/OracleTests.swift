@@ -9,9 +9,7 @@ import Testing
         var dice = Dice(state: .random(in: 0 ... .max))
         let seed = dice.state
         let instances = (0..<3_000).map { Self.rows($0, &dice) }
-        let optima = try await Self.optima(instances)
-        try #require(optima.count == instances.count)
-        for (rows, optimum) in zip(instances, optima) {
+        for (rows, optimum) in zip(instances, try await Self.optima(instances)) {
             let instance = try rows.instance
             let solution = instance.solved()
             rows.check(solution)
@@ -78,12 +76,15 @@ import Testing
             return String(decoding: try encoder.encode(question), as: UTF8.self)
         }
         let oracle = MailSink.simulators.appending(path: "matching_oracle.py").path
-        // 'scripts/oracles' tells which Python has scipy.
-        let python = ProcessInfo.processInfo.environment["ERRAND_ORACLES"] ?? "python3"
+        let python = try #require(
+            ProcessInfo.processInfo.environment["ERRAND_ORACLES"],
+            "set it to what 'scripts/oracles' prints: a Python that has scipy")
         let program = try Program(
             "/usr/bin/env", [python, oracle], input: questions.joined(separator: "\n"))
         let end = try await program.end(within: .seconds(300))
         #expect(end == .exited(0), "\(program.errors.suffix(2_000))")
-        return program.output.split(separator: "\n").compactMap { Int64($0) }
+        let optima = program.output.split(separator: "\n").compactMap { Int64($0) }
+        try #require(optima.count == instances.count)
+        return optima
     }
 }

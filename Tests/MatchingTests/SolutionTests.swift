@@ -136,7 +136,7 @@ import Testing
             let instance = try rows.instance
             let optimum = instance.solved()
             let greedy = instance.matchedGreedily()
-            for questions in 0...9 {
+            for questions in [0, 1, 2, 5, 10, 30, 60, 1_000] {
                 var asked = 0
                 let solution = instance.solved {
                     asked += 1

@@ -3,7 +3,6 @@
 Each queue offers the same three programs: enqueue, work (until so many jobs have started) and
 probe (jobs that record when they were sent and when they started).
 """
-import importlib.util
 import os
 import pathlib
 import subprocess
@@ -101,17 +100,9 @@ class Pgqueuer:
 
     def __init__(self, place, batch=1000):
         self.place, self.batch = place, batch
-        folder = place.root / ".build/bench-peers"
-        self.python = folder / "bin/python"
-        if not (folder / "ready").exists():
-            # Debian's Python has it in a package of its own.
-            if not importlib.util.find_spec("ensurepip"):
-                subprocess.run([place.root / "scripts/install-packages", "python3-venv"],
-                               check=True)
-            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-            subprocess.run([self.python, "-m", "pip", "install", "-q",
-                            "--disable-pip-version-check", *self.PACKAGES], check=True)
-            (folder / "ready").touch()
+        self.python = subprocess.run(
+            [place.root / "scripts/python-with", "bench-peers", *self.PACKAGES],
+            check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
         self.label = f"pgqueuer 1.6.0, batches of {batch}, durable"
 
     def fresh(self):

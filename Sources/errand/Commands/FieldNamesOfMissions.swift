@@ -8,7 +8,7 @@ extension FieldNames {
         ("unfilled", "slots of missions that stay free"),
         ("no_candidates", "free slots for which nobody comes into question"),
         ("all_taken", "free slots whose candidates have no capacity left"),
-        ("not_worth_it", "free slots whose candidates all have a negative score"),
+        ("not_worth_it", "free slots for which only candidates of negative score are left"),
         ("unfilled_missions", "missions with free slots: how many, and why"),
         ("total_score", "the sum of the scores of all assignments"),
         ("bound", "no other assignment has a larger total score"),

@@ -5,7 +5,7 @@ import Terminal
 /// `{"missions":[{"id","slots"}],"shoppers":[{"id","capacity"}],"edges":[{"mission","shopper",
 /// "score"}]}`, all values whole numbers.
 ///
-/// It knows this form alone, so that a million edges need no more than the memory of their rows.
+/// It knows this form alone, so that a million edges need little more than their text.
 struct InstanceReader {
     /// What is wrong, and where.
     private struct Malformed: Error {
@@ -37,13 +37,12 @@ struct InstanceReader {
         } catch { throw failure(error, name) }
     }
 
+    private static let longest = 1 << 30
+
     private static func content(of path: String) throws(CommandFailure) -> [UInt8] {
-        var lines = try LineReader(path: path)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity((lines.totalBytes ?? 0) + 1)
-        while let line = try lines.next() {
-            bytes += line
-            bytes.append(UInt8(ascii: "\n"))
+        var reader = try LineReader(path: path)
+        guard let bytes = try reader.rest(upTo: longest) else {
+            throw CommandFailure(exit: .usage, message: "\(path) is longer than 1 GiB")
         }
         return bytes
     }
@@ -155,6 +154,10 @@ struct InstanceReader {
         let start = at
         while at < bytes.count, bytes[at] != UInt8(ascii: "\""), bytes[at] != 0x0A { at += 1 }
         let name = bytes[start..<at]
+        // A name does not go on in the next line.
+        guard at == bytes.count || bytes[at] != 0x0A else {
+            throw malformed("expected '\"' at the end of a name")
+        }
         try expect(UInt8(ascii: "\""))
         guard let place = form.names.firstIndex(where: { $0.elementsEqual(name) }) else {
             throw malformed(

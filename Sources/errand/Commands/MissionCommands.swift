@@ -34,6 +34,10 @@ enum MissionCommands {
         ],
         options: [instance, limit, greedy]
     ) { invocation in
+        guard !invocation[greedy] || invocation[limit] == nil else {
+            throw CommandFailure(
+                exit: .usage, message: "--limit ends a search, and --greedy makes none: give one")
+        }
         let began = ContinuousClock.now
         let instance = try InstanceReader.instance(in: invocation[instance])
         let solution: Solution
@@ -113,14 +117,14 @@ enum MissionCommands {
                     : "\(total), of not more than \(count(Int(solution.bound)))")
         ]
         for (reason, text) in [
-            (Solution.Reason.noCandidates, "have no candidates"),
-            (.allTaken, "have candidates, who are all taken"),
-            (.notWorthIt, "have candidates, who are not worth it"),
+            (Solution.Reason.noCandidates, "that have no candidates"),
+            (.allTaken, "whose candidates are all taken"),
+            (.notWorthIt, "whose candidates are not worth it"),
         ] where unfilled(solution, for: reason) > 0 {
             let missions = solution.unfilled.filter { $0.reason == reason }
             let named = missions.prefix(10).map { String($0.mission) }.joined(separator: ", ")
             lines.append(
-                "\(count(unfilled(solution, for: reason))) free slots \(text): of mission \(named)"
+                "free slots \(text): \(count(unfilled(solution, for: reason))), of mission \(named)"
                     + (missions.count > 10 ? " and \(count(missions.count - 10)) more" : ""))
         }
         return lines

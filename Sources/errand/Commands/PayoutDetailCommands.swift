@@ -137,12 +137,8 @@ enum PayoutDetailCommands {
 
     private static func read(_ path: String) throws -> Details {
         var reader = try LineReader(path: path)
-        var bytes: [UInt8] = []
-        while let line = try reader.next() {
-            bytes += line + [10]
-            guard bytes.count <= longest else {
-                throw CommandFailure(exit: .usage, message: "\(path) is longer than 64 KiB")
-            }
+        guard let bytes = try reader.rest(upTo: longest) else {
+            throw CommandFailure(exit: .usage, message: "\(path) is longer than 64 KiB")
         }
         // What went wrong is not repeated: it would show what stands there.
         guard let details = try? JSONDecoder().decode(Details.self, from: Data(bytes)) else {
