@@ -4,17 +4,6 @@ import TestServices
 import Testing
 
 @Suite("Roles", .database) struct RoleTests {
-    /// A session of a new role that logs in, with the rights of another.
-    private func login(as group: String) async throws -> Session {
-        let name = "login_\(UUID().uuidString.prefix(8).lowercased())"
-        let town = try Town()
-        try await town.session.script("CREATE ROLE \(name) LOGIN IN ROLE \(group)")
-        let url = try TestDatabase.here().url.replacing("//errand@", with: "//\(name)@")
-        let session = Session(SessionSettings(url, name: "role"))
-        #expect(try await session.query("SELECT session_user").text(0, 0) == name)
-        return session
-    }
-
     private func isDenied(_ statement: String, _ session: Session) async throws -> Bool {
         do throws(PostgresError) {
             _ = try await session.query(statement)
@@ -46,7 +35,7 @@ import Testing
     func app() async throws {
         let ground = try await CodeGround()
         try await ground.rotate(at: nil)
-        let session = try await login(as: "errand_app")
+        let (session, _) = try await TestDatabase.here().login(as: "errand_app")
         let rows = try await session.query(
             "SELECT * FROM coupons.code($1, $2)", [.int64(ground.coupon), .int64(ground.person)])
         #expect(try rows.first?.text("state") == "usable")
@@ -80,7 +69,7 @@ import Testing
                 "SELECT payload FROM coupons.code($1, $2)",
                 [.int64(ground.coupon), .int64(ground.person)]
             ).first?.optionalText("payload"))
-        let session = try await login(as: "errand_till")
+        let (session, _) = try await TestDatabase.here().login(as: "errand_till")
         for call in ["verify($1, $2, 't')", "redeem($1, $2, 't', 'r')"] {
             let rows = try await session.query(
                 "SELECT reason FROM coupons.\(call)", [.text(code), .int64(ground.shop)])
@@ -122,7 +111,7 @@ import Testing
         try await ground.town.session.script(
             "DO $$ BEGIN CREATE ROLE stranger NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; "
                 + "END $$")
-        let session = try await login(as: "stranger")
+        let (session, _) = try await TestDatabase.here().login(as: "stranger")
         for statement in forbidden + [
             "SELECT * FROM coupons.code(1, 1)", "SELECT * FROM coupons.verify('x', 1, 't')",
         ] { #expect(try await isDenied(statement, session), "\(statement)") }

@@ -104,10 +104,7 @@ import Testing
     @Test("the app's servers credit rewards and read them, and nothing else")
     func app() async throws {
         let ground = try await LedgerGround()
-        let name = "login_\(UUID().uuidString.prefix(8).lowercased())"
-        try await ground.session.script("CREATE ROLE \(name) LOGIN IN ROLE errand_app")
-        let url = try TestDatabase.here().url.replacing("//errand@", with: "//\(name)@")
-        let app = Session(SessionSettings(url, name: "role", setup: ["SET TimeZone = 'UTC'"]))
+        let (app, name) = try await TestDatabase.here().login(as: "errand_app")
         let id = try await ground.credit(1, "survey:1", on: app)
         let balance = try await app.query("SELECT currency, amount FROM ledger.reward_balance(1)")
         #expect(try balance.text(0, 0) == "CAD")

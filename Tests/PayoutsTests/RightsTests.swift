@@ -4,15 +4,6 @@ import TestServices
 import Testing
 
 @Suite("Who may do what to payouts", .database) struct RightsTests {
-    /// A session of a new role that logs in, with the rights of another.
-    private func login(as group: String) async throws -> Session {
-        let name = "login_\(UUID().uuidString.prefix(8).lowercased())"
-        try await TestDatabase.here().session().script(
-            "CREATE ROLE \(name) LOGIN IN ROLE \(group)")
-        let url = try TestDatabase.here().url.replacing("//errand@", with: "//\(name)@")
-        return Session(SessionSettings(url, name: "role"))
-    }
-
     private func sqlState(_ statement: String, _ session: Session) async throws -> String? {
         do throws(PostgresError) {
             _ = try await session.query(statement)
@@ -25,7 +16,7 @@ import Testing
         let ground = try await QuarterGround(people: 1)
         try await ground.earn(1, 500, at: "2026-08-01T12:00:00Z")
         try await ground.close("2026-Q3")
-        let session = try await login(as: "errand_app")
+        let (session, _) = try await TestDatabase.here().login(as: "errand_app")
         let sealed = "decode(repeat('01', 40), 'hex')"
         for statement in [
             "SELECT payouts.set_payee(1, 'Zoë', '{Montréal}')",
@@ -54,7 +45,7 @@ import Testing
             ("SELECT payouts.set_bank_details(1, 'CA', \(sealed), '1234567')", "22023"),
             ("SELECT payouts.set_bank_details(9, 'CA', \(sealed), '…678')", "23503"),
         ] { #expect(try await sqlState(statement, session) == state, "\(statement)") }
-        let till = try await login(as: "errand_till")
+        let (till, _) = try await TestDatabase.here().login(as: "errand_till")
         #expect(try await sqlState("SELECT * FROM payouts.of_person(1)", till) == "42501")
         await session.close()
         await till.close()

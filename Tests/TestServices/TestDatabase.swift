@@ -33,6 +33,16 @@ package struct TestDatabase: Sendable {
         Session(SessionSettings(url, name: name, setup: ["SET TimeZone = 'UTC'"]))
     }
 
+    /// A session of a new role that logs in, with the rights of another.
+    package func login(as group: String) async throws -> (session: Session, name: String) {
+        let name = "login_\(UUID().uuidString.prefix(8).lowercased())"
+        try await session().script("CREATE ROLE \(name) LOGIN IN ROLE \(group)")
+        let url = url.replacing("//errand@", with: "//\(name)@")
+        return (
+            Session(SessionSettings(url, name: "role", setup: ["SET TimeZone = 'UTC'"])), name
+        )
+    }
+
     /// A pool as an ordinary program has it.
     package func pool(_ limit: Int = 8) -> Pool {
         Pool(

@@ -5,15 +5,6 @@ import Testing
 import Votes
 
 @Suite("Who may do what to votes", .database) struct RightsTests {
-    /// A session of a new role that logs in, with the rights of another.
-    private func login(as group: String) async throws -> Session {
-        let name = "login_\(UUID().uuidString.prefix(8).lowercased())"
-        try await TestDatabase.here().session().script(
-            "CREATE ROLE \(name) LOGIN IN ROLE \(group)")
-        let url = try TestDatabase.here().url.replacing("//errand@", with: "//\(name)@")
-        return Session(SessionSettings(url, name: "role"))
-    }
-
     private func sqlState(_ statement: String, _ session: Session) async throws -> String? {
         do throws(PostgresError) {
             _ = try await session.query(statement)
@@ -23,7 +14,7 @@ import Votes
 
     @Test func `the app's servers call functions, and read no table`() async throws {
         let ground = try await VoteGround()
-        let session = try await login(as: "errand_app")
+        let (session, _) = try await TestDatabase.here().login(as: "errand_app")
         for statement in [
             "SELECT votes.open('S', '{a,b}', 1, clock_timestamp() + interval '1 hour', "
                 + "expected => 2, password => 'p', longitude => 1, latitude => 1)",
@@ -47,7 +38,7 @@ import Votes
             #expect(try await sqlState("SELECT votes.\(call)", session) == "42501", "\(call)")
         }
         #expect(try await sqlState("SELECT notification.release('vote:1')", session) == "42501")
-        let till = try await login(as: "errand_till")
+        let (till, _) = try await TestDatabase.here().login(as: "errand_till")
         #expect(try await sqlState("SELECT * FROM votes.show(1)", till) == "42501")
         _ = ground
         await session.close()

@@ -71,6 +71,18 @@ struct IssueWriter: Sendable {
         try isDone(IssueFolder.manifestName)
     }
 
+    /// Reads a page of deposits while those of the one before are written.
+    private func forEachDeposit(
+        of file: IssueFileRecord, _ write: (Deposit) throws -> Void
+    ) async throws {
+        var page = try await read(file, behind: 0)
+        while let last = page.last?.id {
+            async let next = read(file, behind: last)
+            for item in page { try write(try deposit(item)) }
+            page = try await next
+        }
+    }
+
     private func writeAFT(
         _ file: IssueFileRecord, to folder: inout IssueFolder, _ isDone: (String) throws -> Void
     ) async throws {
@@ -82,14 +94,8 @@ struct IssueWriter: Sendable {
                 settings, number: file.creationNumber, created: issue.issuedOn,
                 paid: issue.payDate, to: &$0)
         }
-        var page = try await read(file, behind: 0)
-        while let last = page.last?.id {
-            async let next = read(file, behind: last)
-            for item in page {
-                let deposit = try deposit(item)
-                try draft.write { try writer.add(deposit, to: &$0) }
-            }
-            page = try await next
+        try await forEachDeposit(of: file) { deposit in
+            try draft.write { try writer.add(deposit, to: &$0) }
         }
         let totals = try draft.write { try writer.end(to: &$0) }
         try await publish(
@@ -109,14 +115,8 @@ struct IssueWriter: Sendable {
                 settings, modifier: file.modifier, created: issue.issuedOn,
                 effective: issue.payDate, to: &$0)
         }
-        var page = try await read(file, behind: 0)
-        while let last = page.last?.id {
-            async let next = read(file, behind: last)
-            for item in page {
-                let deposit = try deposit(item)
-                try draft.write { try writer.add(deposit, to: &$0) }
-            }
-            page = try await next
+        try await forEachDeposit(of: file) { deposit in
+            try draft.write { try writer.add(deposit, to: &$0) }
         }
         let totals = try draft.write { try writer.end(to: &$0) }
         try await publish(draft, name, .nacha, totals, of: file, to: &folder)
