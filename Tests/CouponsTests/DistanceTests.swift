@@ -66,7 +66,7 @@ import Testing
         async throws
     {
         let town = try Town()
-        var lot = Lot(state: 20_260_615)
+        var lot = SplitMix(seed: 20_260_615)
         var stands: [(person: Int64, place: Place)] = []
         var expected: Set<Int64> = []
         for _ in 0..<200 {
@@ -88,18 +88,5 @@ import Testing
         let told = zip(stands, findings).filter { !$0.1.notices.isEmpty }.map(\.0.person)
         #expect(Set(told) == expected)
         #expect((60..<140).contains(expected.count))
-    }
-}
-
-/// Numbers that are the same in each run (SplitMix64).
-private struct Lot: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -1,22 +1,6 @@
 import Matching
+import TestServices
 import Testing
-
-/// Numbers that look like chance and are the same in every run (SplitMix64).
-struct Dice: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func number<Number: FixedWidthInteger>(_ range: ClosedRange<Number>) -> Number {
-        .random(in: range, using: &self)
-    }
-}
 
 /// The rows of an instance, before they are checked; ids are places.
 struct Rows {
@@ -38,7 +22,7 @@ struct Rows {
     /// Rows by chance; each pair is an edge with a chance of `density` in 100.
     init(
         missions: Int, shoppers: Int, slots: ClosedRange<Int64>, capacity: ClosedRange<Int64>,
-        density: Int, scores: ClosedRange<Int64>, unit: Int64 = 1, _ dice: inout Dice
+        density: Int, scores: ClosedRange<Int64>, unit: Int64 = 1, _ dice: inout SplitMix
     ) {
         for _ in 0..<missions { self.slots.append(dice.number(slots)) }
         for _ in 0..<shoppers { self.capacity.append(dice.number(capacity)) }

@@ -1,5 +1,6 @@
 import Foundation
 import Recurrence
+import TestServices
 import Testing
 
 /// Random expressions in real zones, against a walk over every minute.
@@ -48,7 +49,7 @@ import Testing
     @Test(arguments: 0..<4)
     func `days are those of a walk over four centuries`(shard: Int) throws {
         for index in stride(from: shard, to: Self.cases / 100, by: 4) {
-            var random = SplitMix(state: UInt64(Self.seed + index))
+            var random = SplitMix(seed: UInt64(Self.seed + index))
             var expression = OracleExpression.random(withSeconds: false, using: &random)
             expression.minutes = [.value(0)]
             expression.hours = [.value(0)]
@@ -76,17 +77,17 @@ private struct RandomCase: CustomStringConvertible {
     let repeats: RepeatRule?
 
     init(seed: UInt64, zones: [Zone]) {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let zone = zones.randomElement(using: &random) ?? .utc
         let leapsDays = ["Pacific/Apia", "Pacific/Fakaofo", "Test/Wild"].contains(zone.name)
         let withSeconds = random.once(in: 10) && !leapsDays
         let hours =
-            switch random.pick(0...99) {
-            case _ where withSeconds: random.pick(1...3)
+            switch random.number(0...99) {
+            case _ where withSeconds: random.number(1...3)
             case 0: random.once(in: 4) ? 400 * 24 : 30 * 24
-            case 1...4: random.pick(30...90) * 24
-            case 5...40: random.pick(5...20) * 24
-            default: random.pick(12...72)
+            case 1...4: random.number(30...90) * 24
+            case 5...40: random.number(5...20) * 24
+            default: random.number(12...72)
             }
         let step = withSeconds ? 1 : 60
         let start = Self.start(in: zone, hours: hours, using: &random) / step * step
@@ -102,11 +103,11 @@ private struct RandomCase: CustomStringConvertible {
     /// A start from 2005 to 2037, mostly so that a change of the clocks lies in the span.
     private static func start(in zone: Zone, hours: Int, using random: inout SplitMix) -> Int {
         let years = second(2005, 1, 1)...second(2037, 1, 1)
-        let any = random.pick(years)
+        let any = random.number(years)
         let segment = zone.segment(at: any)
         let change = years.contains(segment.end) ? segment.end : segment.start
         guard years.contains(change), !random.once(in: 8) else { return any }
-        return change - random.pick(0...hours * 3_600)
+        return change - random.number(0...hours * 3_600)
     }
 
     var description: String {

@@ -1,34 +1,22 @@
 import Recurrence
+import TestServices
 
-/// A small generator of random numbers that gives the same ones for the same seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SplitMix {
     /// True once in `n` times.
     mutating func once(in n: Int) -> Bool { Int.random(in: 0..<n, using: &self) == 0 }
-
-    mutating func pick(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 }
 
 extension Zone {
     /// A zone whose clocks change several times within hours, every few weeks from 2005 to 2037.
     static func wild(seed: UInt64) -> Zone {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         var changes: [(at: Int, minutes: Int)] = []
         var at = second(2005, 1, 1)
         while at < second(2037, 1, 1) {
-            at = (at / 86_400 + random.pick(5...20)) * 86_400
-            for _ in 0..<random.pick(2...6) {
-                at += random.pick(1...8) * 900
-                changes.append((at, random.pick(-12...12) * 15))
+            at = (at / 86_400 + random.number(5...20)) * 86_400
+            for _ in 0..<random.number(2...6) {
+                at += random.number(1...8) * 900
+                changes.append((at, random.number(-12...12) * 15))
             }
         }
         return made("Test/Wild", 0, changes)
@@ -39,12 +27,12 @@ extension OracleExpression {
     /// A random expression; hours are drawn towards those in which clocks change.
     static func random(withSeconds: Bool, using random: inout SplitMix) -> OracleExpression {
         var hours = plain(0...23, using: &random)
-        if random.once(in: 2) { hours = [.value(random.pick(0...4))] }
-        if random.once(in: 6) { hours = [.range(random.pick(0...2), random.pick(2...6))] }
+        if random.once(in: 2) { hours = [.value(random.number(0...4))] }
+        if random.once(in: 6) { hours = [.range(random.number(0...2), random.number(2...6))] }
         return OracleExpression(
             seconds: withSeconds ? plain(0...59, using: &random) : nil,
             minutes: random.once(in: 3)
-                ? [.value(random.pick(0...3) * 15)] : plain(0...59, using: &random),
+                ? [.value(random.number(0...3) * 15)] : plain(0...59, using: &random),
             hours: hours, days: dayOfMonth(using: &random),
             months: random.once(in: 4) ? plain(1...12, using: &random) : [.star],
             weekdays: weekday(using: &random), spelling: random.next())
@@ -54,16 +42,16 @@ extension OracleExpression {
         -> [OracleItem]
     {
         if random.once(in: 4) { return [.star] }
-        let count = random.once(in: 3) ? random.pick(2...3) : 1
+        let count = random.once(in: 3) ? random.number(2...3) : 1
         return (0..<count).map { _ in item(range, using: &random) }
     }
 
     private static func item(_ range: ClosedRange<Int>, using random: inout SplitMix) -> OracleItem
     {
         let most = range.upperBound - range.lowerBound
-        let (one, two) = (random.pick(range), random.pick(range))
-        let step = random.once(in: 3) ? random.pick(1...most) : random.pick(1...min(most, 15))
-        switch random.pick(0...8) {
+        let (one, two) = (random.number(range), random.number(range))
+        let step = random.once(in: 3) ? random.number(1...most) : random.number(1...min(most, 15))
+        switch random.number(0...8) {
         case 0...3: return .value(one)
         case 4: return .starStep(step)
         case 5: return .range(min(one, two), max(one, two))
@@ -74,13 +62,13 @@ extension OracleExpression {
     }
 
     private static func dayOfMonth(using random: inout SplitMix) -> [OracleItem] {
-        switch random.pick(0...11) {
+        switch random.number(0...11) {
         case 0...4: return [.star]
         case 5: return [.question]
-        case 6: return [.nearestWorkday(random.pick(1...31))]
+        case 6: return [.nearestWorkday(random.number(1...31))]
         case 7: return [.lastWorkday]
         case 8:
-            let back = random.once(in: 2) ? 0 : random.pick(1...30)
+            let back = random.once(in: 2) ? 0 : random.number(1...30)
             let last = OracleItem.daysFromLast(back)
             return random.once(in: 2) ? [last] : [last, item(1...31, using: &random)]
         default: return plain(1...31, using: &random)
@@ -88,12 +76,12 @@ extension OracleExpression {
     }
 
     private static func weekday(using random: inout SplitMix) -> [OracleItem] {
-        switch random.pick(0...9) {
+        switch random.number(0...9) {
         case 0...4: return [.star]
         case 5: return [.question]
-        case 6: return [.lastWeekday(random.pick(0...7))]
+        case 6: return [.lastWeekday(random.number(0...7))]
         case 7:
-            let nth = OracleItem.nthWeekday(random.pick(0...7), random.pick(1...5))
+            let nth = OracleItem.nthWeekday(random.number(0...7), random.number(1...5))
             return random.once(in: 2) ? [nth] : [item(0...7, using: &random), nth]
         default: return plain(0...7, using: &random)
         }

@@ -1,14 +1,21 @@
 /// Random numbers that are the same in every run (SplitMix64: Steele, Lea and Flood, 2014).
-struct SplitMix: RandomNumberGenerator {
+package struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
         return mixed ^ (mixed >> 31)
+    }
+
+    /// A number of a range.
+    package mutating func number<Number: FixedWidthInteger>(
+        _ range: ClosedRange<Number>
+    ) -> Number {
+        .random(in: range, using: &self)
     }
 }
