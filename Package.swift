@@ -53,6 +53,7 @@ let migrationFiles = [
     "026_closing_votes.sql",
     "027_counting.sql",
     "028_results.sql",
+    "029_missions.sql",
 ]
 
 let package = Package(

@@ -42,6 +42,7 @@ package let migrations: [Migration] = [
     Migration(number: 26, name: "closing_votes", sql: PackageResources._26_closing_votes_sql),
     Migration(number: 27, name: "counting", sql: PackageResources._27_counting_sql),
     Migration(number: 28, name: "results", sql: PackageResources._28_results_sql),
+    Migration(number: 29, name: "missions", sql: PackageResources._29_missions_sql),
 ]
 
 /// Why the schema could not be brought up to date.
