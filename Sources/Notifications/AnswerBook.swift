@@ -6,24 +6,22 @@ import Synchronization
 
 /// What became of one delivery, whatever it carries, and of its job.
 protocol BookedAnswer: Sendable {
-    var outcome: Outcome { get }
-    /// By which answers are written in one order for all; nil where nothing is to be written.
-    var delivery: Int64? { get }
+    /// By which answers are written in one order for all.
+    var delivery: Int64 { get }
 }
 
 /// What became of one delivery of a notice, and of its job.
 struct DeliveryAnswer: BookedAnswer {
-    /// Nil where nothing is to be written.
-    var due: DueDelivery?
-    var status = "pending"
-    var reply: String?
+    var due: DueDelivery
+    var status: String
+    var reply: String
     var attempts: Int16 = 0
     /// Whether the device or address takes nothing any more.
     var isGone = false
     /// Whether the address refused this notice for good.
     var isBounce = false
     var outcome: Outcome
-    var delivery: Int64? { due?.id }
+    var delivery: Int64 { due.id }
 
     /// How long jobs wait for a provider that does not say when it is back.
     private static let pause = Duration.seconds(30)
@@ -34,8 +32,6 @@ struct DeliveryAnswer: BookedAnswer {
     static func spread(_ wait: Duration) -> Duration {
         wait + min(wait / 2, .seconds(300)) * Double.random(in: 0...1)
     }
-
-    init(_ outcome: Outcome) { self.outcome = outcome }
 
     init(_ due: DueDelivery, _ status: String, _ reply: String, _ outcome: Outcome) {
         self.due = due
@@ -87,15 +83,27 @@ struct DeliveryAnswer: BookedAnswer {
     }
 }
 
-/// The answers of one batch: written as they come, those that come during a write together in
-/// the next.
+/// Writes down what became of deliveries: answers that come during a write go together in the next.
+///
+/// Each job waits for its own answer alone, so that a quick one ends while a slow one is on its way.
 final class AnswerBook<Answer: BookedAnswer>: Sendable {
+    private typealias Writer = CheckedContinuation<Void, any Error>
+
+    private struct Entry {
+        let number: UInt64
+        let answer: Answer
+        let now: Date
+        let writer: Writer
+        /// What PostgreSQL, being there, has refused.
+        var refusals = 0
+    }
+
     private struct State {
-        var waiting: [Answer] = []
-        var outcomes: [Outcome?]
-        var missing: Int
-        /// How often PostgreSQL is still tried, once the job has to end.
-        var tries: Int?
+        var waiting: [Entry] = []
+        var isWriting = false
+        var lastNumber: UInt64 = 0
+        /// How often PostgreSQL is still tried for those whose jobs have to end.
+        var hurried: [UInt64: Int] = [:]
     }
 
     /// What it waits for PostgreSQL between two tries to write.
@@ -108,102 +116,111 @@ final class AnswerBook<Answer: BookedAnswer>: Sendable {
     private static var tries: Int { 4 }
 
     private let statements: @Sendable ([Answer], Instant) -> [Statement]
-    private let state: Mutex<State>
-    private let wakes: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let state = Mutex(State())
 
     /// - Parameter statements: what writes answers down, as of a time, in one transaction.
-    init(expected: Int, statements: @escaping @Sendable ([Answer], Instant) -> [Statement]) {
+    init(statements: @escaping @Sendable ([Answer], Instant) -> [Statement]) {
         self.statements = statements
-        state = Mutex(State(outcomes: Array(repeating: nil, count: expected), missing: expected))
-        (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Makes the answers side by side, and writes them as they come.
+    /// Writes an answer, and returns once it is written.
     ///
-    /// - Parameter answer: to the job at a place of the batch.
-    /// - Returns: the outcomes of the jobs, in their order.
-    func outcomes(
-        in context: JobContext, of answer: @escaping @Sendable (Int) async -> Answer
-    ) async throws -> [Outcome] {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for place in 0..<state.withLock(\.missing) {
-                group.addTask { self.add(await answer(place), at: place) }
+    /// While PostgreSQL is away it waits for it, as long as the job may run and for some seconds
+    /// more: what was sent would be sent again if it were not known.
+    func write(_ answer: Answer, in context: JobContext) async throws {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        defer { state.withLock { $0.hurried[number] = nil } }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (writer: Writer) in
+                let entry = Entry(
+                    number: number, answer: answer, now: context.now, writer: writer)
+                let mustStart = state.withLock { state in
+                    state.waiting.append(entry)
+                    defer { state.isWriting = true }
+                    return !state.isWriting
+                }
+                // Not of the job that came first: it ends before those that come during its write.
+                if mustStart { Task { await self.writeAll(to: context.database) } }
             }
-            // Not cancelled with the handler: what was taken must be known as sent.
-            let writing = Task { try await write(to: context.database, now: context.now) }
-            return try await withTaskCancellationHandler {
-                try await group.waitForAll()
-                return try await writing.value
-            } onCancel: {
-                hurry()
+        } onCancel: {
+            // Cancelled, its lease or its time lost, or the worker stops: not much time is left.
+            state.withLock { $0.hurried[number] = Self.lastTries }
+        }
+    }
+
+    private func writeAll(to database: Pool) async {
+        while true {
+            var entries = state.withLock { state in
+                defer { state.waiting = [] }
+                state.isWriting = !state.waiting.isEmpty
+                return state.waiting
+            }
+            guard !entries.isEmpty else { return }
+            while !entries.isEmpty {
+                do {
+                    try await write(entries, to: database)
+                    for entry in entries { entry.writer.resume() }
+                    break
+                } catch let error as PostgresError where !error.isTransient && entries.count > 1 {
+                    // One that PostgreSQL refuses must not hold up the others.
+                    entries = await writeEach(of: entries, to: database)
+                } catch {
+                    entries = keep(entries, after: error)
+                }
+                if !entries.isEmpty { try? await Task.sleep(for: Self.pause) }
             }
         }
     }
 
-    func add(_ answer: Answer, at place: Int) {
-        let isLast = state.withLock { state in
-            if answer.delivery != nil { state.waiting.append(answer) }
-            state.outcomes[place] = answer.outcome
-            state.missing -= 1
-            return state.missing == 0
+    /// Writes each by itself; returns those that are to be tried again.
+    private func writeEach(of entries: [Entry], to database: Pool) async -> [Entry] {
+        var left: [Entry] = []
+        for entry in entries {
+            do {
+                try await write([entry], to: database)
+                entry.writer.resume()
+            } catch {
+                left += keep([entry], after: error)
+            }
         }
-        wake.yield()
-        if isLast { wake.finish() }
+        return left
     }
 
-    /// The job was cancelled, has lost its lease or its time, or the worker stops: there is not
-    /// much time left.
-    func hurry() {
-        state.withLock { state in
-            if state.tries == nil { state.tries = Self.lastTries }
+    /// Those of entries that could not be written which may be tried again; the others fail.
+    private func keep(_ entries: [Entry], after error: any Error) -> [Entry] {
+        let isRefusal = (error as? PostgresError).map { !$0.isTransient } ?? true
+        var left: [Entry] = []
+        for var entry in entries {
+            if isRefusal { entry.refusals += 1 }
+            if entry.refusals < Self.tries, mayTryAgain(entry.number) {
+                left.append(entry)
+            } else {
+                entry.writer.resume(throwing: error)
+            }
         }
+        return left
     }
 
-    /// Writes until all answers are there and written.
-    ///
-    /// While PostgreSQL is away it waits for it, as long as the job may run: what was sent would be
-    /// sent again if it were not known.
-    /// - Returns: the outcomes of the jobs, in their order.
-    func write(to database: Pool, now: Date) async throws -> [Outcome] {
-        for await _ in wakes { try await writeWaiting(to: database, now: now) }
-        try await writeWaiting(to: database, now: now)
-        return state.withLock { $0.outcomes.map { $0 ?? .done } }
-    }
-
-    private func mayTryAgain() -> Bool {
+    private func mayTryAgain(_ number: UInt64) -> Bool {
         state.withLock { state in
-            guard let tries = state.tries else { return true }
-            state.tries = tries - 1
+            guard let tries = state.hurried[number] else { return true }
+            state.hurried[number] = tries - 1
             return tries > 0
         }
     }
 
-    /// Not waiting for the disk: the end of the job does, which comes after.
-    private static var noWait: Statement {
-        Statement("SELECT set_config('synchronous_commit', 'off', true)")
-    }
-
-    private func writeWaiting(to database: Pool, now: Date) async throws {
-        let answers = state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting.sorted { $0.delivery ?? 0 < $1.delivery ?? 0 }
-        }
-        guard !answers.isEmpty else { return }
-        let statements = [Self.noWait] + statements(answers, Instant(date: now))
-        var refusals = 0
-        while true {
-            do {
-                // One round trip, and one transaction: what is on its way when a worker dies is
-                // little.
-                _ = try await database.withSession { try await $0.pipeline(statements) }
-                return
-            } catch let error as PostgresError {
-                if !error.isTransient { refusals += 1 }
-                guard refusals < Self.tries, mayTryAgain() else { throw error }
-            }
-            try await Task.sleep(for: Self.pause)
-        }
+    private func write(_ entries: [Entry], to database: Pool) async throws {
+        let now = entries.map(\.now).max() ?? .distantPast
+        // One order for all, so that two workers never wait for each other in a ring.
+        let answers = entries.map(\.answer).sorted { $0.delivery < $1.delivery }
+        // Not waiting for the disk: the end of the job does, which comes after.
+        let noWait = Statement("SELECT set_config('synchronous_commit', 'off', true)")
+        let all = [noWait] + statements(answers, Instant(date: now))
+        // One round trip, and one transaction: what is on its way when a worker dies is little.
+        _ = try await database.withSession { try await $0.pipeline(all) }
     }
 }
 
@@ -214,15 +231,14 @@ extension DeliveryAnswer {
     static func statements(
         _ answers: [DeliveryAnswer], now: Instant, bounceLimit: Int
     ) -> [Statement] {
-        let pairs = answers.compactMap { answer in answer.due.map { (answer: answer, due: $0) } }
         let ended = Parameter.int64Array(
-            Set(pairs.filter { $0.answer.status != "pending" }.map(\.due.noticeID)).sorted())
+            Set(answers.filter { $0.status != "pending" }.map(\.due.noticeID)).sorted())
         let lost = Set(
-            pairs.filter { !["pending", "delivered"].contains($0.answer.status) }
+            answers.filter { !["pending", "delivered"].contains($0.status) }
                 .map(\.due.noticeID)
         ).sorted()
-        let mails = pairs.filter { $0.due.deviceID == nil && $0.due.email != nil }
-        let taken = mails.filter { $0.answer.status == "delivered" }.map(\.due)
+        let mails = answers.filter { $0.due.deviceID == nil && $0.due.email != nil }
+        let taken = mails.filter { $0.status == "delivered" }.map(\.due)
         let lock = Statement(
             DeliveryStatements.lockPeople,
             [.int64Array(lost), .int64Array(taken.map(\.person.id))])
@@ -232,9 +248,9 @@ extension DeliveryAnswer {
             Statement(
                 DeliveryStatements.answer,
                 [
-                    .int64Array(pairs.map(\.due.id)), .textArray(pairs.map(\.answer.status)),
-                    .nullableTextArray(pairs.map(\.answer.reply)),
-                    .int16Array(pairs.map(\.answer.attempts)), .timestamp(now),
+                    .int64Array(answers.map(\.due.id)), .textArray(answers.map(\.status)),
+                    .textArray(answers.map(\.reply)), .int16Array(answers.map(\.attempts)),
+                    .timestamp(now),
                 ]),
             Statement(DeliveryStatements.settle, [ended, .timestamp(now)]),
         ]
@@ -249,8 +265,8 @@ extension DeliveryAnswer {
         }
         guard !lost.isEmpty else { return statements }
         statements += bounces(
-            mails.filter(\.answer.isBounce).map(\.due), now: now, limit: bounceLimit)
-        let gone = mails.filter(\.answer.isGone).map(\.due)
+            mails.filter(\.isBounce).map(\.due), now: now, limit: bounceLimit)
+        let gone = mails.filter(\.isGone).map(\.due)
         if !gone.isEmpty {
             statements.append(
                 Statement(
@@ -260,7 +276,7 @@ extension DeliveryAnswer {
                         .timestamp(now),
                     ]))
         }
-        let devices = pairs.filter { $0.answer.isGone && $0.due.registeredAt != nil }
+        let devices = answers.filter { $0.isGone && $0.due.registeredAt != nil }
         if !devices.isEmpty {
             statements.append(
                 Statement(
@@ -268,7 +284,7 @@ extension DeliveryAnswer {
                     [
                         .int64Array(devices.compactMap(\.due.deviceID)),
                         .timestampArray(devices.map(\.due.registeredAt)),
-                        .textArray(devices.map { $0.answer.reply ?? "" }), .timestamp(now),
+                        .textArray(devices.map(\.reply)), .timestamp(now),
                     ]))
         }
         return statements + [Statement(DeliveryStatements.endCooldowns, [.int64Array(lost)])]

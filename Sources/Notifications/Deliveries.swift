@@ -4,22 +4,21 @@ package import JobQueue
 import Postgres
 import Synchronization
 
-/// The kinds of job by which notices leave us: reads many at once, sends them side by side, and
-/// writes the answers as they come, so that little is repeated after a crash.
+/// The kinds of job by which notices leave us: what many are to send is read together, and so are
+/// their answers written, as they come, so that little is repeated after a crash.
 ///
 /// An answer is written before the job ends: a job that runs again finds its delivery answered.
-/// Only a crash between a provider's answer and its record sends twice, under the same id. What
-/// has ended with its job begins anew when an operator brings the job back.
+/// Only a crash between a provider's answer and its record sends twice, under the same id: as many
+/// at most as the queue runs at once. What has ended with its job begins anew when an operator
+/// brings the job back.
 package struct Deliveries: Sendable {
-    /// Deliveries of one batch.
-    static let pushLimit = 64
-    static let mailLimit = 8
-
     private let catalogue: NoticeCatalogue
     private let policy: Policy
     /// By the name of their provider.
     private let channels: [String: any Channel]
     private let unsubscribePage: UnsubscribePage?
+    private let reads: DueReads<DueDelivery>
+    private let book: AnswerBook<DeliveryAnswer>
 
     /// Deliveries by the channels that are set up here, by the names in ``Provider``.
     ///
@@ -32,59 +31,60 @@ package struct Deliveries: Sendable {
         self.unsubscribePage = unsubscribePage
         self.channels = channels
         self.policy = policy
+        reads = DueReads { try await Self.read($0, $1, for: channels) }
+        let bounceLimit = policy.bounceLimit
+        book = AnswerBook { DeliveryAnswer.statements($0, now: $1, bounceLimit: bounceLimit) }
     }
 
     /// Adds the kinds for which there are channels to those of a program.
     package func add(to kinds: inout JobKinds) {
         if channels[Provider.mail] != nil {
-            kinds.handleBatch(EmailDelivery.self, upTo: Self.mailLimit) { try await handle($0) }
+            kinds.handleWithOutcome(EmailDelivery.self) { try await handle($0, $1) }
         }
         if channels[Provider.apns] != nil || channels[Provider.fcm] != nil {
-            kinds.handleBatch(PushDelivery.self, upTo: Self.pushLimit) { try await handle($0) }
+            kinds.handleWithOutcome(PushDelivery.self) { try await handle($0, $1) }
         }
     }
 
-    private func handle(_ batch: JobBatch<some DeliveryJob>) async throws -> [Outcome] {
-        guard let context = batch.items.first?.context else { return [] }
+    private static func read(
+        _ ids: [Int64], _ context: JobContext, for channels: [String: any Channel]
+    ) async throws -> [Int64: DueDelivery] {
         let rows = try await context.database.withSession {
-            try await $0.query(
-                DeliveryStatements.read, [.int64Array(batch.items.map(\.job.deliveryID).sorted())])
+            try await $0.query(DeliveryStatements.read, [.int64Array(ids)])
         }
         var found: [Int64: DueDelivery] = [:]
         for row in rows {
             let due = try DueDelivery(row, zones: .shared)
             found[due.id] = due
         }
-        // Jobs that make their first attempt at what has ended were brought back by an operator.
-        let again = batch.items.filter { item in
-            item.context.attempt == 1 && found[item.job.deliveryID]?.mayReopen == true
-        }.map(\.job.deliveryID).sorted()
-        if !again.isEmpty {
-            let notices = Set(again.compactMap { found[$0]?.noticeID }).sorted()
-            try await context.database.transaction { transaction in
-                _ = try await transaction.pipeline([
-                    Statement(DeliveryStatements.lockNotices, [.int64Array(notices)]),
-                    Statement(DeliveryStatements.reopen, [.int64Array(again)]),
-                ])
-            }
-            for id in again { found[id]?.isPending = true }
-        }
         for provider in Set(found.values.map(\.provider)).sorted() where channels[provider] == nil {
             context.log.error("\(provider) is not set up here: its deliveries wait")
         }
-        let bounceLimit = policy.bounceLimit
-        let book = AnswerBook(expected: batch.items.count) {
-            DeliveryAnswer.statements($0, now: $1, bounceLimit: bounceLimit)
-        }
-        return try await book.outcomes(in: context) { [found] place in
-            let item = batch.items[place]
-            return await answer(found[item.job.deliveryID], item.context)
-        }
+        return found
     }
 
-    private func answer(_ due: DueDelivery?, _ context: JobContext) async -> DeliveryAnswer {
-        guard let due else { return DeliveryAnswer(.discard(reason: "the notice is gone")) }
-        guard due.isPending else { return DeliveryAnswer(.done) }
+    private func handle(_ job: some DeliveryJob, _ context: JobContext) async throws -> Outcome {
+        guard var due = try await reads.due(job.deliveryID, in: context) else {
+            return .discard(reason: "the notice is gone")
+        }
+        // A job that makes its first attempt at what has ended was brought back by an operator.
+        if context.attempt == 1, due.mayReopen {
+            let reopened = due
+            try await context.database.transaction { transaction in
+                _ = try await transaction.pipeline([
+                    Statement(DeliveryStatements.lockNotices, [.int64Array([reopened.noticeID])]),
+                    Statement(DeliveryStatements.reopen, [.int64Array([reopened.id])]),
+                ])
+            }
+            due.isPending = true
+        }
+        guard due.isPending else { return .done }
+        let answer = await answer(due, context)
+        try await book.write(answer, in: context)
+        return answer.outcome
+    }
+
+    private func answer(_ due: DueDelivery, _ context: JobContext) async -> DeliveryAnswer {
         guard let kind = catalogue.kinds[due.kind] else {
             // Another worker's program may have it.
             let reason = "no notices of kind \(due.kind) are declared here"

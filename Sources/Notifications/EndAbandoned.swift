@@ -86,15 +86,15 @@ package struct EndAbandoned: Job {
         let rows = try await database.withSession {
             try await $0.query(DeliveryStatements.read, [.int64Array(deliveries.sorted())])
         }
-        let book = AnswerBook(expected: rows.count) {
-            DeliveryAnswer.statements($0, now: $1, bounceLimit: .max)
-        }
-        for (place, row) in rows.enumerated() {
+        let answers = try rows.map { row -> DeliveryAnswer in
             let due = try DueDelivery(row, zones: .shared)
-            book.add(
-                DeliveryAnswer(due, status, reasons[due.id] ?? "its job died", .done), at: place)
+            return DeliveryAnswer(due, status, reasons[due.id] ?? "its job died", .done)
+        }.sorted { $0.due.id < $1.due.id }
+        if !answers.isEmpty {
+            let statements = DeliveryAnswer.statements(
+                answers, now: Instant(date: now), bounceLimit: .max)
+            _ = try await database.withSession { try await $0.pipeline(statements) }
         }
-        if rows.count > 0 { _ = try await book.write(to: database, now: now) }
         return (notices.count, rows.count)
     }
 

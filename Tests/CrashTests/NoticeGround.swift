@@ -118,7 +118,8 @@ final class NoticeGround {
         ]
     }
 
-    private static let (pushesAtOnce, mailsAtOnce) = (32, 16)
+    /// As few as keep up with providers that answer in milliseconds.
+    private static let (pushesAtOnce, mailsAtOnce) = (8, 4)
     /// What one worker has under way at most, and a kill leaves without a record.
     static let underWay = 2 * pushesAtOnce + mailsAtOnce
 

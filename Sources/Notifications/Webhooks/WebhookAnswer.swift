@@ -5,24 +5,21 @@ import Postgres
 
 /// What became of one event on its way to one endpoint, and of its job.
 struct WebhookAnswer: BookedAnswer {
-    /// Nil where nothing is to be written.
-    private(set) var due: DueWebhook?
-    private(set) var status = "pending"
-    private(set) var reply: String?
+    private(set) var due: DueWebhook
+    private(set) var status: String
+    private(set) var reply: String
     private(set) var attempts: Int16 = 0
     /// Whether the endpoint asks for nothing any more.
     private(set) var isGone = false
     var outcome: Outcome
-    var delivery: Int64? { due?.id }
+    var delivery: Int64 { due.id }
 
     /// An endpoint that took nothing for so long since the first failure is disabled.
     static let patience = Duration.seconds(3 * 86_400)
 
-    init(_ outcome: Outcome) { self.outcome = outcome }
-
     /// Ends a delivery without an attempt.
     init(_ due: DueWebhook, _ status: String, _ reply: String) {
-        self.init(.discard(reason: "\(status): \(reply)"))
+        outcome = .discard(reason: "\(status): \(reply)")
         self.due = due
         self.status = status
         self.reply = reply
@@ -59,20 +56,19 @@ struct WebhookAnswer: BookedAnswer {
     }
 
     static func statements(_ answers: [WebhookAnswer], now: Instant) -> [Statement] {
-        let pairs = answers.compactMap { answer in answer.due.map { (answer: answer, due: $0) } }
         var statements = [
             Statement(
                 WebhookStatements.answer,
                 [
-                    .int64Array(pairs.map(\.due.id)), .textArray(pairs.map(\.answer.status)),
-                    .nullableTextArray(pairs.map(\.answer.reply)),
-                    .int16Array(pairs.map(\.answer.attempts)), .timestamp(now),
+                    .int64Array(answers.map(\.due.id)), .textArray(answers.map(\.status)),
+                    .textArray(answers.map(\.reply)), .int16Array(answers.map(\.attempts)),
+                    .timestamp(now),
                 ])
         ]
         // That a test fails is what it is for, unless the endpoint asks for nothing any more.
-        let tried = pairs.filter { pair in
-            let counts = !pair.due.isTest || pair.answer.isGone || pair.answer.status == "delivered"
-            return pair.answer.attempts > 0 && counts
+        let tried = answers.filter { answer in
+            let counts = !answer.due.isTest || answer.isGone || answer.status == "delivered"
+            return answer.attempts > 0 && counts
         }
         let endpoints = Dictionary(grouping: tried) { $0.due.endpoint?.id ?? 0 }
             .sorted { $0.key < $1.key }
@@ -83,9 +79,9 @@ struct WebhookAnswer: BookedAnswer {
                 [
                     .int64Array(endpoints.map(\.key)),
                     .boolArray(
-                        endpoints.map { $0.value.contains { $0.answer.status == "delivered" } }),
-                    .boolArray(endpoints.map { $0.value.contains { $0.answer.isGone } }),
-                    .textArray(endpoints.map { $0.value.last?.answer.reply ?? "" }),
+                        endpoints.map { $0.value.contains { $0.status == "delivered" } }),
+                    .boolArray(endpoints.map { $0.value.contains { $0.isGone } }),
+                    .textArray(endpoints.map { $0.value.last?.reply ?? "" }),
                     .timestamp(now), .timestamp(now.adding(.zero - patience)),
                 ]))
         return statements

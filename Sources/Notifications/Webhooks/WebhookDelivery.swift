@@ -27,15 +27,24 @@ package struct WebhookDelivery: Job {
     }
 }
 
-/// The way of events to endpoints: as notices go, many are read at once, sent side by side, and
-/// their answers written as they come.
+/// The way of events to endpoints, as notices go: what many jobs are to send is read together, and
+/// so are their answers written, as they come.
 package struct Webhooks: Sendable {
-    /// Deliveries of one batch: few, because the quick ones wait for the slow ones.
-    static let batchLimit = 4
-
     private let client: WebhookClient
     private let keys: SealingKeys
     private let gates = EndpointGates()
+    private let reads = DueReads<DueWebhook> { ids, context in
+        let rows = try await context.database.withSession {
+            try await $0.query(WebhookStatements.read, [.int64Array(ids)])
+        }
+        var found: [Int64: DueWebhook] = [:]
+        for row in rows {
+            let due = try DueWebhook(row)
+            found[due.id] = due
+        }
+        return found
+    }
+    private let book = AnswerBook<WebhookAnswer> { WebhookAnswer.statements($0, now: $1) }
 
     /// Webhooks by a client, with the keys that open the endpoints' secrets.
     package init(_ client: WebhookClient, keys: SealingKeys) {
@@ -45,35 +54,19 @@ package struct Webhooks: Sendable {
 
     /// Adds the kind to those of a program.
     package func add(to kinds: inout JobKinds) {
-        kinds.handleBatch(WebhookDelivery.self, upTo: Self.batchLimit) { try await handle($0) }
-    }
-
-    private func handle(_ batch: JobBatch<WebhookDelivery>) async throws -> [Outcome] {
-        guard let context = batch.items.first?.context else { return [] }
-        let rows = try await context.database.withSession {
-            try await $0.query(
-                WebhookStatements.read, [.int64Array(batch.items.map(\.job.deliveryID).sorted())])
-        }
-        var found: [Int64: DueWebhook] = [:]
-        for row in rows {
-            let due = try DueWebhook(row)
-            found[due.id] = due
-        }
-        let book = AnswerBook(expected: batch.items.count) {
-            WebhookAnswer.statements($0, now: $1)
-        }
-        return try await book.outcomes(in: context) { [found] place in
-            let item = batch.items[place]
-            return await answer(found[item.job.deliveryID], item.context)
+        kinds.handleWithOutcome(WebhookDelivery.self) { job, context in
+            guard let due = try await reads.due(job.deliveryID, in: context) else {
+                return .discard(reason: "the event is gone")
+            }
+            // A first attempt at what has failed: an operator has brought it back.
+            guard due.isPending || due.hasFailed && context.attempt == 1 else { return .done }
+            let answer = await answer(due, context)
+            try await book.write(answer, in: context)
+            return answer.outcome
         }
     }
 
-    private func answer(_ due: DueWebhook?, _ context: JobContext) async -> WebhookAnswer {
-        guard let due else { return WebhookAnswer(.discard(reason: "the event is gone")) }
-        // A job that makes its first attempt at what has failed was brought back by an operator.
-        guard due.isPending || due.hasFailed && context.attempt == 1 else {
-            return WebhookAnswer(.done)
-        }
+    private func answer(_ due: DueWebhook, _ context: JobContext) async -> WebhookAnswer {
         guard let endpoint = due.endpoint else {
             return WebhookAnswer(due, "withdrawn", "the endpoint was removed")
         }
