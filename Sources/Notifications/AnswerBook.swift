@@ -85,7 +85,7 @@ struct DeliveryAnswer: BookedAnswer {
 
 /// Writes down what became of deliveries: answers that come during a write go together in the next.
 ///
-/// Each job waits for its own answer alone, so that a quick one ends while a slow one is on its way.
+/// Each job waits for its own answer alone: a quick one ends while a slow one is on its way.
 final class AnswerBook<Answer: BookedAnswer>: Sendable {
     private typealias Writer = CheckedContinuation<Void, any Error>
 
