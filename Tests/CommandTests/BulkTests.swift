@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand enqueue --bulk") struct BulkTests {
         private func bulk(_ lines: [String], _ more: String...) async throws -> Run {
             try await errand(

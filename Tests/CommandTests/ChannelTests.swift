@@ -30,7 +30,7 @@ enum Channels {
     }
 }
 
-extension CommandLine {
+extension AppCommands {
     @Suite("Settings of channels") struct ChannelTests {
         /// A setting that is left out or changed, what is said, and what may not be.
         struct Row: Sendable {

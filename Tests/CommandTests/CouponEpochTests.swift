@@ -3,7 +3,7 @@ import Glibc
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand coupon: codes that turn") struct CouponEpochTests {
         @Test func `rotate makes epochs, and --replace destroys all secrets`() async throws {
             try await withCoupons { ground in

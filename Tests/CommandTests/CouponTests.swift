@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand coupon: coupons and their lives") struct CouponTests {
         @Test func `ls has the newest first, by filter and page`() async throws {
             try await errand("coupon", "ls").expect(0, "no coupon passes these filters")

@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand coupon: codes at the till") struct CouponTillTests {
         @Test func `code shows what the app shows, and that is recorded`() async throws {
             try await withCoupons { ground in

@@ -2,7 +2,7 @@ import Glibc
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand dead redrive, discard; op; audit") struct DeadBulkTests {
         private func operation(_ id: String = "1") async throws -> JSON {
             try await made("op", "show", id)

@@ -22,7 +22,7 @@ func bury(
 let deadCount = "SELECT count(*) FROM errand.dead_jobs"
 let liveCount = "SELECT count(*) FROM errand.jobs"
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand dead ls, show, group, export") struct DeadTests {
         @Test func `ls shows dead letters only, and takes the filters of jobs`() async throws {
             try await bury(3, args: #"{"n": 1}"#)

@@ -1,7 +1,7 @@
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     /// What a user mistypes: each is told what was expected, and nothing is enqueued.
     @Suite("errand enqueue: mistakes") struct EnqueueErrorTests {
         private func expect(_ arguments: [String], _ code: Int32, _ text: String) async throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand enqueue") struct EnqueueTests {
         private static let mebibyte = 1_048_576
 

@@ -3,10 +3,16 @@ import Postgres
 import TestServices
 import Testing
 
-/// All tests that run the binary against the private servers.
+/// The tests that run the binary against the private servers, in three lots that go side by side.
 ///
-/// One after the other: each has processes enough, and the tests beside it get their turn.
+/// Those of one lot go one after the other: each has processes enough.
 @Suite("Command line", .serialized, .database) enum CommandLine {}
+
+/// The same of the commands for jobs, dead letters and queues.
+@Suite("Commands for jobs", .serialized, .database) enum JobCommands {}
+
+/// The same of what the apps need: coupons, notices, votes, money, missions.
+@Suite("Commands for apps", .serialized, .database) enum AppCommands {}
 
 /// What one run of `errand` printed, and how it ended.
 struct Run {

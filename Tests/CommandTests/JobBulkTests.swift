@@ -2,7 +2,7 @@ import Glibc
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand job retry, cancel, discard, run-now, reschedule, move, edit: by filter")
     struct JobBulkTests {
         private static let verbs = [

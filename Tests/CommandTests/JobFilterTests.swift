@@ -2,7 +2,7 @@ import Postgres
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand job ls: filters that combine") struct JobFilterTests {
         private func ids(_ filters: String...) async throws -> [JSON] {
             let run = try await errand(["job", "ls", "-ojson"] + filters)

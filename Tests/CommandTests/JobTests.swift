@@ -2,7 +2,7 @@ import Glibc
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand job") struct JobTests {
         private func show(_ id: JSON) async throws -> JSON {
             try await made("job", "show", id.id)

@@ -28,7 +28,7 @@ struct KeyRing {
     }
 }
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand key") struct KeyTests {
         private static let bare = ["DATABASE_URL": "", "REDIS_URL": ""]
 

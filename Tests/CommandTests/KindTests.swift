@@ -1,7 +1,7 @@
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand kind") struct KindTests {
         private func work() async throws {
             try await made("enqueue", "demo.noop", "--count", "7")

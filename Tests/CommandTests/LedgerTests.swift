@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand reward and ledger") struct LedgerTests {
         /// Two people, a shop, and three rewards: transactions 1 to 3 or a little above.
         private func ground() async throws {

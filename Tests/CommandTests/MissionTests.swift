@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand mission") struct MissionTests {
         /// It needs no server.
         private static let bare = ["DATABASE_URL": "", "REDIS_URL": ""]

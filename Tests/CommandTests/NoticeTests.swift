@@ -4,7 +4,7 @@ import Postgres
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     /// From an app server's SQL to what the providers got, by the program that users have.
     @Suite("Notices, end to end") struct NoticeTests {
         private static let queues = "notices,mail,apns,fcm"

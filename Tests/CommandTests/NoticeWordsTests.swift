@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand notification: what people would be told") struct NoticeWordsTests {
         private static let bare = ["DATABASE_URL": "", "REDIS_URL": ""]
 

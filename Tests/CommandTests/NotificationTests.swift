@@ -1,7 +1,7 @@
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand notification: what people were told") struct NotificationTests {
         private static let address = "kim@example.org"
         private static let token = "token-of-a-phone-wxyz"

@@ -1,7 +1,7 @@
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand job ls: pages that end early") struct PageTests {
         /// Jobs that have failed, with a word in the error of each two hundredth; and a database in
         /// which a look at an error takes its time, as one at millions would.

@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand payout") struct PayoutTests {
         /// Four people with rewards of a quarter: 41 and 42 can be paid, 43 gave no address, and
         /// to 44 too little is owed.

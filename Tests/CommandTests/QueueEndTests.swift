@@ -2,7 +2,7 @@ import Glibc
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand queue pause --for, drain, purge") struct QueueEndTests {
         @Test func `a pause with an end is over by itself`() async throws {
             let worker = try start(["work"])

@@ -2,7 +2,7 @@ import Glibc
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand queue limit") struct QueueLimitTests {
         @Test func `it is set, shown, named by why, changed and taken away`() async throws {
             let before = try await errand("queue", "ls")

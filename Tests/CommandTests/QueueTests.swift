@@ -3,7 +3,7 @@ import Glibc
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand queue, worker, status") struct QueueTests {
         @Test func `queue ls counts what waits where`() async throws {
             try await made("enqueue", "demo.noop", "--count", "3")

@@ -3,7 +3,7 @@ import Postgres
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("Sensitive arguments: redacted, and revealed") struct RevealTests {
         private static let address = "Kim@Example.com"
 

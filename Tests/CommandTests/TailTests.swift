@@ -2,7 +2,7 @@ import Glibc
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand job tail") struct TailTests {
         private func tail(_ arguments: String...) async throws -> Program {
             let program = try start(["job", "tail"] + arguments)

@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand vote") struct VoteTests {
         /// The receipt of who chose the first option with 32 bytes of 171 as their nonce.
         private static let receipt = "v1.1.1.q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s"

@@ -4,7 +4,7 @@ import Postgres
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     /// Endpoints and events, by the program that users have.
     @Suite("errand webhook") struct WebhookTests {
         private static let secretURL = "https://hooks.example.org/in?key=sekret"

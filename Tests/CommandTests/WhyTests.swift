@@ -4,7 +4,7 @@ import Redis
 import TestServices
 import Testing
 
-extension CommandLine {
+extension JobCommands {
     @Suite("errand job why") struct WhyTests {
         private func why(_ id: JSON) async throws -> JSON { try await made("job", "why", id.id) }
 

@@ -13,12 +13,14 @@ final class CrashGround: Sendable {
 
     let name: String
     let place: CrashServers.Place
+    let servers: CrashServers
     /// Its own sessions are named so, that they can be told from the workers'.
     let session: Session
     private let programs = Mutex<[Program]>([])
 
-    init(name: String, place: CrashServers.Place) {
+    init(name: String, place: CrashServers.Place, on servers: CrashServers) {
         self.name = name
+        self.servers = servers
         self.place = place
         session = Session(
             SessionSettings(place.database, name: "crash-test", setup: ["SET TimeZone = 'UTC'"]))
@@ -173,6 +175,7 @@ final class CrashGround: Sendable {
 
 /// Gives each test of a suite its own ``CrashGround``.
 struct CrashingTrait: SuiteTrait, TestTrait, TestScoping {
+    let servers: CrashServers
     let isRecursive = true
 
     @concurrent func provideScope(
@@ -180,8 +183,8 @@ struct CrashingTrait: SuiteTrait, TestTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        let (name, place) = try await CrashServers.shared.newDatabase()
-        let ground = CrashGround(name: name, place: place)
+        let (name, place) = try await servers.newDatabase()
+        let ground = CrashGround(name: name, place: place, on: servers)
         try await ground.done("migrate")
         // The program's own would make jobs of other queues whenever an hour begins.
         _ = try await ground.session.query(
@@ -192,5 +195,5 @@ struct CrashingTrait: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == CrashingTrait {
     /// A database of its own for each test, on servers that the test may crash.
-    static var crashing: Self { Self() }
+    static func crashing(_ servers: CrashServers) -> Self { Self(servers: servers) }
 }

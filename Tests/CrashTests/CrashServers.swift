@@ -3,28 +3,35 @@ import Postgres
 import Redis
 import TestServices
 
-/// The private PostgreSQL and Redis that the tests of this folder crash, fill up and stop.
+/// A private PostgreSQL and Redis that tests of this folder crash, fill up and stop.
 ///
-/// One instance serves them all, because they run one after the other: what one breaks, the next
-/// finds mended.
+/// One instance serves a whole suite, whose tests run one after the other: what one breaks, the
+/// next finds mended.
 actor CrashServers {
-    static let shared = CrashServers()
+    static let engine = CrashServers("crash")
+    static let apps = CrashServers("crash-apps")
+
+    /// Those of the running test.
+    static func here() throws -> CrashServers { try CrashGround.here().servers }
 
     struct Place: Sendable {
         var database: String
         var redis: String
     }
 
+    private let instance: String
     private var place: Place?
     private var count = 0
+
+    private init(_ instance: String) { self.instance = instance }
 
     private static let script = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "scripts/services").path
 
     /// Runs one of the commands of `scripts/services` on the instance.
-    @discardableResult static func run(_ command: String) async throws -> String {
-        let program = try Program("/bin/bash", [script, command, "--name", "crash"])
+    @discardableResult nonisolated func run(_ command: String) async throws -> String {
+        let program = try Program("/bin/bash", [Self.script, command, "--name", instance])
         let status = try await program.end(within: .seconds(120))
         guard status == .exited(0) else {
             throw Program.Trouble("scripts/services \(command): \(status)\n\(program.errors)")
@@ -34,7 +41,7 @@ actor CrashServers {
 
     /// Starts whatever of the servers does not run.
     func start() async throws -> Place {
-        let exports = try await Self.run("start")
+        let exports = try await run("start")
         func value(_ name: String) throws -> String {
             guard let line = exports.split(separator: "\n").first(where: { $0.contains(name) }),
                 let value = line.split(separator: "'").dropFirst().first

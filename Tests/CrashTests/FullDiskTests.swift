@@ -89,9 +89,10 @@ extension CrashTests {
             },
             .timeLimit(.minutes(3)))
         func `a full disk is said so, ends an enqueue, and loses nothing`() async throws {
-            let disk = try await SmallDisk(megabytes: 96, for: CrashServers.shared.start())
-            let (name, place) = try await CrashServers.shared.newDatabase(in: disk.name)
-            let ground = CrashGround(name: name, place: place)
+            let servers = try CrashServers.here()
+            let disk = try await SmallDisk(megabytes: 96, for: servers.start())
+            let (name, place) = try await servers.newDatabase(in: disk.name)
+            let ground = CrashGround(name: name, place: place, on: servers)
             let result = await Result { try await fillUp(ground) }
             await ground.session.close()
             try await disk.remove(database: name)

@@ -3,7 +3,7 @@ import Postgres
 import TestServices
 import Testing
 
-extension CrashTests {
+extension AppCrashTests {
     /// Notices whose providers fail at random while workers are killed.
     @Suite("Notices") struct NoticeFaultTests {
         /// How many; another number for a run by hand.
@@ -73,11 +73,11 @@ extension CrashTests {
                 // A claim is not durable before the next commit that is.
                 _ = try await ground.session.query(
                     "UPDATE notification.people SET birth_date = '1990-05-18'")
-                try await CrashServers.run("crash-postgres")
+                try await CrashServers.here().run("crash-postgres")
                 try await eventually("the mail is taken") { try sink.kept().count == 1 }
                 // The outage itself, longer than a first wait for the end of a restart.
                 try await Task.sleep(for: .seconds(10))
-                try await CrashServers.run("start-postgres")
+                try await CrashServers.here().run("start-postgres")
                 try await ground.allDone()
                 #expect(try sink.kept().count == 1)
                 let rows = try await ground.session.query(

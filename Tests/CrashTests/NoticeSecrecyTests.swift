@@ -4,7 +4,7 @@ import Redis
 import TestServices
 import Testing
 
-extension CrashTests {
+extension AppCrashTests {
     /// What must be nowhere but where it belongs.
     @Suite("Secrets of notices") struct NoticeSecrecyTests {
         /// Tells 400 people, with failures of every sort, dead letters and kills, and looks at all

@@ -4,9 +4,9 @@ import Postgres
 import TestServices
 import Testing
 
-extension CrashTests {
+extension AppCrashTests {
     /// A quarter that is closed, issued and partly returned while everything is killed.
-    @Suite("Payouts", .crashing) struct PayoutFaultTests {
+    @Suite("Payouts") struct PayoutFaultTests {
         /// Another number for a run by hand.
         static let people =
             ProcessInfo.processInfo.environment["ERRAND_TEST_PAYEES"].flatMap { Int($0) } ?? 4_000
@@ -127,8 +127,8 @@ extension CrashTests {
                 let program = try ground.start(arguments, environment: settings)
                 try await Task.sleep(for: .milliseconds(Int.random(in: 20...900)))
                 if time % 4 == 0 {
-                    try await CrashServers.run("crash-postgres")
-                    try await CrashServers.run("start-postgres")
+                    try await CrashServers.here().run("crash-postgres")
+                    try await CrashServers.here().run("start-postgres")
                 } else {
                     program.signal(SIGKILL)
                 }
@@ -180,8 +180,8 @@ extension CrashTests {
                 if left < seen, seen != .max {
                     kills += 1
                     if kills % 3 == 0 {
-                        try await CrashServers.run("crash-postgres")
-                        try await CrashServers.run("start-postgres")
+                        try await CrashServers.here().run("crash-postgres")
+                        try await CrashServers.here().run("start-postgres")
                     } else {
                         worker.signal(SIGKILL)
                         _ = try await worker.end(within: .seconds(10))

@@ -4,9 +4,9 @@ import Postgres
 import TestServices
 import Testing
 
-extension CrashTests {
+extension AppCrashTests {
     /// Coupons that many terminals redeem at once while workers and the database are killed.
-    @Suite("Redeeming", .crashing) struct RedeemFaultTests {
+    @Suite("Redeeming") struct RedeemFaultTests {
         /// One coupon after the other; a thousand for a run by hand.
         static let coupons =
             ProcessInfo.processInfo.environment["ERRAND_TEST_COUPONS"].flatMap { Int($0) } ?? 250
@@ -89,8 +89,8 @@ extension CrashTests {
             if step % 2 == 1 {
                 worker.signal(SIGKILL)
             } else if step > 0 {
-                try await CrashServers.run("crash-postgres")
-                try await CrashServers.run("start-postgres")
+                try await CrashServers.here().run("crash-postgres")
+                try await CrashServers.here().run("start-postgres")
             }
         }
 

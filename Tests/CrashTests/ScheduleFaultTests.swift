@@ -84,10 +84,10 @@ extension CrashTests {
             try await day.untilMade(2, since: day.now)
 
             began = day.now
-            try await CrashServers.run("crash-postgres")
+            try await CrashServers.here().run("crash-postgres")
             try await day.sleep(minutes: 6)
             outages.append(began...day.now)
-            try await CrashServers.run("start-postgres")
+            try await CrashServers.here().run("start-postgres")
             try await day.untilMade(2, since: day.now)
             try await ground.expectCleanStop(scheduler)
 
@@ -153,9 +153,9 @@ extension CrashTests {
             try await day.sleep(minutes: 3)
             scheduler = try day.scheduler()
             try await day.untilMade(3, of: "allow", since: day.now)
-            try await CrashServers.run("crash-postgres")
+            try await CrashServers.here().run("crash-postgres")
             try await day.sleep(minutes: 3)
-            try await CrashServers.run("start-postgres")
+            try await CrashServers.here().run("start-postgres")
             try await day.untilMade(3, of: "allow", since: day.now)
             try await ground.expectCleanStop(scheduler)
             // Nothing more is to come; held ones are made when the job before them has ended.

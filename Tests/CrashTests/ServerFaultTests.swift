@@ -23,12 +23,12 @@ extension CrashTests {
                 try await ground.expectUnfinished(Self.load)
             }
             try await ground.progress(to: 8_000)
-            try await CrashServers.run("stop-redis")
+            try await CrashServers.here().run("stop-redis")
             try await ground.expectUnfinished(Self.load)
             // The outage itself, as long as the requirement says.
             try await Task.sleep(for: .seconds(10))
             for worker in workers { #expect(worker.isRunning) }
-            try await CrashServers.run("start-redis")
+            try await CrashServers.here().run("start-redis")
             try await ground.allDone()
             try await ground.expectExactlyOnce(Self.load)
             for worker in workers { try await ground.expectCleanStop(worker) }
@@ -55,8 +55,8 @@ extension CrashTests {
             defer { enqueueing.cancel() }
             for step in 1...2 {
                 try await ground.progress(to: step * 5_000)
-                try await CrashServers.run("crash-postgres")
-                try await CrashServers.run("start-postgres")
+                try await CrashServers.here().run("crash-postgres")
+                try await CrashServers.here().run("start-postgres")
                 try await ground.expectUnfinished(Self.load)
             }
             try await ground.progress(to: 12_000)
@@ -187,8 +187,8 @@ extension CrashTests {
             try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
             let worker = try ground.worker()
             try await ground.progress(to: 1_000)
-            try await CrashServers.run("stop-redis")
-            if postgresToo { try await CrashServers.run("crash-postgres") }
+            try await CrashServers.here().run("stop-redis")
+            if postgresToo { try await CrashServers.here().run("crash-postgres") }
             worker.signal(SIGTERM)
             let end = try await worker.end(within: .seconds(25))
             if !postgresToo {
@@ -198,7 +198,7 @@ extension CrashTests {
             } else {
                 // It could not write what it held; it says so, and others take it over.
                 #expect(end == .exited(0) || end == .exited(1))
-                _ = try await CrashServers.shared.start()
+                _ = try await CrashServers.here().start()
                 try await ground.expectUnfinished(Self.load)
                 let next = try ground.worker()
                 try await ground.allDone()

@@ -4,9 +4,9 @@ import Postgres
 import TestServices
 import Testing
 
-extension CrashTests {
+extension AppCrashTests {
     /// Votes that are closed, decided about, counted and published while everything is killed.
-    @Suite("Votes", .crashing) struct VoteFaultTests {
+    @Suite("Votes") struct VoteFaultTests {
         private static let votes = 12
         private static let voters = 150
 
@@ -40,8 +40,8 @@ extension CrashTests {
             while ContinuousClock.now < end {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 50...900)))
                 if kills % 4 == 3 {
-                    try await CrashServers.run("crash-postgres")
-                    try await CrashServers.run("start-postgres")
+                    try await CrashServers.here().run("crash-postgres")
+                    try await CrashServers.here().run("start-postgres")
                 }
                 worker.signal(SIGKILL)
                 _ = try await worker.end(within: .seconds(30))

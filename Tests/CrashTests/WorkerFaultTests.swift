@@ -4,8 +4,12 @@ import Postgres
 import TestServices
 import Testing
 
-/// All tests that crash things: one after the other, because they share what they crash.
-@Suite("Crashes", .serialized, .crashing) enum CrashTests {}
+/// The tests that crash things under the engine: one after the other, because they share what they
+/// crash.
+@Suite("Crashes", .serialized, .crashing(.engine)) enum CrashTests {}
+
+/// The same under what the apps need, beside them on servers of their own.
+@Suite("Crashes under the apps", .serialized, .crashing(.apps)) enum AppCrashTests {}
 
 extension CrashTests {
     /// Workers that die, hang, or are asked to end.
