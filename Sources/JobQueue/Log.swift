@@ -61,10 +61,14 @@ public struct Log: Sendable {
 
 /// Says a thing again only when it has changed or a while has passed, so that an outage of an
 /// hour is a few lines and not a million.
-final class Complaint: Sendable {
+package final class Complaint: Sendable {
     private let last = Mutex<(text: String, at: ContinuousClock.Instant)?>(nil)
 
-    func warn(_ log: Log, _ text: String) {
+    /// Nothing was said yet.
+    package init() {}
+
+    /// Says it, unless the same was said in the last half a minute.
+    package func warn(_ log: Log, _ text: String) {
         let isNews = last.withLock { last in
             let now = ContinuousClock.now
             guard last?.text != text || now - (last?.at ?? now) > .seconds(30) else { return false }
@@ -75,7 +79,7 @@ final class Complaint: Sendable {
     }
 
     /// Says that it is over, if anything was said before.
-    func resolved(_ log: Log, _ text: String) {
+    package func resolved(_ log: Log, _ text: String) {
         let wasSaid = last.withLock { last in
             defer { last = nil }
             return last != nil

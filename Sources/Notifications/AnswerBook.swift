@@ -83,18 +83,20 @@ struct DeliveryAnswer: BookedAnswer {
     }
 }
 
-/// Writes down what became of deliveries: answers that come during a write go together in the next.
+/// Writes down what became of deliveries: what comes during a write goes together in the next.
 ///
-/// Each job waits for its own answer alone: a quick one ends while a slow one is on its way.
+/// Each job waits for its own answer alone: a quick one ends while a slow one is on its way. What
+/// PostgreSQL does not take at once, because somebody holds a row or it is away, is tried again by
+/// itself, beside what comes after it.
 final class AnswerBook<Answer: BookedAnswer>: Sendable {
     private typealias Writer = CheckedContinuation<Void, any Error>
 
     private struct Entry {
         let number: UInt64
         let answer: Answer
-        let now: Date
+        let context: JobContext
         let writer: Writer
-        /// What PostgreSQL, being there, has refused.
+        /// What PostgreSQL, being there, has refused for good.
         var refusals = 0
     }
 
@@ -102,21 +104,24 @@ final class AnswerBook<Answer: BookedAnswer>: Sendable {
         var waiting: [Entry] = []
         var isWriting = false
         var lastNumber: UInt64 = 0
-        /// How often PostgreSQL is still tried for those whose jobs have to end.
-        var hurried: [UInt64: Int] = [:]
+        /// Until when those are tried whose jobs have to end.
+        var deadlines: [UInt64: ContinuousClock.Instant] = [:]
     }
 
     /// What it waits for PostgreSQL between two tries to write.
     ///
     /// Short, to be before those who take over the jobs of a worker that seems dead.
     private static var pause: Duration { .milliseconds(250) }
-    /// How often it still tries when the job has to end: for six seconds.
-    private static var lastTries: Int { 24 }
+    /// How long it still tries when the job has to end.
+    private static var lastWait: Duration { .seconds(6) }
     /// Tries to write what PostgreSQL, being there, refuses.
     private static var tries: Int { 4 }
+    /// For how long others are held up by those that are tried again.
+    private static var patience: Duration { .seconds(1) }
 
     private let statements: @Sendable ([Answer], Instant) -> [Statement]
     private let state = Mutex(State())
+    private let complaint = Complaint()
 
     /// - Parameter statements: what writes answers down, as of a time, in one transaction.
     init(statements: @escaping @Sendable ([Answer], Instant) -> [Statement]) {
@@ -125,77 +130,100 @@ final class AnswerBook<Answer: BookedAnswer>: Sendable {
 
     /// Writes an answer, and returns once it is written.
     ///
-    /// While PostgreSQL is away it waits for it, as long as the job may run and for some seconds
-    /// more: what was sent would be sent again if it were not known.
+    /// While it cannot be written it is tried again, as long as the job may run and for some
+    /// seconds more: what was sent would be sent again if it were not known.
     func write(_ answer: Answer, in context: JobContext) async throws {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
-        defer { state.withLock { $0.hurried[number] = nil } }
+        defer { state.withLock { $0.deadlines[number] = nil } }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (writer: Writer) in
-                let entry = Entry(
-                    number: number, answer: answer, now: context.now, writer: writer)
+                let entry = Entry(number: number, answer: answer, context: context, writer: writer)
                 let mustStart = state.withLock { state in
                     state.waiting.append(entry)
                     defer { state.isWriting = true }
                     return !state.isWriting
                 }
-                // Not of the job that came first: it ends before those that come during its write.
-                if mustStart { Task { await self.writeAll(to: context.database) } }
+                // Not by the job that came first: it ends before those that come during its write.
+                if mustStart { Task { await self.writeAll() } }
             }
         } onCancel: {
             // Cancelled, its lease or its time lost, or the worker stops: not much time is left.
-            state.withLock { $0.hurried[number] = Self.lastTries }
+            state.withLock { $0.deadlines[number] = .now + Self.lastWait }
         }
     }
 
-    private func writeAll(to database: Pool) async {
-        while true {
-            var entries = state.withLock { state in
-                defer { state.waiting = [] }
-                state.isWriting = !state.waiting.isEmpty
-                return state.waiting
-            }
-            guard !entries.isEmpty else { return }
-            while !entries.isEmpty {
-                do {
-                    try await write(entries, to: database)
-                    for entry in entries { entry.writer.resume() }
-                    break
-                } catch let error as PostgresError where !error.isTransient && entries.count > 1 {
-                    // One that PostgreSQL refuses must not hold up the others.
-                    entries = await writeEach(of: entries, to: database)
-                } catch {
-                    entries = keep(entries, after: error)
-                }
-                if !entries.isEmpty { try? await Task.sleep(for: Self.pause) }
-            }
-        }
-    }
-
-    /// Writes each by itself; returns those that are to be tried again.
-    private func writeEach(of entries: [Entry], to database: Pool) async -> [Entry] {
+    private func writeAll() async {
         var left: [Entry] = []
-        for entry in entries {
-            do {
-                try await write([entry], to: database)
-                entry.writer.resume()
-            } catch {
-                left += keep([entry], after: error)
+        while true {
+            let fresh = take(beside: &left)
+            if fresh.isEmpty, left.isEmpty { return }
+            let log = (fresh.first ?? left[0]).context.log
+            if fresh.isEmpty { try? await Task.sleep(for: Self.pause) }
+            left = await retried(left)
+            if !fresh.isEmpty, let error = await failure(writing: fresh) {
+                complaint.warn(log, "answers of providers wait to be written: \(Self.text(error))")
+                // Each by itself, so that none holds up the others.
+                left += await retried(fresh)
+            }
+            if left.isEmpty {
+                complaint.resolved(log, "the answers of providers are written again")
             }
         }
-        return left
+    }
+
+    /// Without the details: PostgreSQL puts whole rows there.
+    private static func text(_ error: any Error) -> String {
+        guard case PostgresError.server(let error) = error else { return "\(error)" }
+        return "\(error.message) (SQLSTATE \(error.sqlState))"
+    }
+
+    /// What has come since, no delivery twice: the later answer waits for the earlier.
+    private func take(beside left: inout [Entry]) -> [Entry] {
+        let came = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isWriting = !(state.waiting.isEmpty && left.isEmpty)
+            return state.waiting
+        }
+        var seen = Set(left.map(\.answer.delivery))
+        var fresh: [Entry] = []
+        for entry in came {
+            if seen.insert(entry.answer.delivery).inserted {
+                fresh.append(entry)
+            } else {
+                left.append(entry)
+            }
+        }
+        return fresh
+    }
+
+    /// Writes each by itself, as long as it does not take too long for those that come after them.
+    ///
+    /// - Returns: those that are to be tried again, whose turn did not come first.
+    private func retried(_ entries: [Entry]) async -> [Entry] {
+        let end = ContinuousClock.now + Self.patience
+        var failed: [Entry] = []
+        for (place, entry) in entries.enumerated() {
+            guard let error = await failure(writing: [entry]) else { continue }
+            let known = error as? PostgresError
+            failed += kept([entry], after: error, isRefused: known?.isTransient != true)
+            if ContinuousClock.now > end || known?.isAway == true {
+                let others = entries[(place + 1)...]
+                return kept(Array(others), after: error, isRefused: false) + failed
+            }
+        }
+        return failed
     }
 
     /// Those of entries that could not be written which may be tried again; the others fail.
-    private func keep(_ entries: [Entry], after error: any Error) -> [Entry] {
-        let isRefusal = (error as? PostgresError).map { !$0.isTransient } ?? true
+    private func kept(_ entries: [Entry], after error: any Error, isRefused: Bool) -> [Entry] {
         var left: [Entry] = []
         for var entry in entries {
-            if isRefusal { entry.refusals += 1 }
-            if entry.refusals < Self.tries, mayTryAgain(entry.number) {
+            if isRefused { entry.refusals += 1 }
+            let deadline = state.withLock { $0.deadlines[entry.number] }
+            if entry.refusals < Self.tries, deadline.map({ .now < $0 }) ?? true {
                 left.append(entry)
             } else {
                 entry.writer.resume(throwing: error)
@@ -204,23 +232,40 @@ final class AnswerBook<Answer: BookedAnswer>: Sendable {
         return left
     }
 
-    private func mayTryAgain(_ number: UInt64) -> Bool {
-        state.withLock { state in
-            guard let tries = state.hurried[number] else { return true }
-            state.hurried[number] = tries - 1
-            return tries > 0
-        }
+    /// Waiting for no disk, because the end of the job does, which comes after; for no lock either
+    /// that would hold up the answers of others; and not for ever.
+    private static var limits: Statement {
+        Statement(
+            """
+            SELECT set_config('synchronous_commit', 'off', true),
+                set_config('lock_timeout', '250ms', true),
+                set_config('statement_timeout', '5s', true)
+            """)
     }
 
-    private func write(_ entries: [Entry], to database: Pool) async throws {
-        let now = entries.map(\.now).max() ?? .distantPast
-        // One order for all, so that two workers never wait for each other in a ring.
-        let answers = entries.map(\.answer).sorted { $0.delivery < $1.delivery }
-        // Not waiting for the disk: the end of the job does, which comes after.
-        let noWait = Statement("SELECT set_config('synchronous_commit', 'off', true)")
-        let all = [noWait] + statements(answers, Instant(date: now))
-        // One round trip, and one transaction: what is on its way when a worker dies is little.
-        _ = try await database.withSession { try await $0.pipeline(all) }
+    /// Writes answers in one round trip and one transaction, so that little is on its way when a
+    /// worker dies.
+    ///
+    /// - Returns: why it could not.
+    private func failure(writing entries: [Entry]) async -> (any Error)? {
+        let now = entries.map(\.context.now).max() ?? .distantPast
+        let all = [Self.limits] + statements(entries.map(\.answer), Instant(date: now))
+        do {
+            // Of a worker whose jobs these are: it waits for them before it closes its connections.
+            _ = try await entries[0].context.database.withSession { try await $0.pipeline(all) }
+        } catch {
+            return error
+        }
+        for entry in entries { entry.writer.resume() }
+        return nil
+    }
+}
+
+extension PostgresError {
+    /// Whether nobody answers: there is no sense in asking again at once.
+    fileprivate var isAway: Bool {
+        if case .unreachable = self { return true }
+        return false
     }
 }
 

@@ -19,6 +19,7 @@ package struct Deliveries: Sendable {
     private let unsubscribePage: UnsubscribePage?
     private let reads: DueReads<DueDelivery>
     private let book: AnswerBook<DeliveryAnswer>
+    private let complaint = Complaint()
 
     /// Deliveries by the channels that are set up here, by the names in ``Provider``.
     ///
@@ -31,7 +32,13 @@ package struct Deliveries: Sendable {
         self.unsubscribePage = unsubscribePage
         self.channels = channels
         self.policy = policy
-        reads = DueReads { try await Self.read($0, $1, for: channels) }
+        reads = DueReads { ids, context in
+            let rows = try await context.database.withSession {
+                try await $0.query(DeliveryStatements.read, [.int64Array(ids)])
+            }
+            let found = try rows.map { try DueDelivery($0, zones: .shared) }
+            return Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
+        }
         let bounceLimit = policy.bounceLimit
         book = AnswerBook { DeliveryAnswer.statements($0, now: $1, bounceLimit: bounceLimit) }
     }
@@ -44,23 +51,6 @@ package struct Deliveries: Sendable {
         if channels[Provider.apns] != nil || channels[Provider.fcm] != nil {
             kinds.handleWithOutcome(PushDelivery.self) { try await handle($0, $1) }
         }
-    }
-
-    private static func read(
-        _ ids: [Int64], _ context: JobContext, for channels: [String: any Channel]
-    ) async throws -> [Int64: DueDelivery] {
-        let rows = try await context.database.withSession {
-            try await $0.query(DeliveryStatements.read, [.int64Array(ids)])
-        }
-        var found: [Int64: DueDelivery] = [:]
-        for row in rows {
-            let due = try DueDelivery(row, zones: .shared)
-            found[due.id] = due
-        }
-        for provider in Set(found.values.map(\.provider)).sorted() where channels[provider] == nil {
-            context.log.error("\(provider) is not set up here: its deliveries wait")
-        }
-        return found
     }
 
     private func handle(_ job: some DeliveryJob, _ context: JobContext) async throws -> Outcome {
@@ -101,6 +91,8 @@ package struct Deliveries: Sendable {
                     : .discard(reason: "\(obstacle.status): \(obstacle.reason)"))
         }
         guard let channel = channels[due.provider] else {
+            complaint.warn(
+                context.log, "\(due.provider) is not set up here: its deliveries wait")
             return DeliveryAnswer(
                 .unavailable(reason: StrandedDeliveries.reply, retryAfter: .seconds(60)), to: due,
                 context)

@@ -89,7 +89,7 @@ package struct EndAbandoned: Job {
         let answers = try rows.map { row -> DeliveryAnswer in
             let due = try DueDelivery(row, zones: .shared)
             return DeliveryAnswer(due, status, reasons[due.id] ?? "its job died", .done)
-        }.sorted { $0.due.id < $1.due.id }
+        }
         if !answers.isEmpty {
             let statements = DeliveryAnswer.statements(
                 answers, now: Instant(date: now), bounceLimit: .max)

@@ -16,23 +16,6 @@ import Testing
         return ground
     }
 
-    private func rows(_ ground: Ground) async throws -> [String] {
-        try await ground.texts(
-            """
-            SELECT concat_ws(' ', n.status, d.status, d.attempts, d.reply)
-            FROM notification.deliveries d JOIN notification.notices n ON n.id = d.notice_id
-            ORDER BY d.id
-            """)
-    }
-
-    private func jobs(_ ground: Ground) async throws -> [String] {
-        try await ground.texts(
-            """
-            SELECT outcome::text FROM errand.finished_jobs
-            UNION ALL SELECT 'waiting ' || attempt FROM errand.jobs
-            """)
-    }
-
     @Test(
         "each verdict has its row and its end of the job",
         arguments: [
@@ -56,8 +39,8 @@ import Testing
         let ground = try await notice()
         let channel = ScriptedChannel(verdict)
         try await ground.deliver([Provider.apns: channel])
-        #expect(try await rows(ground) == [row])
-        #expect(try await jobs(ground) == [job])
+        #expect(try await ground.answers() == [row])
+        #expect(try await ground.jobs() == [job])
         #expect(channel.sent.count == 1)
         // Who was not told may be told again, unless it would be the same again.
         let cooldowns = try await ground.number("SELECT count(*) FROM notification.cooldowns")
@@ -77,8 +60,8 @@ import Testing
             try await ground.deliver([Provider.apns: channel])
             try await ground.hurry()
         }
-        #expect(try await rows(ground) == ["failed failed 3 busy"])
-        #expect(try await jobs(ground) == ["dead"])
+        #expect(try await ground.answers() == ["failed failed 3 busy"])
+        #expect(try await ground.jobs() == ["dead"])
         let ids = Set(channel.sent.all.map(\.id))
         #expect(ids.count == 1)
         let id = try #require(ids.first)
@@ -121,13 +104,13 @@ import Testing
             .addressGone(reason: "410", since: registered.adding(.milliseconds(1)).date))
         try await ground.deliver([Provider.apns: channel])
         #expect(
-            try await rows(ground)
+            try await ground.answers()
                 == ["pending pending 1 410, and it was registered again since"])
         let disabled = "SELECT count(*) FROM notification.devices WHERE disabled_at IS NOT NULL"
         #expect(try await ground.number(disabled) == 0)
         try await ground.hurry()
         try await ground.deliver([Provider.apns: channel])
-        #expect(try await rows(ground) == ["failed gone 2 410"])
+        #expect(try await ground.answers() == ["failed gone 2 410"])
         #expect(try await ground.number(disabled) == 1)
     }
 
@@ -146,7 +129,7 @@ import Testing
             """)
         let channel = ScriptedChannel(.addressGone(reason: "410", since: nil))
         try await ground.deliver([Provider.apns: channel])
-        #expect(try await rows(ground) == ["failed gone 1 410"])
+        #expect(try await ground.answers() == ["failed gone 1 410"])
         let disabled = "SELECT count(*) FROM notification.devices WHERE disabled_at IS NOT NULL"
         #expect(try await ground.number(disabled) == 0)
     }
@@ -191,8 +174,8 @@ import Testing
         let channel = ScriptedChannel(.delivered(reply: "ok"))
         try await ground.deliver([Provider.apns: channel])
         #expect(channel.sent.all.isEmpty)
-        #expect(try await rows(ground) == [row])
-        #expect(try await jobs(ground) == [job])
+        #expect(try await ground.answers() == [row])
+        #expect(try await ground.jobs() == [job])
     }
 
     @Test func `an inbox item is enough when no delivery arrives`() async throws {
@@ -200,7 +183,7 @@ import Testing
         let ada = try await ground.person()
         try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
         try await ground.deliver([Provider.mail: ScriptedChannel(.rejected(reason: "no"))])
-        #expect(try await rows(ground) == ["sent rejected 1 no"])
+        #expect(try await ground.answers() == ["sent rejected 1 no"])
     }
 
     @Test func `answers that come at the same time end a notice once`() async throws {
@@ -247,13 +230,13 @@ import Testing
         try await ground.run("UPDATE errand.jobs SET max_attempts = 1")
         let channel = ScriptedChannel(verdict, .delivered(reply: "ok"))
         try await ground.deliver([Provider.apns: channel])
-        #expect(try await jobs(ground) == ["dead"])
+        #expect(try await ground.jobs() == ["dead"])
         #expect(try await ground.statuses() == ["failed"])
         try await bringBack(ground)
         try await ground.deliver([Provider.apns: channel])
         #expect(channel.sent.count == 2)
         #expect(Set(channel.sent.all.map(\.id)).count == 1)
-        #expect(try await rows(ground) == ["sent delivered 2 ok"])
+        #expect(try await ground.answers() == ["sent delivered 2 ok"])
         let told = try await ground.number(
             "SELECT count(*) FROM notification.notices WHERE told_at IS NOT NULL")
         #expect(told == 1)
@@ -283,7 +266,7 @@ import Testing
             try await bringBack(ground)
             try await ground.deliver([Provider.apns: channel])
             #expect(channel.sent.count == 1)
-            #expect(try await rows(ground).last == row)
+            #expect(try await ground.answers().last == row)
             try await ground.run("DELETE FROM notification.preferences")
         }
     }
@@ -294,10 +277,10 @@ import Testing
         try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
         let channel = ScriptedChannel(.rejected(reason: "no"), .rejected(reason: "still"))
         try await ground.deliver([Provider.mail: channel])
-        #expect(try await rows(ground) == ["sent rejected 1 no"])
+        #expect(try await ground.answers() == ["sent rejected 1 no"])
         try await bringBack(ground)
         try await ground.deliver([Provider.mail: channel])
-        #expect(try await rows(ground) == ["sent rejected 2 still"])
+        #expect(try await ground.answers() == ["sent rejected 2 still"])
     }
 
     @Test func `one that was cancelled and is brought back is sent`() async throws {
@@ -310,7 +293,7 @@ import Testing
         #expect(try await ground.statuses() == ["withdrawn"])
         try await bringBack(ground)
         try await ground.deliver([Provider.apns: ScriptedChannel(.delivered(reply: "ok"))])
-        #expect(try await rows(ground) == ["sent delivered 1 ok"])
+        #expect(try await ground.answers() == ["sent delivered 1 ok"])
     }
 
     @Test func `a job that runs again by itself does not begin its delivery anew`() async throws {
@@ -323,7 +306,7 @@ import Testing
         let channel = ScriptedChannel(.delivered(reply: "ok"))
         try await ground.deliver([Provider.apns: channel])
         #expect(channel.sent.all.isEmpty)
-        #expect(try await rows(ground) == ["failed rejected 0"])
+        #expect(try await ground.answers() == ["failed rejected 0"])
     }
 
     @Test func `no token or address is written anywhere but where it belongs`() async throws {
@@ -340,59 +323,5 @@ import Testing
             """)
         #expect(!(lines.all + rows).contains { $0.contains("token-1") || $0.contains("ada@") })
         #expect(lines.all.contains { $0.contains("apns takes nothing from us: bad key") })
-    }
-
-    // MARK: Side by side
-
-    /// Answers by the token of the device.
-    private struct ByToken: Channel {
-        var answer: @Sendable (String) async throws -> DeliveryVerdict
-
-        func send(_ outgoing: Outgoing) async -> DeliveryVerdict {
-            guard case .device(let token, _, _) = outgoing.address else {
-                return .rejected(reason: "no device")
-            }
-            do { return try await answer(token) } catch { return .rejected(reason: "\(error)") }
-        }
-    }
-
-    /// Devices, each of somebody else, with a notice on its way to it.
-    private func devices(_ tokens: String...) async throws -> Ground {
-        let ground = try await Ground()
-        for token in tokens {
-            let person = try await ground.person()
-            try await ground.device(of: person, token, app: "survey", platform: "apns")
-            try await ground.tell(ground.intent(TestNotices.near, person), now: Date())
-        }
-        return ground
-    }
-
-    @Test func `those that are quick end while a slow one is on its way`() async throws {
-        let ground = try await devices("slow", "quick", "quick-too")
-        let ended = """
-            SELECT count(*) FROM errand.finished_jobs
-            WHERE kind = 'notification.push' AND outcome = 'completed'
-            """
-        let channel = ByToken { token in
-            guard token == "slow" else { return .delivered(reply: "ok") }
-            try await eventually("the others have ended") { try await ground.number(ended) == 2 }
-            return .delivered(reply: "at last")
-        }
-        try await ground.deliver([Provider.apns: channel])
-        #expect(
-            try await rows(ground)
-                == ["sent delivered 1 at last", "sent delivered 1 ok", "sent delivered 1 ok"])
-    }
-
-    @Test func `an answer that cannot be written does not keep others from it`() async throws {
-        let ground = try await devices("good", "bad", "good-too")
-        let channel = ByToken { token in
-            .delivered(reply: token == "bad" ? "PostgreSQL takes no \0" : "ok")
-        }
-        try await ground.deliver([Provider.apns: channel])
-        #expect(
-            try await rows(ground)
-                == ["sent delivered 1 ok", "pending pending 0", "sent delivered 1 ok"])
-        #expect(try await jobs(ground).sorted() == ["completed", "completed", "waiting 1"])
     }
 }

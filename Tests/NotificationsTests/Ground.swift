@@ -165,6 +165,25 @@ struct Ground {
         try await texts("SELECT reason FROM notification.notices ORDER BY id")
     }
 
+    /// The status of each delivery and its notice, its attempts, and what its provider said.
+    func answers() async throws -> [String] {
+        try await texts(
+            """
+            SELECT concat_ws(' ', n.status, d.status, d.attempts, d.reply)
+            FROM notification.deliveries d JOIN notification.notices n ON n.id = d.notice_id
+            ORDER BY d.id
+            """)
+    }
+
+    /// How jobs have ended, and those that have not.
+    func jobs() async throws -> [String] {
+        try await texts(
+            """
+            SELECT outcome::text FROM errand.finished_jobs
+            UNION ALL SELECT 'waiting ' || attempt FROM errand.jobs
+            """)
+    }
+
     /// Makes all deliveries that are due by channels, and decides.
     @discardableResult
     func deliver(

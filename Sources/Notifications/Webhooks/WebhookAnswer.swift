@@ -81,7 +81,10 @@ struct WebhookAnswer: BookedAnswer {
                     .boolArray(
                         endpoints.map { $0.value.contains { $0.status == "delivered" } }),
                     .boolArray(endpoints.map { $0.value.contains { $0.isGone } }),
-                    .textArray(endpoints.map { $0.value.last?.reply ?? "" }),
+                    .textArray(
+                        endpoints.map {
+                            ($0.value.last(where: \.isGone) ?? $0.value.last)?.reply ?? ""
+                        }),
                     .timestamp(now), .timestamp(now.adding(.zero - patience)),
                 ]))
         return statements
