@@ -50,10 +50,10 @@ RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_distance
 -- Metres on the sphere, at most 0.6 % off, for ways: an index has the nearest by it.
 CREATE FUNCTION missions.way(one geography, other geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN one <-> other;
--- Whether an index should look there at all: a little more than those at most so many metres away.
+-- Whether it is worth to measure: true for all that are at most so many metres away, and some more.
 CREATE FUNCTION missions.is_near(one geography, other geography, metres double precision)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN st_dwithin(one, other, metres + 1, false);
+RETURN one && _st_expand(other, metres + 1);
 
 -- The lower bound of a share with 97.5 % confidence (Wilson 1927, z = 1.96); 0 for none of none.
 CREATE FUNCTION missions.wilson(good bigint, reviewed bigint)
