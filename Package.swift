@@ -187,6 +187,7 @@ let package = Package(
                 "Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing",
                 "Votes",
             ]),
+        tests("MissionsTests", of: ["Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(
