@@ -135,6 +135,7 @@ CREATE TABLE missions.missions (
     paid bigint NOT NULL CHECK (paid BETWEEN 1 AND 1000000000),
     pay bigint NOT NULL CHECK (pay BETWEEN 1 AND paid),
     slots smallint NOT NULL DEFAULT 1 CHECK (slots BETWEEN 1 AND 100),
+    -- 0: only not twice a day.
     rest_days smallint NOT NULL CHECK (rest_days BETWEEN 0 AND 3650),
     -- Of the shopper; null: missions.rules says.
     least_age smallint CHECK (least_age BETWEEN 16 AND 99),

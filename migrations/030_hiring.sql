@@ -350,7 +350,7 @@ CREATE FUNCTION missions.leave(person bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    at CONSTANT timestamptz := clock_timestamp();
+    at timestamptz;
     locked bigint[];
     held missions.assignments;
 BEGIN
@@ -358,6 +358,8 @@ BEGIN
         SELECT a.mission_id FROM missions.assignments a
         WHERE a.person_id = person AND a.state IN ('offered', 'accepted', 'arrived', 'submitted'))
     ORDER BY m.id FOR NO KEY UPDATE);
+    PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
+    at := clock_timestamp();
     -- A suspension by hand waits for them.
     UPDATE missions.shoppers s SET state = 'left', state_since = at,
         actor = CASE s.state WHEN 'suspended' THEN s.actor END,

@@ -134,7 +134,7 @@ RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    at CONSTANT timestamptz := clock_timestamp();
+    at timestamptz;
     held missions.assignments;
 BEGIN
     PERFORM missions.expect(length(reason) BETWEEN 1 AND 500,
@@ -142,6 +142,7 @@ BEGIN
     IF (missions.hold_mission(mission)).state <> 'open' THEN
         RETURN false;
     END IF;
+    at := clock_timestamp();
     UPDATE missions.missions m SET state = 'cancelled', reason = reason WHERE m.id = mission;
     FOR held IN SELECT a.* FROM missions.assignments a
         WHERE a.mission_id = mission AND a.state IN ('offered', 'accepted', 'arrived')
@@ -166,11 +167,11 @@ BEGIN
     RETURN true;
 END $$;
 
--- The days on which a visit at a mission bars the shopper from its branch, whichever day it is on.
+-- The days on which a visit at a mission bars the shopper from its branch, whichever day it is on:
+-- nobody is there twice a day, even where no rest is asked for.
 CREATE FUNCTION missions.days_of(of missions.missions)
 RETURNS daterange LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (of).rest_days = 0 THEN 'empty'
-    ELSE daterange((of).first_day, (of).due_day + (of).rest_days) END;
+RETURN daterange((of).first_day, (of).due_day + greatest((of).rest_days, 1));
 
 -- Every rule that forbids to send a person to a mission at a time; {} when they may be sent.
 -- candidates() says the same of many.
@@ -338,9 +339,9 @@ CREATE FUNCTION missions.offer(
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
-    at := coalesce(at, clock_timestamp());
     PERFORM FROM missions.missions m WHERE m.id = mission FOR NO KEY UPDATE;
     PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
+    at := coalesce(at, clock_timestamp());
     refused := array_remove(missions.objections(mission, person, at), 'locked');
     IF is_forced THEN
         refused := ARRAY(SELECT o FROM unnest(refused) WITH ORDINALITY AS u (o, n)
@@ -366,7 +367,6 @@ CREATE FUNCTION missions.offer_many(
 ) RETURNS TABLE (place int, assignment_id bigint, refused text) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
-    at := coalesce(at, clock_timestamp());
     PERFORM missions.expect(cardinality(missions) = cardinality(persons)
             AND cardinality(missions) = cardinality(scores)
             AND cardinality(missions) = cardinality(distances),
@@ -375,6 +375,7 @@ BEGIN
     ORDER BY m.id FOR NO KEY UPDATE;
     PERFORM FROM missions.shoppers s WHERE s.person_id = ANY (persons)
     ORDER BY s.person_id FOR NO KEY UPDATE;
+    at := coalesce(at, clock_timestamp());
     FOR n IN 1..cardinality(missions) LOOP
         place := n;
         refused := (missions.objections(missions[n], persons[n], at))[1];
