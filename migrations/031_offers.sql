@@ -164,6 +164,9 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE missions.missions m SET is_locked = is_locked WHERE m.id = mission;
+    IF NOT is_locked THEN
+        PERFORM missions.seek(mission, clock_timestamp());
+    END IF;
     RETURN true;
 END $$;
 
