@@ -122,15 +122,18 @@ import Testing
         let other = try await ground.given(later, 2)
         _ = try await ground.accept(2, other)
         try await ground.age(later, by: "-2 hours")
-        #expect(try await ground.answer("arrive(2, \(other), -73.5, 45.501, 1)").reason
-            == "too_early")
+        #expect(
+            try await ground.answer("arrive(2, \(other), -73.5, 45.501, 1)").reason
+                == "too_early")
         try await ground.age(later, by: "5 days")
-        #expect(try await ground.answer("arrive(2, \(other), -73.5, 45.501, 1)").reason
-            == "too_late")
+        #expect(
+            try await ground.answer("arrive(2, \(other), -73.5, 45.501, 1)").reason
+                == "too_late")
         #expect(try await ground.arrive(3, other).reason == "unknown")
     }
 
-    @Test func `steps are open one after the other, and are done anew until submitted`() async throws
+    @Test func `steps are open one after the other, and are done anew until submitted`()
+        async throws
     {
         let ground = try await MissionGround()
         let id = try await ground.given(try await ground.open(), 1)
@@ -155,9 +158,9 @@ import Testing
                 SELECT number || ' ' || kind || ' ' || is_open || ' ' || is_done
                     || coalesce(' ' || content::text, '') FROM missions.checklist(1, \(id))
                 """) == [
-                "1 photos true true {\"photo\": \"b\"}", "2 interaction true false",
-                "3 survey true true {}", "4 report true true {}",
-            ])
+                    "1 photos true true {\"photo\": \"b\"}", "2 interaction true false",
+                    "3 survey true true {}", "4 report true true {}",
+                ])
         #expect(try await ground.texts("SELECT kind::text FROM missions.checklist(2, \(id))") == [])
         #expect(
             try await ground.texts("SELECT open_tasks::text FROM missions.listing(1)") == ["1"])
@@ -202,12 +205,13 @@ import Testing
                     establishment, longitude, latitude, round(distance_m), time_zone, pay, currency,
                     freebies, open_tasks, due_at = closes_at) FROM missions.listing(1)
                 """) == [
-                "\(id)|\(mission)|offered|Have lunch|1|North|Café Un|-73.5|45.5|1112"
-                    + "|America/Toronto|2000|CAD|a meal|4|t"
-            ])
+                    "\(id)|\(mission)|offered|Have lunch|1|North|Café Un|-73.5|45.5|1112"
+                        + "|America/Toronto|2000|CAD|a meal|4|t"
+                ])
         _ = try await ground.accept(1, id)
         try await ground.age(mission, by: "1 day")
-        #expect(try await ground.texts("SELECT state::text FROM missions.listing(1)") == ["accepted"])
+        #expect(
+            try await ground.texts("SELECT state::text FROM missions.listing(1)") == ["accepted"])
         #expect(try await ground.texts("SELECT state::text FROM missions.listing(2)") == [])
         #expect(try await ground.state(other) == "offered")
         _ = try await ground.answer("decline(1, \(id))")

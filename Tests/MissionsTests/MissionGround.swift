@@ -139,11 +139,14 @@ struct MissionGround: Sendable {
     // MARK: Looking
 
     func number(_ sql: String) async throws -> Int64 {
-        try await session.query(sql).int64(0, 0)
+        try await session.query("SELECT x::bigint FROM (\(sql)) AS q (x)").int64(0, 0)
     }
 
+    /// The rows of a statement with one column, of whatever type.
     func texts(_ sql: String) async throws -> [String] {
-        try await session.query(sql).map { try $0.optionalText(0) ?? "null" }
+        try await session.query(
+            "SELECT CASE WHEN x IS NULL THEN 'null' ELSE format('%s', x) END FROM (\(sql)) AS q (x)"
+        ).map { try $0.text(0) }
     }
 
     func text(_ sql: String) async throws -> String {

@@ -6,7 +6,7 @@ import Testing
 /// Several connections do whatever comes to them; afterwards the tables are looked at by queries
 /// that know the rules and none of the functions.
 @Suite("Missions in a long disorder", .database) struct MissionModelTests {
-    private static let people: Int64 = 12
+    private static let people: Int64 = 24
 
     /// Writes down how each shopper stood when they were sent.
     private static let watch = """
@@ -39,54 +39,55 @@ import Testing
     /// What one connection does next.
     private func step(_ random: inout SplitMix) -> String {
         let person = random.number(1...Self.people)
-        let mission = random.number(1...20 as ClosedRange<Int64>)
-        switch random.number(0...33) {
+        let mission = random.number(1...30 as ClosedRange<Int64>)
+        switch random.number(0...53) {
         case 0...5: return "SELECT missions.offer(\(mission), \(person))"
         case 6...8:
             let pairs = (0..<5).map { _ in
-                (random.number(1...20), random.number(1...Self.people))
+                (random.number(1...30), random.number(1...Self.people))
             }
             let missions = pairs.map { "\($0.0)" }.joined(separator: ",")
             let persons = pairs.map { "\($0.1)" }.joined(separator: ",")
             return "SELECT missions.offer_many('{\(missions)}', '{\(persons)}', "
                 + "'{1,1,1,1,1}', '{1,1,1,1,1}')"
-        case 9...12: return some("offered,accepted", "accept(a.person_id, a.id)", &random)
-        case 13: return some("offered,accepted,arrived", "decline(a.person_id, a.id)", &random)
-        case 14...16:
+        case 9...14: return some("offered,accepted", "accept(a.person_id, a.id)", &random)
+        case 15: return some("offered,accepted,arrived", "decline(a.person_id, a.id)", &random)
+        case 16...21:
             return some("accepted,arrived", "arrive(a.person_id, a.id, -73.5, 45.5, 5)", &random)
-        case 17...20:
+        case 22...33:
             let number = [1, 1, 3, 3, 4][random.number(0...4)]
             return some(
                 "arrived", "finish_step(a.person_id, a.id, \(number), '{}')", &random)
-        case 21...23: return some("arrived", "submit(a.person_id, a.id, 'r')", &random)
-        case 24, 25: return some("submitted,paid", "review(a.id, 'Olga', 'approve')", &random)
-        case 26:
+        case 34...39: return some("arrived", "submit(a.person_id, a.id, 'r')", &random)
+        case 40...44: return some("submitted,paid", "review(a.id, 'Olga', 'approve')", &random)
+        case 45, 46:
             let verdict = random.number(0...1) == 0 ? "reject" : "return"
             return some("submitted", "review(a.id, 'Olga', '\(verdict)', 'x')", &random)
-        case 27: return some("offered,accepted,arrived", "withdraw(a.id, 'Olga', 'x')", &random)
-        case 28:
+        case 47: return some("offered,accepted,arrived", "withdraw(a.id, 'Olga', 'x')", &random)
+        case 48:
             return ["suspend", "hire", "hire"][random.number(0...2)].asCall(person)
-        case 29:
+        case 49:
             return random.number(0...1) == 0
                 ? "SELECT missions.raise_flag(\(person), 'x')"
                 : "SELECT missions.clear_flag(f.id) FROM missions.flags f "
                     + "WHERE f.person_id = \(person)"
-        case 30:
+        case 50:
             return "SELECT missions.leave(\(person)); SELECT missions.come_back(\(person)); "
                 + "SELECT missions.hire(\(person), 'Olga')"
-        case 31:
+        case 51:
             return "UPDATE missions.assignments SET answer_by = now() - interval '2 minutes' "
-                + "WHERE id IN (SELECT id FROM missions.assignments WHERE id % 7 = \(person % 7) "
+                + "WHERE id IN (SELECT id FROM missions.assignments WHERE id % 13 = \(person % 13) "
                 + "AND state = 'offered' FOR UPDATE SKIP LOCKED); SELECT missions.lapse()"
-        case 32:
+        case 52:
             return "UPDATE missions.assignments SET due_at = now() WHERE id IN (SELECT id "
-                + "FROM missions.assignments WHERE id % 9 = \(person % 9) AND state IN "
+                + "FROM missions.assignments WHERE id % 13 = \(person % 13) AND state IN "
                 + "('accepted', 'arrived') FOR UPDATE SKIP LOCKED); SELECT missions.miss()"
         default:
-            return ["SELECT missions.recall()", "SELECT missions.remind()",
+            return [
+                "SELECT missions.recall()", "SELECT missions.remind()",
                 "SELECT missions.cancel_mission(\(mission), 'x')",
                 "SELECT missions.lock_mission(\(mission), random() < 0.3)",
-                "SELECT missions.assess(ARRAY(SELECT generate_series(1, 12)))",
+                "SELECT missions.assess(ARRAY(SELECT generate_series(1, 24)))",
             ][random.number(0...4)]
         }
     }
@@ -96,7 +97,7 @@ import Testing
         let ground = try await MissionGround(people: Int(Self.people), hired: Int(Self.people))
         try await ground.session.script(Self.watch)
         var random = SplitMix(seed: seed)
-        for _ in 1...20 {
+        for _ in 1...30 {
             let rest = random.number(0...1) * 30
             _ = try await ground.session.query(
                 """
@@ -117,7 +118,7 @@ import Testing
                 group.addTask {
                     var random = SplitMix(seed: seed)
                     try await ground.pool.withSession { session in
-                        for _ in 1...120 {
+                        for _ in 1...150 {
                             let call = step(&random)
                             do throws(PostgresError) { try await session.script(call) } catch {
                                 // What cannot be by now is refused; nothing else may happen.
