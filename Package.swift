@@ -54,6 +54,10 @@ let migrationFiles = [
     "027_counting.sql",
     "028_results.sql",
     "029_missions.sql",
+    "030_hiring.sql",
+    "031_offers.sql",
+    "032_doing.sql",
+    "033_reviewing.sql",
 ]
 
 let package = Package(
@@ -183,6 +187,7 @@ let package = Package(
                 "Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing",
                 "Votes",
             ]),
+        tests("MissionsTests", of: ["Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

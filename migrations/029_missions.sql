@@ -109,6 +109,8 @@ CREATE TABLE missions.shoppers (
     home geography(Point, 4326),
     -- Establishments they work for, or are otherwise too near to.
     works_for bigint[] NOT NULL DEFAULT '{}' CHECK (cardinality(works_for) <= 100),
+    -- The operator who last decided; null: the rule did, and may decide otherwise.
+    actor text CHECK (length(actor) BETWEEN 1 AND 200),
     -- Why they are in this state, for them to read.
     reason text CHECK (length(reason) <= 500)
 ) WITH (fillfactor = 80);
@@ -133,6 +135,7 @@ CREATE TABLE missions.missions (
     paid bigint NOT NULL CHECK (paid BETWEEN 1 AND 1000000000),
     pay bigint NOT NULL CHECK (pay BETWEEN 1 AND paid),
     slots smallint NOT NULL DEFAULT 1 CHECK (slots BETWEEN 1 AND 100),
+    -- 0: only not twice a day.
     rest_days smallint NOT NULL CHECK (rest_days BETWEEN 0 AND 3650),
     -- Of the shopper; null: missions.rules says.
     least_age smallint CHECK (least_age BETWEEN 16 AND 99),
@@ -191,6 +194,9 @@ CREATE TABLE missions.assignments (
     offered_at timestamptz NOT NULL,
     -- When an offer ends that nobody answers.
     answer_by timestamptz NOT NULL,
+    -- When it is missed: until they arrive the end of the mission, then so long after it as
+    -- missions.rules says; what is given back gets at least as long again.
+    due_at timestamptz NOT NULL,
     accepted_at timestamptz,
     arrived_at timestamptz,
     submitted_at timestamptz,
@@ -219,7 +225,7 @@ CREATE TABLE missions.assignments (
     CHECK (state NOT IN ('arrived', 'submitted', 'paid', 'rejected') OR arrived_at IS NOT NULL),
     CHECK ((ended_at IS NULL) = (state IN ('offered', 'accepted', 'arrived', 'submitted'))),
     CONSTRAINT assignments_rest EXCLUDE USING gist
-        (person_id WITH =, branch_id WITH =, barred WITH &&)
+        (branch_id WITH =, person_id WITH =, barred WITH &&)
 ) WITH (fillfactor = 80);
 -- Of any number of shoppers one holds a slot; once it is paid it stays theirs.
 CREATE UNIQUE INDEX assignments_slot ON missions.assignments (mission_id, slot)
@@ -229,6 +235,8 @@ CREATE UNIQUE INDEX assignments_once ON missions.assignments (mission_id, person
 CREATE INDEX assignments_mission ON missions.assignments (mission_id, person_id);
 CREATE INDEX assignments_held ON missions.assignments (person_id, due_day)
     WHERE state IN ('offered', 'accepted', 'arrived', 'submitted');
+CREATE INDEX assignments_due ON missions.assignments (due_at)
+    WHERE state IN ('accepted', 'arrived');
 CREATE INDEX assignments_unanswered ON missions.assignments (answer_by) WHERE state = 'offered';
 CREATE INDEX assignments_reminders ON missions.assignments (remind_at)
     WHERE state = 'accepted' AND remind_at IS NOT NULL;

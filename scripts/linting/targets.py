@@ -75,6 +75,7 @@ Recurrence Sealing TestServices |
 7 PayoutsTests: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Payouts \
 Postgres Recurrence Sealing TestServices |
 7 VotesTests: Crypto JobQueue Notifications Postgres Recurrence Sealing Votes TestServices |
+7 MissionsTests: Postgres TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """
