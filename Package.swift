@@ -54,6 +54,10 @@ let migrationFiles = [
     "027_counting.sql",
     "028_results.sql",
     "029_missions.sql",
+    "030_hiring.sql",
+    "031_offers.sql",
+    "032_doing.sql",
+    "033_reviewing.sql",
 ]
 
 let package = Package(

@@ -109,6 +109,8 @@ CREATE TABLE missions.shoppers (
     home geography(Point, 4326),
     -- Establishments they work for, or are otherwise too near to.
     works_for bigint[] NOT NULL DEFAULT '{}' CHECK (cardinality(works_for) <= 100),
+    -- The operator who last decided; null: the rule did, and may decide otherwise.
+    actor text CHECK (length(actor) BETWEEN 1 AND 200),
     -- Why they are in this state, for them to read.
     reason text CHECK (length(reason) <= 500)
 ) WITH (fillfactor = 80);
@@ -191,6 +193,9 @@ CREATE TABLE missions.assignments (
     offered_at timestamptz NOT NULL,
     -- When an offer ends that nobody answers.
     answer_by timestamptz NOT NULL,
+    -- When it is missed: until they arrive the end of the mission, then so long after it as
+    -- missions.rules says; what is given back gets at least as long again.
+    due_at timestamptz NOT NULL,
     accepted_at timestamptz,
     arrived_at timestamptz,
     submitted_at timestamptz,
@@ -229,6 +234,11 @@ CREATE UNIQUE INDEX assignments_once ON missions.assignments (mission_id, person
 CREATE INDEX assignments_mission ON missions.assignments (mission_id, person_id);
 CREATE INDEX assignments_held ON missions.assignments (person_id, due_day)
     WHERE state IN ('offered', 'accepted', 'arrived', 'submitted');
+-- Who is barred from a branch, for those who are sought for it.
+CREATE INDEX assignments_branch ON missions.assignments (branch_id, upper(barred))
+    WHERE NOT isempty(barred);
+CREATE INDEX assignments_due ON missions.assignments (due_at)
+    WHERE state IN ('accepted', 'arrived');
 CREATE INDEX assignments_unanswered ON missions.assignments (answer_by) WHERE state = 'offered';
 CREATE INDEX assignments_reminders ON missions.assignments (remind_at)
     WHERE state = 'accepted' AND remind_at IS NOT NULL;

@@ -43,6 +43,10 @@ package let migrations: [Migration] = [
     Migration(number: 27, name: "counting", sql: PackageResources._27_counting_sql),
     Migration(number: 28, name: "results", sql: PackageResources._28_results_sql),
     Migration(number: 29, name: "missions", sql: PackageResources._29_missions_sql),
+    Migration(number: 30, name: "hiring", sql: PackageResources._30_hiring_sql),
+    Migration(number: 31, name: "offers", sql: PackageResources._31_offers_sql),
+    Migration(number: 32, name: "doing", sql: PackageResources._32_doing_sql),
+    Migration(number: 33, name: "reviewing", sql: PackageResources._33_reviewing_sql),
 ]
 
 /// Why the schema could not be brought up to date.

@@ -1,0 +1,239 @@
+-- What operators decide of missions that were done, what time decides, and who may call what.
+
+-- Takes an assignment back from a shopper, who is told the reason; false when it was withdrawn
+-- before. What was submitted is reviewed instead.
+CREATE FUNCTION missions.withdraw(
+    assignment bigint, actor text, reason text, at timestamptz DEFAULT NULL
+) RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+BEGIN
+    PERFORM missions.expect_actor(actor, reason, true);
+    held := missions.hold_known(assignment);
+    IF held.state = 'withdrawn' THEN
+        RETURN false;
+    END IF;
+    IF held.state NOT IN ('offered', 'accepted', 'arrived') THEN
+        RAISE EXCEPTION 'assignment % is %: it cannot be withdrawn', assignment, held.state
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    PERFORM missions.finish(
+        held, 'withdrawn', coalesce(at, clock_timestamp()), actor, reason, 'withdrawn');
+    RETURN true;
+END $$;
+
+-- Locks an assignment as hold() does; raises where there is none.
+CREATE FUNCTION missions.hold_known(assignment bigint)
+RETURNS missions.assignments LANGUAGE plpgsql AS $$
+DECLARE
+    held CONSTANT missions.assignments := missions.hold(assignment);
+BEGIN
+    IF held.id IS NULL THEN
+        RAISE EXCEPTION 'no assignment has the id %', assignment USING ERRCODE = 'no_data_found';
+    END IF;
+    RETURN held;
+END $$;
+
+-- Decides about a submission; false when that was decided before. Another decision is refused.
+--   verdict  approve  the shopper is paid, in this transaction, and the answer counts as good
+--            return   they do it again, for which they have as long as after a mission's end
+--            reject   it is worth nothing and counts as bad; the slot is free again
+--   reason   for the shopper to read; must be there unless it is approved
+CREATE FUNCTION missions.review(
+    assignment bigint, actor text, verdict text, reason text DEFAULT NULL,
+    at timestamptz DEFAULT NULL
+) RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+    of missions.missions;
+    payment bigint;
+BEGIN
+    PERFORM missions.expect(verdict IN ('approve', 'return', 'reject'),
+        'verdict: expected approve, return or reject');
+    PERFORM missions.expect_actor(actor, reason, verdict <> 'approve');
+    held := missions.hold_known(assignment);
+    -- Not before the locks: it is the time of the decision.
+    at := coalesce(at, clock_timestamp());
+    PERFORM missions.expect(actor NOT IN (held.person_id::text, 'person ' || held.person_id,
+        'person:' || held.person_id), 'actor: nobody reviews what they have done themselves');
+    IF verdict = 'approve' AND held.state = 'paid' OR verdict = 'reject' AND held.state = 'rejected'
+        OR verdict = 'return' AND held.state = 'arrived' AND held.returns > 0 THEN
+        RETURN false;
+    END IF;
+    IF held.state <> 'submitted' THEN
+        RAISE EXCEPTION 'assignment % is %: there is nothing to %', assignment, held.state, verdict
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    SELECT * INTO of FROM missions.missions m WHERE m.id = held.mission_id;
+    IF verdict = 'return' THEN
+        UPDATE missions.assignments a SET state = 'arrived', returns = a.returns + 1,
+            actor = actor, reason = reason,
+            due_at = greatest(a.due_at, at + (SELECT r.finish_within FROM missions.rules r))
+        WHERE a.id = assignment;
+        PERFORM missions.tell(assignment, 'returned', held.returns + 1);
+        RETURN true;
+    END IF;
+    PERFORM missions.record_review(held.person_id, 'mission:' || assignment, verdict = 'approve',
+        least(at, clock_timestamp()));
+    IF verdict = 'reject' THEN
+        PERFORM missions.finish(held, 'rejected', at, actor, reason, 'rejected');
+        RETURN true;
+    END IF;
+    UPDATE missions.shoppers s SET completed = s.completed + 1 WHERE s.person_id = held.person_id;
+    -- Last, because balances are locked in it that many others want.
+    payment := ledger.credit_reward(held.person_id,
+        'mission:' || held.mission_id || ':' || assignment, of.establishment_id, of.paid, of.pay,
+        of.currency, least(at, clock_timestamp()));
+    UPDATE missions.assignments a SET state = 'paid', ended_at = at, payment_id = payment,
+        actor = actor, reason = reason
+    WHERE a.id = assignment;
+    PERFORM missions.tell(assignment, 'paid');
+    RETURN true;
+END $$;
+
+-- What time decides. Each of these does at most so many, passes over those that somebody else has
+-- at that moment, and returns how many it did: call it, in a transaction of its own, until that
+-- is 0.
+
+-- Ends offers that nobody has answered in time.
+CREATE FUNCTION missions.lapse(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    grace CONSTANT interval := (SELECT r.offer_grace FROM missions.rules r);
+    held missions.assignments;
+    ended bigint := 0;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    FOR held IN SELECT a.* FROM missions.assignments a
+        JOIN missions.missions m ON m.id = a.mission_id
+        WHERE a.state = 'offered' AND a.answer_by <= at - grace
+        ORDER BY a.answer_by LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED
+    LOOP
+        PERFORM missions.finish(held, 'lapsed', at, NULL, NULL, NULL);
+        ended := ended + 1;
+    END LOOP;
+    RETURN ended;
+END $$;
+
+-- Withdraws the offers of those who may be sent nowhere any more, and all that those hold who were
+-- refused or have left, and that they have not submitted.
+CREATE FUNCTION missions.recall(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+    ended bigint := 0;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    FOR held IN SELECT a.* FROM missions.shoppers s
+        JOIN missions.assignments a ON a.person_id = s.person_id
+        JOIN missions.missions m ON m.id = a.mission_id
+        WHERE s.state <> 'active' AND (a.state = 'offered'
+            OR a.state IN ('accepted', 'arrived') AND s.state IN ('refused', 'left'))
+        ORDER BY a.id LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED
+    LOOP
+        PERFORM missions.finish(held, 'withdrawn', at, NULL, 'you get no offers now',
+            CASE WHEN EXISTS (SELECT FROM missions.shoppers s WHERE s.person_id = held.person_id
+                AND s.state <> 'left') THEN 'withdrawn' END);
+        ended := ended + 1;
+    END LOOP;
+    RETURN ended;
+END $$;
+
+-- Ends what was accepted and not done in time.
+CREATE FUNCTION missions.miss(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    late missions.assignments[];
+    held missions.assignments;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    late := ARRAY(SELECT a FROM missions.assignments a
+        JOIN missions.missions m ON m.id = a.mission_id
+        WHERE a.state IN ('accepted', 'arrived') AND a.due_at <= at
+        ORDER BY a.due_at LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED);
+    PERFORM FROM missions.shoppers s
+    WHERE s.person_id IN (SELECT (l).person_id FROM unnest(late) l)
+    ORDER BY s.person_id FOR NO KEY UPDATE;
+    FOREACH held IN ARRAY late LOOP
+        UPDATE missions.shoppers s SET missed = s.missed + 1 WHERE s.person_id = held.person_id;
+        PERFORM missions.finish(held, 'missed', at, NULL, NULL, 'missed');
+    END LOOP;
+    RETURN cardinality(late);
+END $$;
+
+-- Reminds those who accepted, before the mission ends; of several reminders that are due, of the
+-- last one.
+CREATE FUNCTION missions.remind(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held record;
+    reminded bigint := 0;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    FOR held IN SELECT a.id, m.closes_at FROM missions.assignments a
+        JOIN missions.missions m ON m.id = a.mission_id
+        WHERE a.state = 'accepted' AND a.remind_at <= at
+        ORDER BY a.remind_at LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED
+    LOOP
+        UPDATE missions.assignments a SET remind_at = missions.next_reminder(held.closes_at, at)
+        WHERE a.id = held.id;
+        IF held.closes_at > at THEN
+            PERFORM missions.tell(held.id, 'reminder', (SELECT count(*)::int
+                FROM missions.rules r CROSS JOIN unnest(r.remind_before) b
+                WHERE held.closes_at - b <= at));
+        END IF;
+        reminded := reminded + 1;
+    END LOOP;
+    RETURN reminded;
+END $$;
+
+-- Puts missions that have ended, and at which nobody is at work any more, away.
+CREATE FUNCTION missions.end_missions(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    past bigint[];
+    ended bigint;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    past := ARRAY(SELECT m.id FROM missions.missions m
+        WHERE m.state = 'open' AND m.closes_at <= at AND NOT EXISTS (
+            SELECT FROM missions.assignments a WHERE a.mission_id = m.id
+              AND a.state IN ('offered', 'accepted', 'arrived'))
+        ORDER BY m.closes_at LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED);
+    UPDATE missions.missions m SET state = 'over' WHERE m.id = ANY (past) AND NOT EXISTS (
+        SELECT FROM missions.assignments a WHERE a.mission_id = m.id
+          AND a.state IN ('offered', 'accepted', 'arrived'));
+    GET DIAGNOSTICS ended = ROW_COUNT;
+    RETURN ended;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA missions FROM PUBLIC;
+GRANT USAGE ON SCHEMA missions TO errand_app;
+GRANT EXECUTE ON FUNCTION
+    missions.record_review(bigint, text, boolean, timestamptz),
+    missions.raise_flag(bigint, text),
+    missions.clear_flag(bigint),
+    missions.set_shopper(bigint, double precision, double precision, real, int, bigint, bigint[],
+        timestamptz),
+    missions.leave(bigint),
+    missions.come_back(bigint),
+    missions.standing(bigint),
+    missions.open_mission(bigint, text, timestamptz, timestamptz, bigint, bigint, jsonb, text, int,
+        text, real, real, int, int, boolean, text),
+    missions.cancel_mission(bigint, text),
+    missions.lock_mission(bigint, boolean),
+    missions.listing(bigint),
+    missions.accept(bigint, bigint),
+    missions.decline(bigint, bigint, text),
+    missions.arrive(bigint, bigint, double precision, double precision, double precision),
+    missions.checklist(bigint, bigint),
+    missions.finish_step(bigint, bigint, int, jsonb),
+    missions.submit(bigint, bigint, text)
+TO errand_app;
