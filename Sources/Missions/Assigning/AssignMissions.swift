@@ -1,5 +1,5 @@
 package import JobQueue
-package import Postgres
+import Postgres
 
 /// Looks for shoppers for all missions with free slots, or for one.
 ///

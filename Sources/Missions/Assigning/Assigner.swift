@@ -1,4 +1,3 @@
-package import JobQueue
 package import Postgres
 
 /// Finds shoppers for missions, and offers.
