@@ -81,7 +81,9 @@ package struct Score: Equatable, Sendable {
     package static let waitingDays: Double = 28
 
     /// What everybody is taken for before they have shown more: so many reviews with this share of
-    /// good ones. Without it one good answer would beat a hundred, and new people would never
+    /// good ones.
+    ///
+    /// Without it one good answer would beat a hundred, and new people would never
     /// catch up (a Bayesian mean; Wilson's bound, which begins at 0, decides who is hired at all).
     package static let priorReviews = 8.0
     package static let priorQuality = 0.7
@@ -177,7 +179,7 @@ package struct Score: Equatable, Sendable {
                 + "everybody that counts as \(percent(quality(facts)))",
             "\(rounded(facts.distance)) m away, of \(rounded(facts.reach)) m at most",
             expected.map { "pays \(facts.pay), where the shopper expects \($0), in minor units" }
-                ?? "pays \(facts.pay) in minor units, and the shopper expects nothing in particular",
+                ?? "pays \(facts.pay) in minor units, and the shopper expects no certain pay",
             "has waited \(rounded(facts.daysWaiting)) days for a mission, of which "
                 + "\(rounded(waitingDays)) count",
             "\(facts.completed) missions done and \(facts.missed) missed; with what is assumed of "

@@ -4,8 +4,8 @@ import Postgres
 
 /// Tells shoppers what has become of a mission of theirs, or of themselves.
 ///
-/// Enqueued by the schema, in the transaction of what it tells. What is no longer so when it runs is
-/// not told.
+/// Enqueued by the schema, in the transaction of what it tells. What is no longer so when it runs
+/// is not told.
 package struct TellOfMissions: Job {
     package static let kind = "missions.tell"
     package static let options = JobOptions(
