@@ -21,8 +21,8 @@ enum MissionChangeCommands {
         "mission", "offer", effect: .changes,
         summary: "Offer a mission to a shopper of your choice",
         discussion: """
-            All rules hold as for the schedule, but for a lock: that keeps the schedule off. Refused \
-            when a rule forbids it; 'errand mission explain' says which.
+            All rules hold as for the schedule, but for a lock: that keeps the schedule off. \
+            Refused when a rule forbids it; 'errand mission explain' says which.
             """,
         examples: [
             .init("errand mission offer 12 42", "a free slot, which 42 may accept or decline"),
