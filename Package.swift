@@ -193,6 +193,7 @@ let package = Package(
             "MissionJobsTests",
             of: ["JobQueue", "Matching", "Missions", "Notifications", "Postgres"]
         ),
+        tests("MissionsTests", of: ["Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

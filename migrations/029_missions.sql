@@ -135,6 +135,7 @@ CREATE TABLE missions.missions (
     paid bigint NOT NULL CHECK (paid BETWEEN 1 AND 1000000000),
     pay bigint NOT NULL CHECK (pay BETWEEN 1 AND paid),
     slots smallint NOT NULL DEFAULT 1 CHECK (slots BETWEEN 1 AND 100),
+    -- 0: only not twice a day.
     rest_days smallint NOT NULL CHECK (rest_days BETWEEN 0 AND 3650),
     -- Of the shopper; null: missions.rules says.
     least_age smallint CHECK (least_age BETWEEN 16 AND 99),
@@ -224,7 +225,7 @@ CREATE TABLE missions.assignments (
     CHECK (state NOT IN ('arrived', 'submitted', 'paid', 'rejected') OR arrived_at IS NOT NULL),
     CHECK ((ended_at IS NULL) = (state IN ('offered', 'accepted', 'arrived', 'submitted'))),
     CONSTRAINT assignments_rest EXCLUDE USING gist
-        (person_id WITH =, branch_id WITH =, barred WITH &&)
+        (branch_id WITH =, person_id WITH =, barred WITH &&)
 ) WITH (fillfactor = 80);
 -- Of any number of shoppers one holds a slot; once it is paid it stays theirs.
 CREATE UNIQUE INDEX assignments_slot ON missions.assignments (mission_id, slot)
@@ -234,9 +235,6 @@ CREATE UNIQUE INDEX assignments_once ON missions.assignments (mission_id, person
 CREATE INDEX assignments_mission ON missions.assignments (mission_id, person_id);
 CREATE INDEX assignments_held ON missions.assignments (person_id, due_day)
     WHERE state IN ('offered', 'accepted', 'arrived', 'submitted');
--- Who is barred from a branch, for those who are sought for it.
-CREATE INDEX assignments_branch ON missions.assignments (branch_id, upper(barred))
-    WHERE NOT isempty(barred);
 CREATE INDEX assignments_due ON missions.assignments (due_at)
     WHERE state IN ('accepted', 'arrived');
 CREATE INDEX assignments_unanswered ON missions.assignments (answer_by) WHERE state = 'offered';

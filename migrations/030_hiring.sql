@@ -50,10 +50,10 @@ RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_distance
 -- Metres on the sphere, at most 0.6 % off, for ways: an index has the nearest by it.
 CREATE FUNCTION missions.way(one geography, other geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN one <-> other;
--- Whether an index should look there at all: a little more than those at most so many metres away.
+-- Whether it is worth to measure: true for all that are at most so many metres away, and some more.
 CREATE FUNCTION missions.is_near(one geography, other geography, metres double precision)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN st_dwithin(one, other, metres + 1, false);
+RETURN one && _st_expand(other, metres + 1);
 
 -- The lower bound of a share with 97.5 % confidence (Wilson 1927, z = 1.96); 0 for none of none.
 CREATE FUNCTION missions.wilson(good bigint, reviewed bigint)
@@ -350,7 +350,7 @@ CREATE FUNCTION missions.leave(person bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    at CONSTANT timestamptz := clock_timestamp();
+    at timestamptz;
     locked bigint[];
     held missions.assignments;
 BEGIN
@@ -358,6 +358,8 @@ BEGIN
         SELECT a.mission_id FROM missions.assignments a
         WHERE a.person_id = person AND a.state IN ('offered', 'accepted', 'arrived', 'submitted'))
     ORDER BY m.id FOR NO KEY UPDATE);
+    PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
+    at := clock_timestamp();
     -- A suspension by hand waits for them.
     UPDATE missions.shoppers s SET state = 'left', state_since = at,
         actor = CASE s.state WHEN 'suspended' THEN s.actor END,

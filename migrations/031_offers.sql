@@ -134,7 +134,7 @@ RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    at CONSTANT timestamptz := clock_timestamp();
+    at timestamptz;
     held missions.assignments;
 BEGIN
     PERFORM missions.expect(length(reason) BETWEEN 1 AND 500,
@@ -142,6 +142,7 @@ BEGIN
     IF (missions.hold_mission(mission)).state <> 'open' THEN
         RETURN false;
     END IF;
+    at := clock_timestamp();
     UPDATE missions.missions m SET state = 'cancelled', reason = reason WHERE m.id = mission;
     FOR held IN SELECT a.* FROM missions.assignments a
         WHERE a.mission_id = mission AND a.state IN ('offered', 'accepted', 'arrived')
@@ -163,14 +164,17 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE missions.missions m SET is_locked = is_locked WHERE m.id = mission;
+    IF NOT is_locked THEN
+        PERFORM missions.seek(mission, clock_timestamp());
+    END IF;
     RETURN true;
 END $$;
 
--- The days on which a visit at a mission bars the shopper from its branch, whichever day it is on.
+-- The days on which a visit at a mission bars the shopper from its branch, whichever day it is on:
+-- nobody is there twice a day, even where no rest is asked for.
 CREATE FUNCTION missions.days_of(of missions.missions)
 RETURNS daterange LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (of).rest_days = 0 THEN 'empty'
-    ELSE daterange((of).first_day, (of).due_day + (of).rest_days) END;
+RETURN daterange((of).first_day, (of).due_day + greatest((of).rest_days, 1));
 
 -- Every rule that forbids to send a person to a mission at a time; {} when they may be sent.
 -- candidates() says the same of many.
@@ -183,10 +187,10 @@ RETURN CASE WHEN (of).rest_days = 0 THEN 'empty'
 --   quality            below what the mission asks for
 --   too_far            for the shopper, or for the mission
 --   works_there        at the establishment
---   rested             they were, or are to be, at the branch too near to these days
---   capacity           they hold enough for the day
 --   holds_already      they hold a slot there, or were paid for it
 --   declined_before    they were sent there before, and it came to nothing
+--   rested             they were, or are to be, at the branch too near to these days
+--   capacity           they hold enough for the day
 CREATE FUNCTION missions.objections(
     mission bigint, person bigint, at timestamptz DEFAULT NULL
 ) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
@@ -212,15 +216,15 @@ BEGIN
         CASE WHEN missions.way(s.home, m.place) > least(s.radius_m, m.radius_m)
             THEN 'too_far' END,
         CASE WHEN m.establishment_id = ANY (s.works_for) THEN 'works_there' END,
+        CASE WHEN b.holds THEN 'holds_already' END,
+        CASE WHEN b.held THEN 'declined_before' END,
         CASE WHEN EXISTS (SELECT FROM missions.assignments a WHERE a.person_id = person
             AND a.branch_id = m.branch_id AND a.barred && missions.days_of(m))
             THEN 'rested' END,
         CASE WHEN (SELECT count(*) FROM missions.assignments a WHERE a.person_id = person
             AND a.due_day = m.due_day
             AND a.state IN ('offered', 'accepted', 'arrived', 'submitted')) >= s.daily_capacity
-            THEN 'capacity' END,
-        CASE WHEN b.holds THEN 'holds_already' END,
-        CASE WHEN b.held THEN 'declined_before' END], NULL)
+            THEN 'capacity' END], NULL)
     FROM missions.missions m CROSS JOIN missions.rules r
     LEFT JOIN missions.shoppers s ON s.person_id = person
     LEFT JOIN notification.people p ON p.id = person
@@ -252,8 +256,7 @@ BEGIN
             ARRAY(SELECT a.person_id FROM missions.assignments a WHERE a.mission_id = m.id
                 UNION ALL
                 SELECT a.person_id FROM missions.assignments a
-                WHERE a.branch_id = m.branch_id AND NOT isempty(a.barred)
-                  AND upper(a.barred) > m.first_day AND a.barred && missions.days_of(m))
+                WHERE a.branch_id = m.branch_id AND a.barred && missions.days_of(m))
                 AS barred_ones
         FROM missions.missions m
         WHERE m.id = ANY ($1) AND m.state = 'open' AND NOT m.is_locked
@@ -263,19 +266,25 @@ BEGIN
     )
     SELECT m.id, c.person_id, c.way::real
     FROM sought m CROSS JOIN LATERAL (
-        SELECT s.person_id, missions.way(s.home, m.place) AS way
-        FROM missions.shoppers s JOIN notification.people p ON p.id = s.person_id
-        WHERE s.state = 'active' AND s.home IS NOT NULL
-          AND missions.is_near(s.home, m.place, m.radius_m)
-          AND missions.way(s.home, m.place) <= least(s.radius_m, m.radius_m)
-          AND s.quality >= m.least_quality
-          AND (s.away_until <= moment) IS NOT FALSE
-          AND m.establishment_id <> ALL (s.works_for)
-          AND s.person_id <> ALL (m.barred_ones)
-          AND s.person_id NOT IN (
-            SELECT f.person_id FROM missions.flags f WHERE f.cleared_at IS NULL)
+        -- In the order of the ways, each of which is measured once, until there are enough.
+        SELECT n.person_id, n.way
+        FROM (
+            SELECT s.person_id, s.radius_m, missions.way(s.home, m.place) AS way
+            FROM missions.shoppers s
+            WHERE s.state = 'active' AND s.home IS NOT NULL
+              AND missions.is_near(s.home, m.place, m.radius_m)
+              AND s.quality >= m.least_quality
+              AND (s.away_until <= moment) IS NOT FALSE
+              AND m.establishment_id <> ALL (s.works_for)
+              AND s.person_id <> ALL (m.barred_ones)
+              AND s.person_id NOT IN (
+                SELECT f.person_id FROM missions.flags f WHERE f.cleared_at IS NULL)
+            ORDER BY missions.way(s.home, m.place) OFFSET 0
+        ) n
+        JOIN notification.people p ON p.id = n.person_id
+        WHERE n.way <= least(n.radius_m, m.radius_m)
           AND p.age_verified_at IS NOT NULL AND p.birth_date <= m.born_by
-        ORDER BY missions.way(s.home, m.place) LIMIT rules.candidates
+        ORDER BY n.way LIMIT rules.candidates
     ) c
     ORDER BY m.id, c.way, c.person_id;
 END $$;
@@ -333,9 +342,9 @@ CREATE FUNCTION missions.offer(
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
-    at := coalesce(at, clock_timestamp());
     PERFORM FROM missions.missions m WHERE m.id = mission FOR NO KEY UPDATE;
     PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
+    at := coalesce(at, clock_timestamp());
     refused := array_remove(missions.objections(mission, person, at), 'locked');
     IF is_forced THEN
         refused := ARRAY(SELECT o FROM unnest(refused) WITH ORDINALITY AS u (o, n)
@@ -361,7 +370,6 @@ CREATE FUNCTION missions.offer_many(
 ) RETURNS TABLE (place int, assignment_id bigint, refused text) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
-    at := coalesce(at, clock_timestamp());
     PERFORM missions.expect(cardinality(missions) = cardinality(persons)
             AND cardinality(missions) = cardinality(scores)
             AND cardinality(missions) = cardinality(distances),
@@ -370,10 +378,12 @@ BEGIN
     ORDER BY m.id FOR NO KEY UPDATE;
     PERFORM FROM missions.shoppers s WHERE s.person_id = ANY (persons)
     ORDER BY s.person_id FOR NO KEY UPDATE;
-    FOR place IN 1..cardinality(missions) LOOP
-        refused := (missions.objections(missions[place], persons[place], at))[1];
-        assignment_id := CASE WHEN refused IS NULL THEN missions.give(missions[place],
-            persons[place], scores[place], distances[place], at, NULL, false) END;
+    at := coalesce(at, clock_timestamp());
+    FOR n IN 1..cardinality(missions) LOOP
+        place := n;
+        refused := (missions.objections(missions[n], persons[n], at))[1];
+        assignment_id := CASE WHEN refused IS NULL THEN missions.give(missions[n], persons[n],
+            scores[n], distances[n], at, NULL, false) END;
         RETURN NEXT;
     END LOOP;
 END $$;

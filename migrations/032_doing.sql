@@ -196,8 +196,7 @@ BEGIN
     today := (at AT TIME ZONE of.time_zone)::date;
     UPDATE missions.assignments a SET state = 'arrived', arrived_at = at, remind_at = NULL,
         due_at = of.closes_at + rules.finish_within,
-        barred = CASE WHEN isempty(a.barred) THEN a.barred
-            ELSE daterange(today, today + of.rest_days) END
+        barred = daterange(today, today + greatest(of.rest_days, 1))
     WHERE a.id = assignment;
     RETURN missions.answer_of(assignment, true, 'ok', distance_m::real);
 END $$;

@@ -46,7 +46,7 @@ TABLE = """
 4 Payouts: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Postgres \
 Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
-4 Missions: JobQueue Matching Notifications Postgres | FoundationEssentials
+4 Missions: JobQueue Matching Notifications Postgres |
 
 5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian JobQueue Ledger Matching \
 Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal \
@@ -78,6 +78,7 @@ Recurrence Sealing TestServices |
 Postgres Recurrence Sealing TestServices |
 7 VotesTests: Crypto JobQueue Notifications Postgres Recurrence Sealing Votes TestServices |
 7 MissionJobsTests: JobQueue Matching Missions Notifications Postgres TestServices |
+7 MissionsTests: Postgres TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

@@ -33,9 +33,11 @@ package struct OpenMission: Equatable, Sendable {
 
     /// Whether somebody who goes to the one may not go to the other: the same branch, too soon.
     func excludes(_ other: OpenMission) -> Bool {
-        branch == other.branch && restDays > 0 && other.restDays > 0
-            && firstDay < other.dueDay &+ other.restDays && other.firstDay < dueDay &+ restDays
+        branch == other.branch && firstDay < other.freeFrom && other.firstDay < freeFrom
     }
+
+    /// The first day on which who was sent here may come again; never the same day.
+    private var freeFrom: Int32 { dueDay &+ max(restDays, 1) }
 }
 
 /// A shopper, as far as assignment needs to know.
