@@ -12,11 +12,12 @@ extension CommandLine {
                 SELECT n, '1990-05-17', now() FROM generate_series(41, 44) n;
                 INSERT INTO coupons.establishments (id, name) VALUES (7, 'Cafe');
                 INSERT INTO coupons.branches (id, establishment_id, name, place) VALUES
-                    (3, 7, 'Queen St', st_setsrid(st_makepoint(-73.6, 45.5), 4326)::geography);
+                    (3, 7, 'Queen St', st_setsrid(st_makepoint(-73.6, 45.5), 4326)::geography),
+                    (4, 7, 'King St', st_setsrid(st_makepoint(-73.6, 45.5), 4326)::geography);
                 SELECT missions.hire(n, 'test') FROM generate_series(41, 43) n;
                 SELECT missions.set_shopper(n, -73.6 + (n - 41) * 0.01, 45.5, 15000)
                 FROM generate_series(41, 43) n;
-                SELECT missions.open_mission(3, 'Ask about size', now(), now() + n * '2 days'
+                SELECT missions.open_mission(2 + n, 'Ask about size', now(), now() + n * '2 days'
                     ::interval, 2500, 1500, '[{"kind":"report","title":"How it was"}]', 'UTC',
                     slots => n, rest_days => 0) FROM generate_series(1, 2) n
                 """)

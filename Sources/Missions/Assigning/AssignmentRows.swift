@@ -9,8 +9,8 @@ struct AssignmentRows: Sendable {
 
     /// Missions of one statement.
     private static let batch: Int64 = 1_000
-    /// So many in one run; the next run takes those behind them.
-    private static let most = 100_000
+    /// So many in one run, those that end first: with all their candidates they fit into memory.
+    private static let most = 20_000
 
     /// What counts of a mission; the days are whole numbers that only have to be comparable.
     static let missionColumns = """
@@ -22,11 +22,11 @@ struct AssignmentRows: Sendable {
         """
     private static let missions = """
         SELECT * FROM (
-            SELECT \(missionColumns)
+            SELECT \(missionColumns), m.closes_at
             FROM missions.missions m CROSS JOIN missions.rules r
             WHERE m.state = 'open' AND NOT m.is_locked AND m.closes_at >= $1 + r.lead
-              AND ($2::bigint IS NULL OR m.id = $2) AND m.id > $3
-            ORDER BY m.id LIMIT $4) AS open
+              AND ($2::bigint IS NULL OR m.id = $2) AND (m.closes_at, m.id) > ($3, $4)
+            ORDER BY m.closes_at, m.id LIMIT $5) AS open
         """
     private static let candidates = """
         SELECT mission_id, person_id, distance_m FROM missions.candidates($1, $2)
@@ -57,7 +57,7 @@ struct AssignmentRows: Sendable {
     func question(_ only: Int64?) async throws -> AssignmentQuestion {
         var question = AssignmentQuestion()
         question.weights = try await weights()
-        var last: Int64? = 0
+        var last: Place? = Place(closesAt: .negativeInfinity, id: 0)
         while let after = last, question.missions.count < Self.most {
             last = try await add(to: &question, only, after: after)
         }
@@ -73,16 +73,28 @@ struct AssignmentRows: Sendable {
         return try ScoreWeights(row)
     }
 
+    /// Where a batch of missions ends, in the order in which they do.
+    private struct Place {
+        var closesAt: Instant
+        var id: Int64
+    }
+
     /// Adds the next missions and their candidates; nil behind the last ones.
     private func add(
-        to question: inout AssignmentQuestion, _ only: Int64?, after: Int64
-    ) async throws -> Int64? {
+        to question: inout AssignmentQuestion, _ only: Int64?, after: Place
+    ) async throws -> Place? {
         let rows = try await transaction.query(
             Self.missions,
-            [.timestamp(now), .optional(only), .int64(after), .int64(Self.batch)])
-        let missions = try rows.map(OpenMission.init)
-        let free = missions.filter { $0.freeSlots > 0 }
-        guard !free.isEmpty else { return missions.last?.id }
+            [
+                .timestamp(now), .optional(only), .timestamp(after.closesAt), .int64(after.id),
+                .int64(Self.batch),
+            ])
+        var last: Place?
+        for row in rows {
+            last = Place(closesAt: try row.timestamp("closes_at"), id: try row.int64("id"))
+        }
+        let free = try rows.map(OpenMission.init).filter { $0.freeSlots > 0 }
+        guard !free.isEmpty else { return last }
         question.missions += free
         let found = try await transaction.query(
             Self.candidates, [.int64Array(free.map(\.id)), .timestamp(now)])
@@ -92,7 +104,7 @@ struct AssignmentRows: Sendable {
                     mission: try found.int64(row, 0), shopper: try found.int64(row, 1),
                     distance: try found.double(row, 2)))
         }
-        return missions.last?.id
+        return last
     }
 
     private func addShoppers(to question: inout AssignmentQuestion) async throws {

@@ -18,7 +18,7 @@ package struct PairExplanation: Sendable {
 extension MissionRows {
     private static let pair = """
         SELECT \(AssignmentRows.missionColumns),
-            st_distance(m.place, s.home)::float8 AS distance_m,
+            missions.way(s.home, m.place)::real AS distance_m,
             missions.objections(m.id, s.person_id, $1) AS objections,
             r.quality_points, r.nearness_points, r.pay_points, r.waiting_points,
             r.reliability_points

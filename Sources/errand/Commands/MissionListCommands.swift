@@ -79,7 +79,7 @@ enum MissionListCommands {
         let parts = found.parts.map { part in
             Record([
                 ("part", .text(part.name.rawValue)), ("points", .int(Int(part.points))),
-                ("limit", .int(Int(part.limit))), ("reason", .text(part.sentence)),
+                ("most", .int(Int(part.limit))), ("reason", .text(part.sentence)),
             ])
         }
         guard invocation.output.isForPeople else {
@@ -89,7 +89,7 @@ enum MissionListCommands {
         try invocation.output.list(
             parts,
             columns: [
-                Column("part"), Column("points"), Column("limit"),
+                Column("part"), Column("points"), Column("most"),
                 Column("reason", isFlexible: true),
             ])
         invocation.output.note("the score is \(HumanFormat.count(Int(found.score)))")

@@ -72,7 +72,7 @@ enum MissionWords {
             ("branch", .id(Int(mission.branch))), ("place", .text(mission.branchName)),
             ("opens_at", mission.opensAt.cell), ("closes_at", mission.closesAt.cell),
             ("time_zone", .text(mission.timeZone)), ("slots", .int(mission.slots)),
-            ("filled", .int(mission.filled)), ("amount", .int(Int(mission.paid))),
+            ("filled", .int(mission.filled)), ("paid", .int(Int(mission.paid))),
             ("pay", .int(Int(mission.pay))), ("currency", .text(mission.currency)),
             ("freebies", .optional(mission.freebies) { .text($0) }),
             ("radius_m", .int(Int(mission.radius.rounded()))),
