@@ -18,7 +18,7 @@ import Testing
             FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
             JOIN pg_namespace n ON n.oid = p.pronamespace
             WHERE l.lanname = 'sql' AND NOT p.proretset AND n.nspname IN ('errand',
-                    'notification', 'coupons', 'ledger', 'payouts', 'votes')
+                    'notification', 'coupons', 'ledger', 'payouts', 'votes', 'missions')
               AND (p.prosqlbody IS NOT NULL OR p.proname = 'with_error')
               AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
             ORDER BY 1

@@ -101,7 +101,8 @@ import Testing
             let rest = random.number(0...1) * 30
             _ = try await ground.session.query(
                 """
-                SELECT missions.open_mission(\(random.number(1...3)), 'T', now() - '1 hour'::interval,
+                SELECT missions.open_mission(\(random.number(1...3)), 'T',
+                    now() - interval '1 hour',
                     now() + interval '\(random.number(1...4)) days', 3000, 2000,
                     '[{"kind": "photos", "title": "P"}, {"kind": "video", "title": "V",
                         "is_required": false}, {"kind": "survey", "title": "S"},
@@ -198,9 +199,10 @@ import Testing
         (
             "money from nowhere",
             """
-            SELECT FROM missions.shoppers s WHERE 2000 * (SELECT count(*) FROM missions.assignments a
-                WHERE a.person_id = s.person_id AND a.state = 'paid')
-                <> (SELECT coalesce(sum(amount), 0) FROM ledger.reward_balance(s.person_id))
+            SELECT FROM missions.shoppers s WHERE 2000 * (
+                SELECT count(*) FROM missions.assignments a
+                WHERE a.person_id = s.person_id AND a.state = 'paid'
+            ) <> (SELECT coalesce(sum(amount), 0) FROM ledger.reward_balance(s.person_id))
             """
         ),
         (

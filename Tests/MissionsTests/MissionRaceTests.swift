@@ -109,4 +109,40 @@ import Testing
             try await ground.number(
                 "SELECT count(*) FROM errand.jobs WHERE kind = 'missions.tell'") == 5)
     }
+
+    @Test(
+        "who had to wait for another sees what they did",
+        arguments: [
+            ("suspend(1, 'Olga')", "accept(1, 1)", "(f,withdrawn,1,"),
+            ("cancel_mission(1, 'x')", "accept(1, 1)", "(f,withdrawn,1,"),
+            ("withdraw(1, 'Olga', 'x')", "decline(1, 1)", "(f,withdrawn,1,"),
+            ("accept(1, 1)", "withdraw(1, 'Olga', 'x')", "true"),
+            ("raise_flag(2, 'x')", "offer(2, 2)", "(,\"{not_active,flagged}\")"),
+            ("offer(2, 2)", "offer(3, 2)", "(,{capacity})"),
+            ("offer(2, 2)", "offer(2, 3)", "(,{no_slot})"),
+            ("set_shopper(2, works_for => '{2}')", "offer(2, 2)", "(,{works_there})"),
+            ("raise_flag(2, 'x')", "offer_many('{2}', '{2}', '{1}', '{1}')", "(1,,not_active)"),
+            ("lock_mission(2, true)", "offer_many('{2}', '{2}', '{1}', '{1}')", "(1,,locked)"),
+        ])
+    func waiting(first: String, second: String, expected: String) async throws {
+        let ground = try await MissionGround()
+        try await ground.session.script("UPDATE missions.shoppers SET daily_capacity = 1")
+        for branch in [1, 3, 2] { try await ground.open(branch) }
+        #expect(try await ground.given(1, 1) == 1)
+        // Not the session that looks: in a transaction it would see the same all the time.
+        let holder = try TestDatabase.here().session()
+        try await holder.script("BEGIN; SELECT missions.\(first)")
+        async let answer = race(ground, [second])
+        let waiting = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """
+        for _ in 1...5000 where try await ground.number(waiting) == 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        try await holder.script("COMMIT")
+        let answers = try await answer
+        await holder.close()
+        #expect(answers.count == 1 && answers[0].hasPrefix(expected), "\(answers)")
+    }
 }

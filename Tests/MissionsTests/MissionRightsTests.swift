@@ -69,8 +69,9 @@ import Testing
             try await ground.texts(
                 """
                 SELECT p.proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-                WHERE n.nspname = 'missions' AND has_function_privilege('errand_app', p.oid,
-                    'EXECUTE') AND NOT (p.prosecdef AND p.proconfig @> '{"search_path=pg_catalog, pg_temp"}')
+                WHERE n.nspname = 'missions'
+                  AND has_function_privilege('errand_app', p.oid, 'EXECUTE') AND NOT (p.prosecdef
+                    AND p.proconfig @> '{"search_path=pg_catalog, pg_temp"}')
                 """) == [])
     }
 
@@ -111,7 +112,8 @@ import Testing
                     "DELETE FROM missions.assignments WHERE id = \(id); INSERT INTO "
                         + "missions.assignments (id, mission_id, person_id, branch_id, offered_at, "
                         + "answer_by, due_at, due_day, barred, slot) OVERRIDING SYSTEM VALUE "
-                        + "VALUES (\(id), \(mission), 1, 1, now(), now(), now(), now(), 'empty', 1);"
+                        + "VALUES (\(id), \(mission), 1, 1, now(), now(), now(), now(), 'empty', "
+                        + "1);"
                         + sql)
                 return nil
             }
@@ -150,8 +152,8 @@ import Testing
             #expect(
                 try await ground.refusal(
                     """
-                    INSERT INTO missions.assignments (mission_id, person_id, branch_id, barred, slot,
-                        offered_at, answer_by, due_at, due_day)
+                    INSERT INTO missions.assignments (mission_id, person_id, branch_id, barred,
+                        slot, offered_at, answer_by, due_at, due_day)
                     SELECT \(values), now(), now(), now(), now() FROM missions.assignments
                     WHERE id = \(given)
                     """) == state, "\(values)")
