@@ -39,6 +39,10 @@ import Testing
         }
         #expect(parts[2].sentence.contains("9 of 12 answers were good"))
         #expect(parts[3].sentence == "2500 m away, of 10000 m at most")
+        var lost = Self.middle
+        lost.distance = .infinity
+        #expect(Score.parts(lost, ScoreWeights())[3].points == 0)
+        #expect(Score.parts(lost, ScoreWeights())[3].sentence.contains("not known"))
     }
 
     @Test func `quality begins in the middle, and follows what was reviewed`() throws {

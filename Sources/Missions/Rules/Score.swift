@@ -30,7 +30,7 @@ package struct PairFacts: Equatable, Sendable {
     /// Reviewed answers, and those of them that are good.
     package var reviewed = 0
     package var good = 0
-    /// In metres, from where the shopper sets out to the branch.
+    /// In metres, from where the shopper sets out to the branch; infinite where that is not known.
     package var distance: Double = 0
     /// In metres: the shorter of how far the shopper travels and the mission's radius.
     package var reach: Double = 1
@@ -177,7 +177,9 @@ package struct Score: Equatable, Sendable {
         return [
             "\(facts.good) of \(facts.reviewed) answers were good; with what is assumed of "
                 + "everybody that counts as \(percent(quality(facts)))",
-            "\(rounded(facts.distance)) m away, of \(rounded(facts.reach)) m at most",
+            facts.distance.isFinite
+                ? "\(rounded(facts.distance)) m away, of \(rounded(facts.reach)) m at most"
+                : "it is not known where the shopper sets out from",
             expected.map { "pays \(facts.pay), where the shopper expects \($0), in minor units" }
                 ?? "pays \(facts.pay) in minor units, and the shopper expects no certain pay",
             "has waited \(rounded(facts.daysWaiting)) days for a mission, of which "
