@@ -129,14 +129,16 @@ let package = Package(
             "Votes",
             uses: ["Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing"]),
 
+        room("Missions", uses: ["JobQueue", "Matching", "Notifications", "Postgres"]),
+
         // Floor 5: the command.
         .executableTarget(
             name: "errand",
             dependencies: [
                 "Coupons", "Crypto", "Notifications", "Delivery", "DurableFiles", "Gregorian",
-                "JobQueue", "Ledger", "Matching", "Migrations", "PaymentFiles", "Payouts",
-                "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal", "Threads",
-                "Votes",
+                "JobQueue", "Ledger", "Matching", "Migrations", "Missions", "PaymentFiles",
+                "Payouts", "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal",
+                "Threads", "Votes",
             ],
             swiftSettings: strict),
 
@@ -187,6 +189,10 @@ let package = Package(
                 "Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing",
                 "Votes",
             ]),
+        tests(
+            "MissionJobsTests",
+            of: ["JobQueue", "Matching", "Missions", "Notifications", "Postgres"]
+        ),
         tests("MissionsTests", of: ["Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),

@@ -4,6 +4,7 @@ import Dispatch
 import FoundationEssentials
 import JobQueue
 import Ledger
+import Missions
 import Notifications
 import Payouts
 import Postgres
@@ -155,6 +156,7 @@ enum Kinds {
         LedgerKinds.add(to: &kinds)
         PayoutKinds.add(to: &kinds, telling: catalogue)
         VoteKinds.add(to: &kinds, telling: catalogue, sealing: keys)
+        MissionKinds.add(to: &kinds, telling: catalogue)
         return kinds
     }
 

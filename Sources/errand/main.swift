@@ -13,7 +13,8 @@ let program = Program(
         "coupon": "Look at coupons, show and check their codes, redeem, grant and void them",
         "reward": "See what people have earned, and when it is paid",
         "payout": "Close quarters, approve and issue what people are paid, take back what returns",
-        "mission": "Find out which shopper is best sent to which mission",
+        "mission": "See missions, find the best shoppers for them, offer, withdraw and review",
+        "shopper": "See who is sent on missions; hire, refuse and suspend",
         "vote": "See votes and their results, decide about equal names, verify receipts",
         "ledger": "See what accounts hold and how it came about, undo and prove",
         "notification": "Look at notices, say why people are told or not, and preview their words",
@@ -32,7 +33,8 @@ let program = Program(
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + CouponCommands.all + RewardCommands.all + PayoutCommands.all
-        + VoteCommands.all + MissionCommands.all + LedgerCommands.all + NotificationCommands.all
+        + VoteCommands.all + MissionCommands.all + ShopperCommands.all + LedgerCommands.all
+        + NotificationCommands.all
         + WebhookCommands.all
         + OperationCommands.all + AuditCommands.all + QueueCommands.all + KindCommands.all
         + ScheduleCommands.all + WorkerCommands.all

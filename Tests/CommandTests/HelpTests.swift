@@ -31,7 +31,10 @@ extension CommandLine {
             "payout prove",
             "vote ls", "vote show", "vote close", "vote exceptions", "vote resolve",
             "vote publish", "vote verify", "vote erase",
-            "mission solve",
+            "mission ls", "mission show", "mission assign", "mission explain", "mission offer",
+            "mission withdraw", "mission review", "mission lock", "mission unlock",
+            "mission cancel", "mission simulate", "mission solve", "shopper ls", "shopper show",
+            "shopper hire", "shopper refuse", "shopper suspend",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
         ]

@@ -26,6 +26,8 @@ import Testing
         "survey.expiring.digest": digest, "mission.offered.digest": digest,
         "mission.due_soon.digest": digest,
         "mission.offered": mission, "mission.due_soon": mission, "mission.missed": mission,
+        "mission.hired": "{}", "mission.suspended": mission, "mission.withdrawn": mission,
+        "mission.returned": mission, "mission.paid": mission, "mission.rejected": mission,
         "payout.held": payout, "payout.issued": payout, "payout.returned": payout,
         "vote.published": vote, "vote.review": vote,
         "account.email_code": code, "account.password_reset": code,
@@ -38,7 +40,7 @@ import Testing
         {"title": "Ask about <size>", "branch": "Queen & King",
          "pay": {"minor": 2500, "currency": "CAD"}, "starts_at": "2026-11-20T14:00:00Z",
          "ends_at": "2026-11-21T02:00:00Z", "ended_at": "2026-11-21T02:00:00Z",
-         "answer_by": "2026-11-19T17:00:00Z"}
+         "answer_by": "2026-11-19T17:00:00Z", "reason": "the <receipt> cannot be read"}
         """#
     private static let digest = #"{"count": 2, "items": ["Tea <or> coffee?", "Ask about <size>"]}"#
     private static let payout = #"""
@@ -192,6 +194,9 @@ import Testing
         "coupon.nearby": "A free <coffee>", "coupon.expiring": "Café <& thé>: 2 for 1",
         "coupon.redeemed": "Café & Co",
         "mission.offered": "Ask about <size>", "mission.missed": "Queen & King",
+        "mission.hired": "near you", "mission.suspended": "the <receipt> cannot be read",
+        "mission.withdrawn": "Ask about <size>", "mission.returned": "the <receipt> cannot",
+        "mission.paid": "Queen & King", "mission.rejected": "the <receipt> cannot be read",
         "payout.held": "account <closed>",
         "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
         "vote.published": "Who <leads>?", "vote.review": "Who <leads>?",

@@ -46,9 +46,11 @@ TABLE = """
 4 Payouts: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Postgres \
 Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
+4 Missions: JobQueue Matching Notifications Postgres |
 
 5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian JobQueue Ledger Matching \
-Migrations PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal Threads Votes \
+Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal \
+Threads Votes \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Crypto Postgres Redis Migrations JobQueue |
@@ -75,6 +77,7 @@ Recurrence Sealing TestServices |
 7 PayoutsTests: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Payouts \
 Postgres Recurrence Sealing TestServices |
 7 VotesTests: Crypto JobQueue Notifications Postgres Recurrence Sealing Votes TestServices |
+7 MissionJobsTests: JobQueue Matching Missions Notifications Postgres TestServices |
 7 MissionsTests: Postgres TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |

@@ -2,7 +2,8 @@
 extension NoticeKind {
     static let survey = [
         couponNearby, couponExpiring, couponRedeemed, surveyExpiring, missionOffered,
-        missionDueSoon, missionMissed, payoutHeld, payoutIssued, payoutReturned,
+        missionDueSoon, missionMissed, missionHired, missionSuspended, missionWithdrawn,
+        missionReturned, missionPaid, missionRejected, payoutHeld, payoutIssued, payoutReturned,
     ]
 
     /// A coupon of theirs counts close by.
@@ -87,6 +88,35 @@ extension NoticeKind {
     package static let missionMissed = NoticeKind(
         "mission.missed", app: .survey, channels: [.push, .email, .inbox],
         fields: ["title": .text, "branch": .text, "ended_at": .time])
+
+    /// They are sent on missions from now on.
+    package static let missionHired = NoticeKind(
+        "mission.hired", app: .survey, channels: [.push, .email, .inbox], fields: [:])
+
+    /// They get no missions for now.
+    package static let missionSuspended = NoticeKind(
+        "mission.suspended", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["reason": .text])
+
+    /// A mission of theirs was taken back.
+    package static let missionWithdrawn = NoticeKind(
+        "mission.withdrawn", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["title": .text, "branch": .text, "reason": .text])
+
+    /// What they handed in came back to them.
+    package static let missionReturned = NoticeKind(
+        "mission.returned", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["title": .text, "branch": .text, "reason": .text, "ends_at": .time])
+
+    /// A mission of theirs was approved, and its pay is in their balance.
+    package static let missionPaid = NoticeKind(
+        "mission.paid", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["title": .text, "branch": .text, "pay": .amount])
+
+    /// What they handed in is worth nothing.
+    package static let missionRejected = NoticeKind(
+        "mission.rejected", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["title": .text, "branch": .text, "reason": .text])
 
     /// Something is missing to pay them what they have earned.
     package static let payoutHeld = NoticeKind(

@@ -2,12 +2,12 @@
 extension FieldNames {
     static let votes = [
         ("initiator", "the id of the person who opened the vote"),
-        ("opens_at", "ballots are taken from then on"),
+        ("opens_at", "ballots are taken, or a mission can be done, from then on"),
         ("closes_at", "and until then"),
         ("expected_voters", "so many voters close a vote before its time"),
         ("participants", "people who have joined"),
         ("has_password", "whether one is asked for"),
-        ("place", "where a vote is held"),
+        ("place", "where a vote is held; the name of the branch of a mission"),
         ("closed_for", "complete (all have voted), deadline or by_hand"),
         ("review_until", "so long the initiator may decide about equal names"),
         ("open_exceptions", "names that several voters have and that are not decided"),

@@ -3,7 +3,9 @@ import Terminal
 
 /// `errand mission …`: who is sent where.
 enum MissionCommands {
-    static let all = [solve]
+    static let all =
+        MissionListCommands.all + MissionAssignCommand.all + MissionChangeCommands.all + [solve]
+        + MissionSimulateCommand.all
 
     private static let instance = Option<String?>.value(
         "instance", .text("FILE"), help: "The instance as JSON; - is standard input"

@@ -1,0 +1,140 @@
+package import Postgres
+
+/// Finds shoppers for missions, and offers.
+///
+/// One at a time in a database. The offers are made in transactions of their own, each pair checked
+/// again by `missions.offer_many`: whoever is killed between two of them leaves slots that the next
+/// run finds free.
+package struct Assigner: Sendable {
+    /// How long the search may take before it goes on with the best so far.
+    package static let limit = Duration.seconds(20)
+    /// Offers of one transaction: those who are in it wait for each other.
+    private static let batch = 200
+
+    private let now: Instant
+    private let limit: Duration
+
+    package init(now: Instant, limit: Duration = Self.limit) {
+        self.now = now
+        self.limit = limit
+    }
+
+    /// What a run has done.
+    package struct Result: Sendable {
+        package var plan = AssignmentPlan()
+        package var offered = 0
+        /// Pairs that did not come about: something had changed meanwhile.
+        package var refused: [(mission: Int64, shopper: Int64, reason: String)] = []
+        package var took = Duration.zero
+    }
+
+    private static let lock = """
+        SELECT pg_try_advisory_xact_lock(hashtextextended('missions.assign', 0))
+        """
+    private static let begin = "SET LOCAL idle_in_transaction_session_timeout = 0"
+
+    /// Offers what is best; nil when another one is at it.
+    ///
+    /// - Parameters:
+    ///   - only: that mission alone; nil for all that are open.
+    ///   - database: lends the session that holds the lock.
+    ///   - offers: lends those that offer; another pool, or one that lends several.
+    package func assign(
+        _ only: Int64? = nil, locking database: Pool, offering offers: Pool
+    ) async throws -> Result? {
+        let began = ContinuousClock.now
+        return try await database.transaction { transaction -> Result? in
+            let rows = try await transaction.pipeline([
+                Statement(Self.begin), Statement(Self.lock),
+            ])
+            guard try rows[1].bool(0, 0) else { return nil }
+            var result = Result()
+            result.plan = try await plan(only, in: transaction)
+            try await offer(&result, in: offers)
+            result.took = began.duration(to: .now)
+            let last = result
+            try await offers.withSession { _ = try await $0.pipeline(notes(last)) }
+            return result
+        }
+    }
+
+    /// What would be offered.
+    package func plan(
+        _ only: Int64? = nil, greedily isGreedy: Bool = false, in transaction: Transaction
+    ) async throws -> AssignmentPlan {
+        let question = try await AssignmentRows(transaction: transaction, now: now).question(only)
+        let began = ContinuousClock.now
+        return try question.answered(greedily: isGreedy) {
+            began.duration(to: .now) >= limit
+        }
+    }
+
+    private static let offer = """
+        SELECT place, assignment_id, refused FROM missions.offer_many($1, $2, $3, $4, $5)
+        """
+
+    private func offer(_ result: inout Result, in offers: Pool) async throws {
+        let pairs = result.plan.pairs
+        for start in stride(from: 0, to: pairs.count, by: Self.batch) {
+            let some = Array(pairs[start..<min(start + Self.batch, pairs.count)])
+            let rows = try await offers.withSession { session in
+                try await session.query(
+                    Self.offer,
+                    [
+                        .int64Array(some.map(\.mission)), .int64Array(some.map(\.shopper)),
+                        .int64Array(some.map(\.score)),
+                        .floatArray(some.map { Float($0.distance) }), .timestamp(now),
+                    ])
+            }
+            for row in rows {
+                guard let refused = try row.optionalText("refused") else {
+                    result.offered += 1
+                    continue
+                }
+                let pair = some[Int(try row.int32("place")) - 1]
+                result.refused.append((pair.mission, pair.shopper, refused))
+            }
+        }
+    }
+
+    // MARK: What is noted
+
+    private static let reasons = """
+        UPDATE missions.missions m SET unfilled_reason = u.reason
+        FROM unnest($1::bigint[], $2::text[]) AS u (id, reason)
+        WHERE m.id = u.id AND m.unfilled_reason IS DISTINCT FROM u.reason
+        """
+    private static let run = """
+        INSERT INTO missions.runs (started_at, total_score, bound, missions, slots, shoppers,
+            candidates, offered, seconds, is_optimal)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """
+
+    private func notes(_ result: Result) -> [Statement] {
+        let plan = result.plan
+        guard plan.missions > 0 else { return [] }
+        // Who has a pair and no other reason is filled.
+        var reasons: [Int64: String?] = [:]
+        for pair in plan.pairs { reasons[pair.mission] = .some(nil) }
+        for free in plan.unfilled { reasons[free.mission] = free.reason }
+        for (mission, _, reason) in result.refused { reasons[mission] = "refused: \(reason)" }
+        let order = reasons.keys.sorted()
+        return [
+            Statement(
+                Self.reasons,
+                [
+                    .int64Array(order),
+                    .nullableTextArray(order.map { reasons[$0].flatMap(\.self) }),
+                ]),
+            Statement(
+                Self.run,
+                [
+                    .timestamp(now), .int64(plan.totalScore), .int64(plan.bound),
+                    .int32(Int32(plan.missions)), .int32(Int32(clamping: plan.slots)),
+                    .int32(Int32(plan.shoppers)), .int32(Int32(plan.candidates)),
+                    .int32(Int32(result.offered)), .float(Float(result.took / .seconds(1))),
+                    .bool(plan.isOptimal),
+                ]),
+        ]
+    }
+}
