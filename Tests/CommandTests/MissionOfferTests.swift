@@ -2,7 +2,7 @@ import Foundation
 import TestServices
 import Testing
 
-extension CommandLine {
+extension AppCommands {
     @Suite("errand mission, with a database") struct MissionOfferTests {
         /// Three shoppers and two missions, of two slots and of one.
         private func fill() async throws {

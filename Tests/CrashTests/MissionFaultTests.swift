@@ -4,10 +4,10 @@ import Postgres
 import TestServices
 import Testing
 
-extension CrashTests {
+extension AppCrashTests {
     /// Missions that are assigned, accepted, lapse, are done, reviewed and paid while everything is
     /// killed.
-    @Suite("Missions", .crashing) struct MissionFaultTests {
+    @Suite("Missions") struct MissionFaultTests {
         private static let shoppers = 120
         private static let branches = 40
         private static let missions = 160
@@ -26,8 +26,8 @@ extension CrashTests {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 50...900)))
                 await live(ground)
                 if kills % 4 == 3 {
-                    try await CrashServers.run("crash-postgres")
-                    try await CrashServers.run("start-postgres")
+                    try await CrashServers.here().run("crash-postgres")
+                    try await CrashServers.here().run("start-postgres")
                 }
                 worker.signal(SIGKILL)
                 _ = try await worker.end(within: .seconds(30))
