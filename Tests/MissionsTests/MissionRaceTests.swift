@@ -137,7 +137,8 @@ import Testing
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock'
             """
-        for _ in 1...5000 where try await ground.number(waiting) == 0 {
+        for _ in 1...5000 {
+            if try await ground.number(waiting) > 0 { break }
             try await Task.sleep(for: .milliseconds(5))
         }
         try await holder.script("COMMIT")
