@@ -36,25 +36,6 @@ BEGIN
     END IF;
 END $$;
 
--- PostGIS by names that do not depend on the search path.
-CREATE FUNCTION missions.point(longitude double precision, latitude double precision)
-RETURNS geography LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN st_setsrid(st_makepoint(longitude, latitude), 4326)::geography;
-CREATE FUNCTION missions.longitude(place geography)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_x(place::geometry);
-CREATE FUNCTION missions.latitude(place geography)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_y(place::geometry);
--- Metres on the ellipsoid, for arrivals.
-CREATE FUNCTION missions.distance(one geography, other geography)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_distance(one, other);
--- Metres on the sphere, at most 0.6 % off, for ways: an index has the nearest by it.
-CREATE FUNCTION missions.way(one geography, other geography)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN one <-> other;
--- Whether it is worth to measure: true for all that are at most so many metres away, and some more.
-CREATE FUNCTION missions.is_near(one geography, other geography, metres double precision)
-RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN one && _st_expand(other, metres + 1);
-
 -- The lower bound of a share with 97.5 % confidence (Wilson 1927, z = 1.96); 0 for none of none.
 CREATE FUNCTION missions.wilson(good bigint, reviewed bigint)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -64,18 +45,26 @@ RETURN CASE WHEN reviewed > 0 THEN greatest(0,
             + 0.9604 / reviewed) / reviewed))
     / (1 + 3.8416 / reviewed)) ELSE 0 END;
 
--- Takes note of what a reviewer thought; returns recorded, same (it was known), or replaced
--- (somebody thought otherwise of the same source before).
---   source       what was reviewed, such as survey:12
+-- Takes note of what a reviewer thought; returns recorded, same (it was known, or something later
+-- is), or replaced (somebody thought otherwise of the same source before).
+--   source       what was reviewed, such as survey:12; missions are reviewed by missions.review
 --   reviewed_at  null: now
 CREATE FUNCTION missions.record_review(
     person bigint, source text, is_good boolean, reviewed_at timestamptz DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM missions.expect(source NOT LIKE 'mission:%',
+        'source: expected no mission, which operators review');
+    RETURN missions.keep_review(person, source, is_good, reviewed_at);
+END $$;
+
+CREATE FUNCTION missions.keep_review(
+    person bigint, source text, is_good boolean, reviewed_at timestamptz
+) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     at CONSTANT timestamptz := coalesce(reviewed_at, clock_timestamp());
-    was_good boolean;
 BEGIN
     PERFORM missions.expect(is_good IS NOT NULL, 'is_good: expected true or false');
     PERFORM missions.expect(length(source) BETWEEN 3 AND 100 AND source LIKE '_%:_%',
@@ -88,14 +77,10 @@ BEGIN
     IF FOUND THEN
         RETURN 'recorded';
     END IF;
-    SELECT r.is_good INTO was_good FROM missions.reviews r
-    WHERE r.person_id = person AND r.source = source FOR NO KEY UPDATE;
-    IF was_good = is_good THEN
-        RETURN 'same';
-    END IF;
     UPDATE missions.reviews r SET is_good = is_good, reviewed_at = at
-    WHERE r.person_id = person AND r.source = source;
-    RETURN 'replaced';
+    WHERE r.person_id = person AND r.source = source AND r.is_good <> is_good
+      AND r.reviewed_at <= at;
+    RETURN CASE WHEN FOUND THEN 'replaced' ELSE 'same' END;
 END $$;
 
 -- Tells a person of a change of their own state.
@@ -147,7 +132,8 @@ BEGIN
     PERFORM FROM missions.shoppers s WHERE s.person_id = ANY (persons)
     ORDER BY s.person_id FOR NO KEY UPDATE;
     FOR of IN
-        SELECT m.*, s.state, s.actor, s.reviewed AS had, s.good AS had_good, EXISTS (
+        SELECT m.*, s.state, s.state_since, s.actor, s.reviewed AS had, s.good AS had_good,
+            s.reason AS said, EXISTS (
                 SELECT FROM missions.flags f
                 WHERE f.person_id = m.person_id AND f.raised_at <= s.state_since
                   AND (f.cleared_at > s.state_since OR f.cleared_at IS NULL)) AS was_flagged
@@ -164,10 +150,13 @@ BEGIN
                 AND of.is_of_age AND NOT of.is_flagged
                 THEN CASE WHEN rules.is_automatic THEN 'active' ELSE 'candidate'
                     END::missions.shopper_state
-            WHEN before = 'active' AND (is_bad OR of.is_flagged OR NOT of.is_of_age)
+            -- Whom an operator hired is judged by what came since.
+            WHEN before = 'active' AND (of.is_flagged OR NOT of.is_of_age
+                OR is_bad AND (of.actor IS NULL OR of.latest > of.state_since))
                 THEN 'suspended'
             WHEN before = 'suspended' AND of.actor IS NULL AND of.is_of_age AND NOT of.is_flagged
-                AND NOT is_bad AND (quality >= rules.hire_from OR of.was_flagged)
+                AND NOT is_bad AND (quality >= rules.hire_from OR of.was_flagged
+                    OR of.said LIKE 'the age %')
                 THEN 'active'
             ELSE before END;
         CONTINUE WHEN after IS NULL
@@ -329,8 +318,10 @@ BEGIN
     PERFORM missions.expect(coalesce(expected_pay BETWEEN 0 AND 1000000000, true),
         'expected_pay: expected minor units up to 10^9, or 0 for any');
     PERFORM missions.expect(coalesce(cardinality(works_for) <= 100
-            AND array_position(works_for, NULL) IS NULL, true),
-        'works_for: expected at most 100 establishments');
+            AND coalesce(array_ndims(works_for), 1) = 1, true),
+        'works_for: expected a list of at most 100 establishments');
+    PERFORM missions.expect(array_position(works_for, NULL) IS NULL,
+        'works_for: expected the ids of establishments, and no null');
     UPDATE missions.shoppers s SET
         home = CASE WHEN longitude IS NULL THEN s.home
             ELSE missions.point(longitude, latitude) END,

@@ -59,8 +59,10 @@ DECLARE
     at CONSTANT timestamptz := clock_timestamp();
     mission bigint;
 BEGIN
-    PERFORM missions.expect(opens_at < closes_at AND closes_at > at,
-        'opens_at, closes_at: expected a time from which and one until when, that is to come');
+    PERFORM missions.expect(opens_at < closes_at AND closes_at > at
+            AND opens_at >= at - interval '1 year' AND closes_at <= at + interval '2 years',
+        'opens_at, closes_at: expected a time from which, and one until when that is to come, '
+        'within two years');
     PERFORM missions.expect(pay >= 1 AND pay <= paid AND paid <= 1000000000,
         'paid, pay: expected minor units, 1 <= pay <= paid <= 10^9');
     PERFORM missions.expect(length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]',
@@ -81,12 +83,12 @@ BEGIN
         'time_zone: expected a name such as America/Toronto');
     PERFORM missions.expect(CASE WHEN jsonb_typeof(tasks) = 'array'
         THEN jsonb_array_length(tasks) BETWEEN 1 AND 50 END, 'tasks: expected 1 to 50 of them');
-    PERFORM missions.expect((SELECT bool_and(
+    PERFORM missions.expect((SELECT bool_and((
             t ->> 'kind' IN ('interaction', 'photos', 'video', 'survey', 'report')
             AND jsonb_typeof(t -> 'title') = 'string'
             AND length(t ->> 'title') BETWEEN 1 AND 200 AND t ->> 'title' !~ '[[:cntrl:]]'
             AND coalesce(jsonb_typeof(t -> 'is_required') = 'boolean', true)
-            IS TRUE) FROM jsonb_array_elements(tasks) t),
+            ) IS TRUE) FROM jsonb_array_elements(tasks) t),
         'tasks: expected each to have a kind (interaction, photos, video, survey, report) and a '
         'title of 1 to 200 characters, and is_required, if at all, as true or false');
     INSERT INTO missions.missions AS m (branch_id, establishment_id, opens_at, closes_at,
@@ -223,7 +225,8 @@ BEGIN
             THEN 'rested' END,
         CASE WHEN (SELECT count(*) FROM missions.assignments a WHERE a.person_id = person
             AND a.due_day = m.due_day
-            AND a.state IN ('offered', 'accepted', 'arrived', 'submitted')) >= s.daily_capacity
+            AND (a.state IN ('offered', 'accepted') OR a.arrived_at IS NOT NULL))
+            >= s.daily_capacity
             THEN 'capacity' END], NULL)
     FROM missions.missions m CROSS JOIN missions.rules r
     LEFT JOIN missions.shoppers s ON s.person_id = person
@@ -236,8 +239,8 @@ BEGIN
     WHERE m.id = mission), '{unknown}');
 END $$;
 
--- The nearest shoppers, as many as missions.rules says, who may be sent to each of some missions,
--- whatever else they hold that day; none for missions that are full, locked or nearly over.
+-- The nearest shoppers, as many as missions.rules says, who may be sent to each of some missions;
+-- none for missions that are full, locked or nearly over.
 -- distance_m is on the sphere.
 --
 -- Whom a mission must not have is read once for each mission, and not for each pair.
@@ -269,7 +272,7 @@ BEGIN
         -- In the order of the ways, each of which is measured once, until there are enough.
         SELECT n.person_id, n.way
         FROM (
-            SELECT s.person_id, s.radius_m, missions.way(s.home, m.place) AS way
+            SELECT s.person_id, s.radius_m, s.daily_capacity, missions.way(s.home, m.place) AS way
             FROM missions.shoppers s
             WHERE s.state = 'active' AND s.home IS NOT NULL
               AND missions.is_near(s.home, m.place, m.radius_m)
@@ -284,7 +287,11 @@ BEGIN
         JOIN notification.people p ON p.id = n.person_id
         WHERE n.way <= least(n.radius_m, m.radius_m)
           AND p.age_verified_at IS NOT NULL AND p.birth_date <= m.born_by
-        ORDER BY n.way LIMIT rules.candidates
+          AND (SELECT count(*) FROM missions.assignments a
+            WHERE a.person_id = n.person_id AND a.due_day = m.due_day
+              AND (a.state IN ('offered', 'accepted') OR a.arrived_at IS NOT NULL))
+            < n.daily_capacity
+        ORDER BY n.way, n.person_id LIMIT rules.candidates
     ) c
     ORDER BY m.id, c.way, c.person_id;
 END $$;
@@ -329,8 +336,8 @@ BEGIN
         WHERE closes_at - b > at);
 END $$;
 
--- Offers a mission to a shopper; returns the assignment's id, or the objections to it. A lock of
--- the mission is none here: operators offer, and the schedule has offer_many().
+-- Offers a mission to a shopper; returns the assignment's id, or the objections to it. That it is
+-- locked, or ends soon, is none here: operators offer, and the schedule has offer_many().
 --   score, distance_m  what it is worth, and the way; null: an operator's choice, and computed
 --   actor              the operator; null: the schedule
 --   is_accepted        it was accepted on the phone
@@ -345,7 +352,8 @@ BEGIN
     PERFORM FROM missions.missions m WHERE m.id = mission FOR NO KEY UPDATE;
     PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
     at := coalesce(at, clock_timestamp());
-    refused := array_remove(missions.objections(mission, person, at), 'locked');
+    refused := array_remove(array_remove(
+        missions.objections(mission, person, at), 'locked'), 'too_late');
     IF is_forced THEN
         refused := ARRAY(SELECT o FROM unnest(refused) WITH ORDINALITY AS u (o, n)
             WHERE o NOT IN ('declined_before', 'too_far', 'quality') ORDER BY n);

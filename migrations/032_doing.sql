@@ -61,16 +61,15 @@ CREATE FUNCTION missions.no_answer()
 RETURNS missions.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW (false, 'unknown', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::missions.answer;
 
--- Locks an assignment, after its mission and its shopper; null when there is none, or it is
--- another person's. person null: whosever it is.
-CREATE FUNCTION missions.hold(assignment bigint, person bigint DEFAULT NULL)
+-- Locks an assignment, after its mission and its shopper; null when the person has none such.
+CREATE FUNCTION missions.hold(assignment bigint, person bigint)
 RETURNS missions.assignments LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     held missions.assignments;
 BEGIN
     SELECT * INTO held FROM missions.assignments a
-    WHERE a.id = assignment AND a.person_id = coalesce(person, a.person_id);
+    WHERE a.id = assignment AND a.person_id = person;
     IF FOUND THEN
         PERFORM FROM missions.missions m WHERE m.id = held.mission_id FOR NO KEY UPDATE;
         PERFORM FROM missions.shoppers s WHERE s.person_id = held.person_id FOR NO KEY UPDATE;
@@ -100,12 +99,12 @@ BEGIN
             THEN missions.answer_of(assignment, true, 'ok')
             ELSE missions.answer_of(assignment, false, held.state::text) END;
     END IF;
-    SELECT m.state, m.closes_at, held.answer_by + r.offer_grace AS lapses_at,
-        s.state = 'active' AND NOT EXISTS (SELECT FROM missions.flags f
-            WHERE f.person_id = person AND f.cleared_at IS NULL) AS may_go
-    INTO of FROM missions.missions m CROSS JOIN missions.rules r CROSS JOIN missions.shoppers s
-    WHERE m.id = held.mission_id AND s.person_id = person;
-    IF NOT of.may_go THEN
+    SELECT m.state, m.closes_at, held.answer_by + r.offer_grace AS lapses_at
+    INTO of FROM missions.missions m CROSS JOIN missions.rules r WHERE m.id = held.mission_id;
+    -- An operator may have offered it to somebody of a lower quality.
+    IF missions.objections(held.mission_id, person, at) && CASE WHEN held.actor IS NULL
+        THEN '{not_active,flagged,too_young,works_there,quality}'
+        ELSE '{not_active,flagged,too_young,works_there}' END::text[] THEN
         PERFORM missions.finish(held, 'withdrawn', at, NULL, 'you get no offers now', NULL);
         RETURN missions.answer_of(assignment, false, 'withdrawn');
     END IF;

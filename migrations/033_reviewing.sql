@@ -27,7 +27,8 @@ END $$;
 CREATE FUNCTION missions.hold_known(assignment bigint)
 RETURNS missions.assignments LANGUAGE plpgsql AS $$
 DECLARE
-    held CONSTANT missions.assignments := missions.hold(assignment);
+    held CONSTANT missions.assignments := missions.hold(assignment,
+        (SELECT a.person_id FROM missions.assignments a WHERE a.id = assignment));
 BEGIN
     IF held.id IS NULL THEN
         RAISE EXCEPTION 'no assignment has the id %', assignment USING ERRCODE = 'no_data_found';
@@ -75,7 +76,7 @@ BEGIN
         PERFORM missions.tell(assignment, 'returned', held.returns + 1);
         RETURN true;
     END IF;
-    PERFORM missions.record_review(held.person_id, 'mission:' || assignment, verdict = 'approve',
+    PERFORM missions.keep_review(held.person_id, 'mission:' || assignment, verdict = 'approve',
         least(at, clock_timestamp()));
     IF verdict = 'reject' THEN
         PERFORM missions.finish(held, 'rejected', at, actor, reason, 'rejected');
@@ -118,8 +119,9 @@ BEGIN
     RETURN ended;
 END $$;
 
--- Withdraws the offers of those who may be sent nowhere any more, and all that those hold who were
--- refused or have left, and that they have not submitted.
+-- Withdraws the offers of those who may be sent nowhere any more, all that those hold who were
+-- refused or have left, and that they have not submitted, and what is at an establishment for which
+-- the shopper works by now.
 CREATE FUNCTION missions.recall(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -128,14 +130,24 @@ DECLARE
     ended bigint := 0;
 BEGIN
     at := coalesce(at, clock_timestamp());
-    FOR held IN SELECT a.* FROM missions.shoppers s
-        JOIN missions.assignments a ON a.person_id = s.person_id
+    FOR held IN
+        -- By itself: ordered and limited at once it would be sought among all that ever were.
+        WITH void AS MATERIALIZED (
+            SELECT a.id FROM missions.assignments a
+            JOIN missions.shoppers s ON s.person_id = a.person_id
+            JOIN missions.missions m ON m.id = a.mission_id
+            WHERE a.state IN ('offered', 'accepted', 'arrived')
+              AND (s.state <> 'active' AND a.state = 'offered' OR s.state IN ('refused', 'left')
+                OR m.establishment_id = ANY (s.works_for) AND a.state <> 'arrived')
+        )
+        SELECT a.* FROM void v JOIN missions.assignments a ON a.id = v.id
         JOIN missions.missions m ON m.id = a.mission_id
-        WHERE s.state <> 'active' AND (a.state = 'offered'
-            OR a.state IN ('accepted', 'arrived') AND s.state IN ('refused', 'left'))
+        WHERE a.state IN ('offered', 'accepted', 'arrived')
         ORDER BY a.id LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED
     LOOP
-        PERFORM missions.finish(held, 'withdrawn', at, NULL, 'you get no offers now',
+        PERFORM missions.finish(held, 'withdrawn', at, NULL, CASE
+            WHEN (SELECT s.state FROM missions.shoppers s WHERE s.person_id = held.person_id)
+                = 'active' THEN 'you work there' ELSE 'you get no offers now' END,
             CASE WHEN EXISTS (SELECT FROM missions.shoppers s WHERE s.person_id = held.person_id
                 AND s.state <> 'left') THEN 'withdrawn' END);
         ended := ended + 1;

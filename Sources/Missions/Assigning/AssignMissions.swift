@@ -36,7 +36,9 @@ package struct AssignMissions: Job {
         } else {
             log.info("missions are offered")
         }
-        return .done
+        // The nearest have enough for the day by now: the next look finds those behind them.
+        let mayGoOn = result.offered > 0 && plan.unfilled.contains { $0.reason == "all_taken" }
+        return mayGoOn ? .snooze(.zero) : .done
     }
 
     static func schedule() throws -> Schedule {

@@ -133,7 +133,7 @@ package struct AssignmentPlan: Equatable, Sendable {
         package let slots: Int64
     }
 
-    /// All who could take the slot were at the branch, or will be, too soon.
+    /// All who have time for the slot were at the branch, or will be, too soon.
     package static let rests = "rests"
 
     /// By mission, then shopper.
@@ -164,7 +164,8 @@ extension AssignmentQuestion {
     ///
     /// What a matching cannot say is that two missions at one branch may be too near in time for
     /// the same shopper. Where that happens the worse one is closed to them and the search is
-    /// repeated, up to three times; what is left after that is taken out.
+    /// repeated, up to three times. What is left after each search is filled greedily, and the best
+    /// of all these plans is taken.
     /// - Parameters:
     ///   - isGreedy: takes the best score that fits instead, again and again: to be compared with.
     ///   - isOver: asked now and then; true ends the search with the best so far.
@@ -173,19 +174,36 @@ extension AssignmentQuestion {
         greedily isGreedy: Bool = false, until isOver: () -> Bool = { false }
     ) throws(MatchingError) -> AssignmentPlan {
         let search = PairSearch(self)
-        var closed: Set<PairSearch.Key> = []
-        var solution = try search.solution(closed, greedily: isGreedy, until: isOver)
-        let bound = solution.bound
-        var isCutShort = solution.isCutShort
-        var tooSoon = search.tooSoon(solution)
-        for _ in 0..<Self.rounds {
-            if tooSoon.isEmpty || isOver() { break }
-            closed.formUnion(tooSoon)
-            solution = try search.solution(closed, greedily: isGreedy, until: isOver)
-            isCutShort = isCutShort || solution.isCutShort
-            tooSoon = search.tooSoon(solution)
+        if isGreedy {
+            var plan = search.plan(search.filled([]))
+            plan.bound = try max(search.solution([], until: { true }).bound, plan.totalScore)
+            return plan
         }
-        var plan = search.plan(solution, without: Set(tooSoon))
+        var closed: Set<PairSearch.Key> = []
+        var best: [PairSearch.Key] = []
+        var (bound, most) = (Int64.max, Int64.min)
+        var isCutShort = false
+        for round in 0...Self.rounds {
+            let solution = try search.solution(closed, until: isOver)
+            if round == 0 { bound = solution.bound }
+            isCutShort = isCutShort || solution.isCutShort
+            let (kept, tooSoon) = search.apart(solution)
+            let filled = search.filled(kept)
+            let score = search.score(of: filled)
+            if score > most { (best, most) = (filled, score) }
+            closed.formUnion(tooSoon)
+            if tooSoon.isEmpty { break }
+            if isOver() {
+                isCutShort = true
+                break
+            }
+        }
+        // With two visits of one shopper to a branch, greedy may have found the better way.
+        if !closed.isEmpty {
+            let greedy = search.filled([])
+            if search.score(of: greedy) > most { best = greedy }
+        }
+        var plan = search.plan(best)
         plan.bound = max(bound, plan.totalScore)
         plan.isCutShort = isCutShort
         return plan

@@ -45,7 +45,7 @@ struct AssignmentRows: Sendable {
         SELECT a.person_id, a.due_day - date '2000-01-01' AS due_day, count(*)
         FROM missions.assignments a
         WHERE a.person_id = ANY ($1)
-          AND a.state IN ('offered', 'accepted', 'arrived', 'submitted')
+          AND (a.state IN ('offered', 'accepted') OR a.arrived_at IS NOT NULL)
         GROUP BY 1, 2
         """
     private static let weights = """

@@ -16,6 +16,9 @@ struct PairSearch {
     private let rows: [MatchingInstance.Mission]
     private let days: [MatchingInstance.Shopper]
     private let edges: [MatchingInstance.Edge]
+    /// The best ones first.
+    private let byScore: [MatchingInstance.Edge]
+    private let scores: [Key: Int64]
     private let distances: [Key: Double]
     private let shoppers: Int
 
@@ -30,8 +33,10 @@ struct PairSearch {
         }
         let nodes = Set(known.map(node)).sorted()
         let places = Dictionary(uniqueKeysWithValues: nodes.enumerated().map { ($1, Int64($0)) })
-        var (edges, distances) = ([MatchingInstance.Edge](), [Key: Double]())
+        var edges: [MatchingInstance.Edge] = []
+        var (scores, distances) = ([Key: Int64](), [Key: Double]())
         edges.reserveCapacity(known.count)
+        scores.reserveCapacity(known.count)
         distances.reserveCapacity(known.count)
         for candidate in known {
             guard let mission = missions[candidate.mission],
@@ -39,15 +44,19 @@ struct PairSearch {
                 let place = places[node(candidate)]
             else { continue }
             let facts = AssignmentQuestion.facts(mission, shopper, distance: candidate.distance)
-            edges.append(
-                .init(
-                    mission: mission.id, shopper: place,
-                    score: Score(facts, question.weights).points))
-            distances[Key(mission: mission.id, shopper: shopper.id)] = candidate.distance
+            let score = Score(facts, question.weights).points
+            edges.append(.init(mission: mission.id, shopper: place, score: score))
+            let key = Key(mission: mission.id, shopper: shopper.id)
+            scores[key] = score
+            distances[key] = candidate.distance
         }
         self.missions = missions
         self.nodes = nodes
         self.edges = edges
+        byScore = edges.sorted {
+            ($1.score, $0.mission, $0.shopper) < ($0.score, $1.mission, $1.shopper)
+        }
+        self.scores = scores
         self.distances = distances
         rows = question.missions.map { .init(id: $0.id, slots: $0.freeSlots) }
         days = nodes.enumerated().map { place, key in
@@ -60,67 +69,122 @@ struct PairSearch {
 
     private func shopper(_ node: Int64) -> Int64 { nodes[Int(node)].shopper }
 
+    private func key(_ edge: MatchingInstance.Edge) -> Key {
+        Key(mission: edge.mission, shopper: shopper(edge.shopper))
+    }
+
     /// The best matching without the pairs that are closed.
-    func solution(
-        _ closed: Set<Key>, greedily isGreedy: Bool, until isOver: () -> Bool
-    ) throws(MatchingError) -> Solution {
-        let open =
-            closed.isEmpty
-            ? edges
-            : edges.filter {
-                !closed.contains(Key(mission: $0.mission, shopper: shopper($0.shopper)))
-            }
-        let instance = try MatchingInstance(missions: rows, shoppers: days, edges: open)
-        return isGreedy ? instance.matchedGreedily() : instance.solved(until: isOver)
+    func solution(_ closed: Set<Key>, until isOver: () -> Bool) throws(MatchingError) -> Solution {
+        let open = closed.isEmpty ? edges : edges.filter { !closed.contains(key($0)) }
+        return try MatchingInstance(missions: rows, shoppers: days, edges: open)
+            .solved(until: isOver)
     }
 
-    /// The pairs that cannot stand beside better ones of the same shopper at the same branch.
-    func tooSoon(_ solution: Solution) -> [Key] {
-        var visits: [Key: [Solution.Assignment]] = [:]
-        for assignment in solution.assignments {
+    /// The pairs of a solution, without those that cannot stand beside better ones of the same
+    /// shopper at the same branch; and these.
+    func apart(_ solution: Solution) -> (kept: [Key], tooSoon: [Key]) {
+        let best = solution.assignments.sorted {
+            ($1.score, $0.mission, $0.shopper) < ($0.score, $1.mission, $1.shopper)
+        }
+        var visits: [Key: [OpenMission]] = [:]
+        var (kept, tooSoon) = ([Key](), [Key]())
+        for assignment in best {
             guard let mission = missions[assignment.mission] else { continue }
-            let key = Key(mission: mission.branch, shopper: shopper(assignment.shopper))
-            visits[key, default: []].append(assignment)
-        }
-        var tooSoon: [Key] = []
-        for (key, several) in visits where several.count > 1 {
-            var kept: [OpenMission] = []
-            let best = several.sorted { ($1.score, $0.mission) < ($0.score, $1.mission) }
-            for assignment in best {
-                guard let mission = missions[assignment.mission] else { continue }
-                if kept.contains(where: { $0.excludes(mission) }) {
-                    tooSoon.append(Key(mission: mission.id, shopper: key.shopper))
-                } else {
-                    kept.append(mission)
-                }
+            let key = Key(mission: mission.id, shopper: shopper(assignment.shopper))
+            let place = Key(mission: mission.branch, shopper: key.shopper)
+            if visits[place, default: []].contains(where: { $0.excludes(mission) }) {
+                tooSoon.append(key)
+            } else {
+                visits[place, default: []].append(mission)
+                kept.append(key)
             }
         }
-        return tooSoon
+        return (kept, tooSoon)
     }
 
-    /// The solution in terms of missions and shoppers.
-    func plan(_ solution: Solution, without tooSoon: Set<Key>) -> AssignmentPlan {
-        var plan = AssignmentPlan()
-        var dropped: [Int64: Int64] = [:]
-        for assignment in solution.assignments {
-            let key = Key(mission: assignment.mission, shopper: shopper(assignment.shopper))
-            guard !tooSoon.contains(key) else {
-                dropped[key.mission, default: 0] += 1
-                continue
+    /// Adds the best pairs that fit beside those that are chosen, again and again.
+    func filled(_ chosen: [Key]) -> [Key] {
+        var state = Choice(self)
+        for key in chosen { state.take(key) }
+        for edge in byScore where state.fits(key(edge)) { state.take(key(edge)) }
+        return state.pairs
+    }
+
+    func score(of pairs: [Key]) -> Int64 { pairs.reduce(0) { $0 + (scores[$1] ?? 0) } }
+
+    /// Pairs that keep all rules, as they are chosen one by one.
+    private struct Choice {
+        private let search: PairSearch
+        private(set) var pairs: [Key] = []
+        private var taken: Set<Key> = []
+        private var slots: [Int64: Int64]
+        private var room: [DayKey: Int64]
+        /// What a shopper was given at a branch.
+        private var visits: [Key: [OpenMission]] = [:]
+
+        init(_ search: PairSearch) {
+            self.search = search
+            slots = search.missions.mapValues(\.freeSlots)
+            room = Dictionary(
+                uniqueKeysWithValues: zip(search.nodes, search.days.map(\.capacity)))
+        }
+
+        enum Obstacle { case capacity, rest, taken }
+
+        func fits(_ key: Key) -> Bool { slots[key.mission, default: 0] > 0 && obstacle(key) == nil }
+
+        /// Why a pair does not fit, whether its mission is full or not.
+        func obstacle(_ key: Key) -> Obstacle? {
+            guard let mission = search.missions[key.mission], !taken.contains(key) else {
+                return .taken
             }
+            guard room[DayKey(shopper: key.shopper, day: mission.dueDay), default: 0] > 0 else {
+                return .capacity
+            }
+            let place = Key(mission: mission.branch, shopper: key.shopper)
+            return visits[place]?.contains { $0.excludes(mission) } == true ? .rest : nil
+        }
+
+        mutating func take(_ key: Key) {
+            guard let mission = search.missions[key.mission] else { return }
+            pairs.append(key)
+            taken.insert(key)
+            slots[key.mission, default: 0] -= 1
+            room[DayKey(shopper: key.shopper, day: mission.dueDay), default: 0] -= 1
+            let place = Key(mission: mission.branch, shopper: key.shopper)
+            visits[place, default: []].append(mission)
+        }
+    }
+
+    /// The plan of pairs that keep all rules.
+    func plan(_ pairs: [Key]) -> AssignmentPlan {
+        var choice = Choice(self)
+        for key in pairs { choice.take(key) }
+        var free = missions.mapValues(\.freeSlots)
+        var plan = AssignmentPlan()
+        for key in pairs.sorted(by: { ($0.mission, $0.shopper) < ($1.mission, $1.shopper) }) {
+            free[key.mission, default: 0] -= 1
             plan.pairs.append(
                 .init(
-                    mission: key.mission, shopper: key.shopper, score: assignment.score,
+                    mission: key.mission, shopper: key.shopper, score: scores[key] ?? 0,
                     distance: distances[key] ?? 0))
-            plan.totalScore += assignment.score
         }
-        plan.unfilled = solution.unfilled.map {
-            .init(mission: $0.mission, reason: $0.reason.rawValue, slots: $0.slots)
+        plan.totalScore = score(of: pairs)
+        var obstacles: [Int64: Set<String>] = [:]
+        for edge in edges where free[edge.mission, default: 0] > 0 {
+            switch choice.obstacle(key(edge)) {
+            case .rest: obstacles[edge.mission, default: []].insert(AssignmentPlan.rests)
+            case .capacity, .taken, nil:
+                obstacles[edge.mission, default: []].insert(Solution.Reason.allTaken.rawValue)
+            }
         }
-        plan.unfilled += dropped.map {
-            .init(mission: $0, reason: AssignmentPlan.rests, slots: $1)
-        }
-        plan.unfilled.sort { ($0.mission, $0.reason) < ($1.mission, $1.reason) }
+        plan.unfilled = free.filter { $0.value > 0 }.map { mission, slots in
+            let reasons = obstacles[mission, default: [Solution.Reason.noCandidates.rawValue]]
+            let reason =
+                reasons.contains(AssignmentPlan.rests)
+                ? AssignmentPlan.rests : reasons.first ?? ""
+            return .init(mission: mission, reason: reason, slots: slots)
+        }.sorted { $0.mission < $1.mission }
         plan.missions = rows.count
         plan.slots = rows.reduce(0) { $0 + $1.slots }
         plan.shoppers = shoppers
