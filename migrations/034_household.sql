@@ -285,6 +285,8 @@ CREATE TABLE household.occurrences (
     done_by bigint REFERENCES notification.people,
     due_at timestamptz NOT NULL,
     done_at timestamptz,
+    -- When it was done, skipped, or missed.
+    ended_at timestamptz,
     -- When it is overdue and its assignee told of it, or told again.
     remind_at timestamptz,
     due_on date NOT NULL,

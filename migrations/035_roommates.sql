@@ -185,8 +185,13 @@ BEGIN
     UPDATE household.groups g SET name = name, time_zone = time_zone WHERE g.id = home;
     IF time_zone <> was.time_zone THEN
         PERFORM household.plan_zone(time_zone);
+        -- Where the month was told already, before this group came.
+        UPDATE household.month_ends e SET told_at = NULL
+        WHERE e.time_zone = time_zone AND e.told_at IS NOT NULL AND e.on_day > was.dues_told_on
+          AND e.at >= was.created_at AND e.at <= clock_timestamp()
+          AND e.at > clock_timestamp() - interval '2 days';
         PERFORM household.replan(c.id) FROM household.chores c
-        WHERE c.group_id = home AND c.next_on IS NOT NULL ORDER BY c.id;
+        WHERE c.group_id = home AND NOT c.is_removed ORDER BY c.id;
     END IF;
     PERFORM household.happened(home, 'group_changed', person);
     RETURN true;

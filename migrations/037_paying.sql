@@ -283,6 +283,10 @@ DECLARE
     seen bigint := 0;
 BEGIN
     at := coalesce(at, clock_timestamp());
+    -- What was owed at the end of a month is told at the end of the next at the latest, once.
+    UPDATE household.month_ends e SET told_at = clock_timestamp()
+    WHERE e.told_at IS NULL AND EXISTS (SELECT FROM household.month_ends l
+        WHERE l.time_zone = e.time_zone AND l.on_day > e.on_day AND l.at <= at);
     FOR month IN SELECT * FROM household.month_ends e WHERE e.at <= at AND e.told_at IS NULL
         ORDER BY e.at, e.time_zone
     LOOP
