@@ -7,8 +7,8 @@ ALTER TABLE ledger.account_kinds DROP CONSTRAINT account_kinds_owner_check,
 INSERT INTO ledger.account_kinds VALUES ('roommate', 'credit', 'side', false,
     'what a room-mate is owed by another; below zero what they owe');
 INSERT INTO ledger.kept_kinds VALUES
-    ('bill', 'Edit the bill or remove it: household.edit_bill(), household.remove_bill().'),
-    ('payment', 'Take the payment back: household.undo_payment().');
+    ('shared_bill', 'Edit the bill or remove it: household.edit_bill(), household.remove_bill().'),
+    ('roommate_payment', 'Take the payment back: household.undo_payment().');
 
 -- Divides an amount by weights; returns one part for each of them. The parts always add up: what
 -- rounding down leaves goes, a unit each, to the largest remainders, of equal ones to the first.
@@ -161,8 +161,8 @@ BEGIN
     INSERT INTO household.shares (bill_id, person_id, amount, revision)
     SELECT bill, u.person, u.share, of.revision FROM unnest(bearers, shares) AS u (person, share);
     UPDATE household.bills b SET transaction_id = household.post_debts(of.group_id,
-        'bill:' || bill || ':' || of.revision, 'bill', 'bill:' || bill, of.payer_id, bearers,
-        shares)
+        'shared_bill:' || bill || ':' || of.revision, 'shared_bill', 'shared_bill:' || bill,
+        of.payer_id, bearers, shares)
     WHERE b.id = bill;
 END $$;
 
@@ -307,6 +307,7 @@ BEGIN
         format('split: the bill is split by %s: say anew how, with persons and parts', of.split));
     PERFORM household.expect_bill(coalesce(amount, of.amount), 1, coalesce(title, of.title),
         coalesce(spent_on, of.spent_on));
+    PERFORM household.expect_bearers(home, bill, persons || coalesce(payer, of.payer_id));
     revision := of.revision;
     IF amount <> of.amount OR persons IS NOT NULL OR payer <> of.payer_id THEN
         revision := revision + 1;
@@ -317,7 +318,6 @@ BEGIN
         revision = revision, changed_at = clock_timestamp()
     WHERE b.id = bill;
     IF revision > of.revision THEN
-        PERFORM household.expect_bearers(home, bill, persons || coalesce(payer, of.payer_id));
         IF persons IS NULL THEN
             SELECT array_agg(s.person_id), array_agg(s.amount) INTO persons, parts
             FROM household.shares s WHERE s.bill_id = bill AND s.revision = of.revision;

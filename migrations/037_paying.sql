@@ -89,8 +89,8 @@ BEGIN
         request_id, transaction_id)
     OVERRIDING SYSTEM VALUE
     VALUES (payment, home, from_id, to_id, person, amount, at, request_id,
-        household.post_debts(home, 'roommate payment:' || payment, 'payment',
-            'payment:' || payment, from_id, ARRAY[to_id], ARRAY[amount]));
+        household.post_debts(home, 'roommate_payment:' || payment, 'roommate_payment',
+            'roommate_payment:' || payment, from_id, ARRAY[to_id], ARRAY[amount]));
     PERFORM household.happened(home, 'paid', person, jsonb_build_object('payment_id', payment));
     RETURN payment;
 END $$;

@@ -200,11 +200,13 @@ RETURNS TABLE (person_id bigint, turns int, owed int, is_away boolean)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
+    -- Who is the last of a round is one behind the others, and owes nothing.
     RETURN QUERY SELECT t.person_id, t.turns, greatest(coalesce((
-            SELECT min(o.turns) FROM household.turns o
+            SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY o.turns DESC)
+            FROM household.turns o
             JOIN household.members p ON p.group_id = c.group_id AND p.person_id = o.person_id
             WHERE o.chore_id = c.id AND o.person_id <> t.person_id AND NOT p.is_away), 0)
-            - t.turns, 0), m.is_away
+            - 1 - t.turns, 0), m.is_away
     FROM household.chores c JOIN household.turns t ON t.chore_id = c.id
     JOIN household.members m ON m.group_id = c.group_id AND m.person_id = t.person_id
     WHERE c.id = $1 ORDER BY m.is_away, t.turns, t.position;

@@ -15,7 +15,8 @@ DECLARE
 BEGIN
     SELECT * INTO rules FROM household.rules;
     expires_at := coalesce(expires_at, at + rules.noted_for);
-    PERFORM household.expect(length(body) BETWEEN 1 AND 2000, 'body: expected 1 to 2000 characters');
+    PERFORM household.expect(length(body) BETWEEN 1 AND 2000,
+        'body: expected 1 to 2000 characters');
     PERFORM household.expect(expires_at > at AND expires_at <= at + rules.noted_at_most,
         format('expires_at: expected an instant of the next %s', rules.noted_at_most));
     INSERT INTO household.notes AS n (group_id, author_id, written_at, expires_at, body)
@@ -190,7 +191,6 @@ BEGIN
 END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA household FROM PUBLIC;
-REVOKE ALL ON FUNCTION ledger.account(text, bigint, text) FROM PUBLIC;
 GRANT USAGE ON SCHEMA household TO errand_app;
 GRANT EXECUTE ON FUNCTION
     household.feed(bigint),
