@@ -210,7 +210,6 @@ CREATE FUNCTION household.take(
 DECLARE
     of household.chores;
     occurrence bigint;
-    assignee bigint;
 BEGIN
     SELECT * INTO of FROM household.chores c WHERE c.id = chore FOR NO KEY UPDATE;
     IF (of.next_on = due_on) IS NOT TRUE THEN
@@ -222,17 +221,21 @@ BEGIN
     PERFORM household.expect(due_at IS NOT NULL, 'due_at: found null');
     UPDATE household.chores c SET next_on = next_on, next_at = next_at, taken = c.taken + 1
     WHERE c.id = chore;
-    UPDATE household.occurrences o SET state = 'missed', remind_at = NULL,
-        ended_at = clock_timestamp()
-    WHERE o.chore_id = chore AND o.state IN ('due', 'overdue');
-    INSERT INTO household.occurrences AS o (chore_id, group_id, due_on, due_at, remind_at, number)
-    VALUES (chore, of.group_id, due_on, due_at, due_at, of.taken + 1)
-    ON CONFLICT ON CONSTRAINT occurrences_day DO NOTHING RETURNING o.id INTO occurrence;
-    -- A chore that was changed so that it comes on a day again that it has had.
-    IF occurrence IS NULL THEN
-        RETURN NULL;
+    IF of.taken > 0 THEN
+        -- A chore that was changed so that it comes on a day again that it has had.
+        IF EXISTS (SELECT FROM household.occurrences o
+            WHERE o.chore_id = chore AND o.due_on = due_on) THEN
+            RETURN NULL;
+        END IF;
+        UPDATE household.occurrences o SET state = 'missed', remind_at = NULL,
+            ended_at = clock_timestamp()
+        WHERE o.chore_id = chore AND o.state IN ('due', 'overdue');
     END IF;
-    assignee := household.assign(of.group_id, chore, occurrence);
+    INSERT INTO household.occurrences AS o (chore_id, group_id, due_on, due_at, remind_at, number,
+        assignee_id)
+    VALUES (chore, of.group_id, due_on, due_at, due_at, of.taken + 1,
+        household.next_turn(of.group_id, chore))
+    RETURNING o.id INTO occurrence;
     PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_due',
         'group_id', of.group_id, 'chore_id', chore, 'occurrence_id', occurrence));
     RETURN occurrence;

@@ -38,8 +38,8 @@ BEGIN
       AND o.assignee_id <> ALL (persons);
 END $$;
 
--- Gives an occurrence to whose turn it is; null when nobody is there.
-CREATE FUNCTION household.assign(home bigint, chore bigint, occurrence bigint) RETURNS bigint
+-- Whose turn it is, which counts as taken with this; null when nobody is there.
+CREATE FUNCTION household.next_turn(home bigint, chore bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -52,7 +52,6 @@ BEGIN
         WHERE n.chore_id = chore AND NOT m.is_away AND m.left_at IS NULL
         ORDER BY n.turns, n.position LIMIT 1)
     RETURNING t.person_id INTO assignee;
-    UPDATE household.occurrences o SET assignee_id = assignee WHERE o.id = occurrence;
     RETURN assignee;
 END $$;
 
@@ -79,9 +78,9 @@ CREATE FUNCTION household.hand_over(of household.occurrences) RETURNS void LANGU
 BEGIN
     UPDATE household.turns t SET turns = t.turns - 1
     WHERE t.chore_id = of.chore_id AND t.person_id = of.assignee_id;
-    PERFORM household.assign(of.group_id, of.chore_id, of.id);
-    UPDATE household.occurrences o SET instead_of = coalesce(o.instead_of, of.assignee_id)
-    WHERE o.id = of.id AND of.assignee_id IS NOT NULL;
+    UPDATE household.occurrences o SET instead_of = coalesce(o.instead_of, of.assignee_id),
+        assignee_id = household.next_turn(of.group_id, of.chore_id)
+    WHERE o.id = of.id;
     PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_handed_over',
         'group_id', of.group_id, 'chore_id', of.chore_id, 'occurrence_id', of.id,
         'instead_of', of.assignee_id));
