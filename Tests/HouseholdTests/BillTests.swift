@@ -25,7 +25,8 @@ import Testing
         let amounts = try await ground.bill(2, 1000, [1, 3], "'amounts', '{1,999}', 3")
         #expect(try await ground.shares(amounts) == [1, 999])
         #expect(
-            try await ground.dues() == ["1 owes 3 1", "2 owes 1 550", "3 owes 1 1050"]
+            try await ground.dues()
+                == ["1 owes 3 1", "2 owes 1 550", "3 owes 1 1050"]
                 .map { $0.replacing("3 owes 1 1050", with: "3 owes 1 1049") }
                 .filter { $0 != "1 owes 3 1" })
         #expect(try await ground.rows("debts(1)") == ["(1,2,550,CAD)", "(1,3,1049,CAD)"])
@@ -109,7 +110,8 @@ import Testing
         #expect(try await ground.dues() == ["3 owes 2 400"])
         #expect(
             try await ground.refusal("edit_bill(3, \(bill), amount => 10)")
-                == "22023: split: the bill is split by weights: say anew how, with persons and parts")
+                == "22023: split: the bill is split by weights: say anew how, with persons and parts"
+        )
         // Who pays changes, and the shares stay to the cent.
         #expect(try await ground.call("edit_bill(3, \(bill), payer => 3)") == "5")
         #expect(try await ground.dues() == ["2 owes 3 200"])

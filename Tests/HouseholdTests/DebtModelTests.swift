@@ -95,18 +95,22 @@ import Testing
                 settle(standing[id], 1)
             case 3:
                 let other = person % people + 1
-                try await ground.call("paid(\(person), 1, \(person), \(other), \(amount), '\(step)')")
+                try await ground.call(
+                    "paid(\(person), 1, \(person), \(other), \(amount), '\(step)')")
                 book.add(person, other, amount)
             case 4:
                 guard let bill else { continue }
-                let isTrip = try await ground.number(
-                    "SELECT is_trip::int::bigint FROM household.bills WHERE id = \(bill)") == 1
-                try await ground.call(isTrip ? "remove_trip(1, \(bill))" : "remove_bill(1, \(bill))")
+                let isTrip =
+                    try await ground.number(
+                        "SELECT is_trip::int::bigint FROM household.bills WHERE id = \(bill)") == 1
+                try await ground.call(
+                    isTrip ? "remove_trip(1, \(bill))" : "remove_bill(1, \(bill))")
                 settle(standing.removeValue(forKey: bill), -1)
             default:
                 guard let bill else { continue }
-                let isTrip = try await ground.number(
-                    "SELECT is_trip::int::bigint FROM household.bills WHERE id = \(bill)") == 1
+                let isTrip =
+                    try await ground.number(
+                        "SELECT is_trip::int::bigint FROM household.bills WHERE id = \(bill)") == 1
                 let list = "ARRAY\(persons)::bigint[]"
                 try await ground.call(
                     isTrip

@@ -21,7 +21,7 @@ import Testing
         ] { #expect(try await ground.sqlState("SELECT * FROM \(call)", in: session) == nil) }
         let tables = try await ground.texts(
             "SELECT tablename FROM pg_tables WHERE schemaname = 'household'")
-        #expect(tables.count == 19)
+        #expect(tables.count == 16)
         for table in tables {
             #expect(
                 try await ground.sqlState("SELECT * FROM household.\(table)", in: session)

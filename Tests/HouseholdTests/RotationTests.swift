@@ -10,9 +10,9 @@ import Testing
         #expect(try await ground.turns(first, 7) == [1, 2, 3, 1, 2, 3, 1])
         #expect(try await ground.turns(second, 4) == [2, 3, 1, 2])
         try await ground.call("set_rotation(1, \(first), '{3,1}', false)")
-        #expect(try await ground.turns(first, 4) == [3, 1, 3, 1])
+        #expect(try await ground.turns(first, 4) == [3, 3, 1, 3])
         try await ground.join(4)
-        #expect(try await ground.turns(first, 2) == [3, 1])
+        #expect(try await ground.turns(first, 2) == [1, 3])
         #expect(Set(try await ground.turns(second, 4)) == [1, 2, 3, 4])
     }
 
@@ -45,8 +45,9 @@ import Testing
         #expect(try await ground.turns(chore, 1) == [1])
         try await ground.call("leave(1)")
         #expect(
-            try await ground.texts("SELECT assignee_id || ' ' || instead_of FROM "
-                + "household.occurrences") == ["2 1"])
+            try await ground.texts(
+                "SELECT assignee_id || ' ' || instead_of FROM "
+                    + "household.occurrences") == ["2 1"])
         try await ground.call("set_away(2, true)")
         try await ground.call("set_away(3, true)")
         #expect(
