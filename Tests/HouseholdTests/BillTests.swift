@@ -24,11 +24,7 @@ import Testing
         #expect(try await ground.shares(weights) == [250, 750])
         let amounts = try await ground.bill(2, 1000, [1, 3], "'amounts', '{1,999}', 3")
         #expect(try await ground.shares(amounts) == [1, 999])
-        #expect(
-            try await ground.dues()
-                == ["1 owes 3 1", "2 owes 1 550", "3 owes 1 1050"]
-                .map { $0.replacing("3 owes 1 1050", with: "3 owes 1 1049") }
-                .filter { $0 != "1 owes 3 1" })
+        #expect(try await ground.dues() == ["2 owes 1 550", "3 owes 1 1049"])
         #expect(try await ground.rows("debts(1)") == ["(1,2,550,CAD)", "(1,3,1049,CAD)"])
         let alone = try await ground.bill(2, 100, [2])
         #expect(
