@@ -196,7 +196,6 @@ let package = Package(
                 "Votes",
             ]),
         tests("MissionsTests", of: ["Postgres"]),
-        tests("HouseholdTests", of: ["Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

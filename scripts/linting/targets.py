@@ -76,7 +76,6 @@ Recurrence Sealing TestServices |
 Postgres Recurrence Sealing TestServices |
 7 VotesTests: Crypto JobQueue Notifications Postgres Recurrence Sealing Votes TestServices |
 7 MissionsTests: Postgres TestServices |
-7 HouseholdTests: Postgres TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """
