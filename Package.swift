@@ -58,6 +58,14 @@ let migrationFiles = [
     "031_offers.sql",
     "032_doing.sql",
     "033_reviewing.sql",
+    "034_household.sql",
+    "035_roommates.sql",
+    "036_debts.sql",
+    "037_paying.sql",
+    "038_chores.sql",
+    "039_turns.sql",
+    "040_groceries.sql",
+    "041_board.sql",
 ]
 
 let package = Package(

@@ -47,6 +47,14 @@ package let migrations: [Migration] = [
     Migration(number: 31, name: "offers", sql: PackageResources._31_offers_sql),
     Migration(number: 32, name: "doing", sql: PackageResources._32_doing_sql),
     Migration(number: 33, name: "reviewing", sql: PackageResources._33_reviewing_sql),
+    Migration(number: 34, name: "household", sql: PackageResources._34_household_sql),
+    Migration(number: 35, name: "roommates", sql: PackageResources._35_roommates_sql),
+    Migration(number: 36, name: "debts", sql: PackageResources._36_debts_sql),
+    Migration(number: 37, name: "paying", sql: PackageResources._37_paying_sql),
+    Migration(number: 38, name: "chores", sql: PackageResources._38_chores_sql),
+    Migration(number: 39, name: "turns", sql: PackageResources._39_turns_sql),
+    Migration(number: 40, name: "groceries", sql: PackageResources._40_groceries_sql),
+    Migration(number: 41, name: "board", sql: PackageResources._41_board_sql),
 ]
 
 /// Why the schema could not be brought up to date.

@@ -95,7 +95,7 @@ import Testing
                 SELECT n.nspname || '.' || p.proname FROM pg_proc p
                 JOIN pg_namespace n ON n.oid = p.pronamespace
                 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'public', 'ledger',
-                    'payouts', 'votes', 'missions')
+                    'payouts', 'votes', 'missions', 'household')
                   AND has_schema_privilege($1, n.oid, 'USAGE')
                   AND has_function_privilege($1, p.oid, 'EXECUTE')
                 ORDER BY 1

@@ -1,0 +1,344 @@
+-- Who owes whom: read, paid, simplified, and told at the end of the month.
+
+-- The owner of a room-mate's account is a side of a pair; everything else is as it was.
+CREATE OR REPLACE FUNCTION ledger.account(kind text, owner bigint, currency text)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    account bigint;
+    of ledger.account_kinds;
+BEGIN
+    SELECT a.id INTO account FROM ledger.accounts a
+    WHERE a.owner = owner AND a.kind = kind AND a.currency = currency;
+    IF FOUND THEN
+        RETURN account;
+    END IF;
+    SELECT * INTO of FROM ledger.account_kinds k WHERE k.kind = kind;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'kind of account %: expected one of %', coalesce(kind, 'null'),
+            (SELECT string_agg(k.kind, ', ' ORDER BY k.kind) FROM ledger.account_kinds k)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT FROM ledger.currencies c WHERE c.code = currency) THEN
+        RAISE EXCEPTION 'currency %: expected a code of ISO 4217 in capital letters, such as CAD',
+            coalesce(currency, 'null') USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of.owner = 'nobody' AND owner <> 0 THEN
+        RAISE EXCEPTION 'accounts of kind % are nobody''s: expected owner 0', kind
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of.owner = 'person'
+            AND NOT EXISTS (SELECT FROM notification.people p WHERE p.id = owner)
+        OR of.owner = 'establishment'
+            AND NOT EXISTS (SELECT FROM coupons.establishments e WHERE e.id = owner)
+        OR of.owner = 'side'
+            AND NOT EXISTS (SELECT FROM household.sides s WHERE s.id = owner) THEN
+        PERFORM ledger.refuse_owner(of.owner, owner);
+    END IF;
+    INSERT INTO ledger.accounts AS a (kind, owner, currency, is_shared)
+    VALUES (kind, owner, currency, of.is_shared)
+    ON CONFLICT ON CONSTRAINT accounts_owner DO NOTHING RETURNING a.id INTO account;
+    IF account IS NULL THEN
+        SELECT a.id INTO STRICT account FROM ledger.accounts a
+        WHERE a.owner = owner AND a.kind = kind AND a.currency = currency;
+    END IF;
+    RETURN account;
+END $$;
+
+-- Notes that one person has paid another, outside of this system; the other one is told. Either
+-- of the two notes it, also after they have moved out. Any amount may be paid, also to whom nothing
+-- is owed: what is too much is owed back. Returns the payment's id; the same request again changes
+-- nothing, and returns the same id.
+--   home      the group in which it is owed
+--   from_id   who has paid; to_id is who got it
+CREATE FUNCTION household.paid(
+    person bigint, home bigint, from_id bigint, to_id bigint, amount bigint, request_id text
+) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    present household.payments;
+    payment bigint;
+BEGIN
+    PERFORM household.expect(person IN (from_id, to_id) AND from_id <> to_id,
+        'from_id and to_id: expected the person and somebody else, whoever paid');
+    PERFORM household.expect(amount BETWEEN 1 AND 10000000000,
+        'amount: expected minor units from 1 to 10^10');
+    PERFORM household.expect(length(request_id) BETWEEN 1 AND 100,
+        'request_id: expected 1 to 100 characters that name this request');
+    PERFORM FROM household.groups g WHERE g.id = home FOR NO KEY UPDATE;
+    IF (SELECT count(*) FROM household.members m
+        WHERE m.group_id = home AND m.person_id IN (from_id, to_id)) < 2 THEN
+        PERFORM household.refuse_state(format('persons %s and %s never lived together in group %s',
+            from_id, to_id, coalesce(home::text, 'null')));
+    END IF;
+    SELECT * INTO present FROM household.payments p
+    WHERE p.group_id = home AND p.request_id = request_id;
+    IF FOUND THEN
+        IF (present.from_id, present.to_id, present.amount) <> (from_id, to_id, amount) THEN
+            RAISE EXCEPTION 'request %: payment % was made by it, with other content', request_id,
+                present.id USING ERRCODE = 'unique_violation',
+                    HINT = 'Use another request_id for another payment.';
+        END IF;
+        RETURN present.id;
+    END IF;
+    payment := nextval('household.payments_id_seq');
+    -- Who has paid is owed that much more.
+    INSERT INTO household.payments (id, group_id, from_id, to_id, entered_by, amount, paid_at,
+        request_id, transaction_id)
+    OVERRIDING SYSTEM VALUE
+    VALUES (payment, home, from_id, to_id, person, amount, at, request_id,
+        household.post_debts(home, 'roommate_payment:' || payment, 'roommate_payment',
+            'roommate_payment:' || payment, from_id, ARRAY[to_id], ARRAY[amount]));
+    PERFORM household.happened(home, 'paid', person, jsonb_build_object('payment_id', payment));
+    RETURN payment;
+END $$;
+
+-- Takes back what was noted by mistake; the other one is told. False when it was before.
+CREATE FUNCTION household.undo_payment(person bigint, payment bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    of household.payments;
+BEGIN
+    PERFORM FROM household.groups g WHERE g.id = (
+        SELECT p.group_id FROM household.payments p WHERE p.id = payment) FOR NO KEY UPDATE;
+    SELECT * INTO of FROM household.payments p
+    WHERE p.id = payment AND person IN (p.from_id, p.to_id);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'person % has no payment with the id %', coalesce(person::text, 'null'),
+            coalesce(payment::text, 'null') USING ERRCODE = 'no_data_found';
+    END IF;
+    IF of.undone_at IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM household.reverse_debts(of.transaction_id, 'taken back');
+    UPDATE household.payments p SET undone_at = clock_timestamp() WHERE p.id = payment;
+    PERFORM household.happened(of.group_id, 'payment_undone', person,
+        jsonb_build_object('payment_id', payment));
+    RETURN true;
+END $$;
+
+-- Who owes whom in some groups: all pairs where somebody owes, also those who moved out.
+CREATE FUNCTION household.dues(groups bigint[])
+RETURNS TABLE (group_id bigint, debtor_id bigint, creditor_id bigint, amount bigint, currency text)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    -- Side by side: a join could be planned to read all balances.
+    RETURN QUERY SELECT o.group_id, o.other_id, o.person_id, o.amount, o.currency
+    FROM unnest(groups) AS u (id) CROSS JOIN LATERAL (
+        SELECT s.group_id, s.person_id, s.other_id, g.currency,
+            (SELECT b.amount FROM ledger.balances b
+                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+        FROM household.groups g JOIN household.sides s ON s.group_id = g.id
+        WHERE g.id = u.id OFFSET 0
+    ) o
+    WHERE o.amount > 0 ORDER BY 1, 4 DESC, 2, 3;
+END $$;
+
+-- The same of the group that the person lives in.
+CREATE FUNCTION household.group_dues(person bigint)
+RETURNS TABLE (debtor_id bigint, creditor_id bigint, amount bigint, currency text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT d.debtor_id, d.creditor_id, d.amount, d.currency
+    FROM household.dues(ARRAY[household.home_of(person)]) d;
+END $$;
+
+-- What others owe a person (above zero), and what the person owes (below zero), in all groups that
+-- they ever lived in.
+CREATE FUNCTION household.debts(person bigint)
+RETURNS TABLE (group_id bigint, other_id bigint, amount bigint, currency text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT s.group_id, s.other_id, b.amount, g.currency
+    FROM household.sides s
+    JOIN household.groups g ON g.id = s.group_id
+    JOIN ledger.balances b ON b.account_id = s.account_id AND b.slice = 0
+    WHERE s.person_id = $1 AND b.amount <> 0 ORDER BY 1, 2;
+END $$;
+
+-- What was posted between a person and another, the newest first: above zero in favour of the
+-- person. For the next page, hand in what the last line said.
+CREATE FUNCTION household.debt_lines(
+    person bigint, home bigint, other bigint, before_at timestamptz DEFAULT 'infinity',
+    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
+) RETURNS TABLE (transaction_id bigint, at timestamptz, kind text, source text, amount bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT t.id, p.at, t.kind, t.source, p.amount
+    FROM ledger.postings p JOIN ledger.transactions t ON t.id = p.transaction_id
+    WHERE p.account_id = (SELECT s.account_id FROM household.sides s
+        WHERE s.group_id = home AND s.person_id = person AND s.other_id = other)
+      AND (p.at, p.transaction_id) < (before_at, before_id)
+    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(at_most, 0), 1000);
+END $$;
+
+-- Few payments by which nobody of the person's group would owe anybody: shown, and never made. It
+-- is not what is owed by whom to whom, but comes to the same for each of them.
+--
+-- Each time who owes most pays whom most is owed. Every payment settles one of the two, so that of
+-- n who are not even n - 1 payments do; the fewest are n / 2 at least, and to find those is hard.
+CREATE FUNCTION household.simplify(person bigint)
+RETURNS TABLE (from_id bigint, to_id bigint, amount bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    home CONSTANT bigint := household.home_of(person);
+    people bigint[];
+    nets numeric[];
+    debtor int;
+    creditor int;
+BEGIN
+    SELECT array_agg(n.id ORDER BY n.id), array_agg(n.net ORDER BY n.id) INTO people, nets
+    FROM (
+        SELECT u.id, sum(u.net) AS net FROM household.dues(ARRAY[home]) d CROSS JOIN LATERAL
+            (VALUES (d.debtor_id, -d.amount), (d.creditor_id, d.amount)) AS u (id, net)
+        GROUP BY u.id
+    ) n;
+    LOOP
+        SELECT (array_agg(u.place::int ORDER BY u.net, u.place))[1],
+            (array_agg(u.place::int ORDER BY u.net DESC, u.place))[1]
+        INTO debtor, creditor FROM unnest(nets) WITH ORDINALITY AS u (net, place);
+        EXIT WHEN (nets[debtor] < 0) IS NOT TRUE;
+        amount := least(-nets[debtor], nets[creditor])::bigint;
+        from_id := people[debtor];
+        to_id := people[creditor];
+        nets[debtor] := nets[debtor] + amount;
+        nets[creditor] := nets[creditor] - amount;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+-- The bills and trips of the person's group, the newest first. For the next page, hand in what the
+-- last line said.
+CREATE FUNCTION household.bills(
+    person bigint, before_on date DEFAULT 'infinity',
+    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
+) RETURNS TABLE (bill_id bigint, spent_on date, title text, amount bigint, payer_id bigint,
+    split text, is_trip boolean, receipt text, revision int, persons bigint[], shares bigint[])
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT b.id, b.spent_on, b.title, b.amount, b.payer_id, b.split, b.is_trip,
+        b.receipt, b.revision, s.persons, s.shares
+    FROM household.bills b CROSS JOIN LATERAL (
+        SELECT array_agg(s.person_id ORDER BY s.person_id) AS persons,
+            array_agg(s.amount ORDER BY s.person_id) AS shares
+        FROM household.shares s WHERE s.bill_id = b.id AND s.revision = b.revision
+    ) s
+    WHERE b.group_id = household.home_of($1) AND NOT b.is_removed
+      AND (b.spent_on, b.id) < (before_on, before_id)
+    ORDER BY b.spent_on DESC, b.id DESC LIMIT least(greatest(at_most, 0), 1000);
+END $$;
+
+-- Zones that need the ends of this month and the next ones; a job writes them with
+-- household.set_month_end().
+CREATE FUNCTION household.zones_to_plan(until timestamptz)
+RETURNS TABLE (time_zone text, planned_to date) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    -- One step of the index a zone, however many groups it has.
+    WITH RECURSIVE zones AS (
+        (SELECT g.time_zone FROM household.groups g ORDER BY g.time_zone LIMIT 1)
+        UNION ALL
+        SELECT (SELECT g.time_zone FROM household.groups g WHERE g.time_zone > z.time_zone
+            ORDER BY g.time_zone LIMIT 1)
+        FROM zones z WHERE z.time_zone IS NOT NULL
+    )
+    SELECT z.time_zone, max(e.on_day) FROM zones z
+    LEFT JOIN household.month_ends e USING (time_zone)
+    WHERE z.time_zone IS NOT NULL
+    GROUP BY z.time_zone HAVING coalesce(max(e.at) <= until, true) ORDER BY z.time_zone;
+END $$;
+
+-- Writes down when the last day of a month begins in a zone; what has been told stays as it is.
+CREATE FUNCTION household.set_month_end(time_zone text, on_day date, at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    INSERT INTO household.month_ends AS e (time_zone, on_day, at) VALUES (time_zone, on_day, at)
+    ON CONFLICT ON CONSTRAINT month_ends_pkey DO UPDATE SET at = excluded.at
+    WHERE e.told_at IS NULL AND e.at <> excluded.at;
+END $$;
+
+-- At the end of a month, has everybody told who owes: enqueues household.tell with the event dues,
+-- the month and the ids of groups where somebody owes, some hundred groups a job. Returns how many
+-- groups it has seen to, those where nobody owes among them; 0: all.
+--
+-- A group is handed out once for each month, by any number of workers: it carries the month that
+-- was told. Groups that another worker sees to are left to it.
+CREATE FUNCTION household.due_groups(at timestamptz DEFAULT NULL, at_most int DEFAULT 10000)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    month household.month_ends;
+    homes bigint[];
+    seen bigint := 0;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    -- What was owed at the end of a month is told at the end of the next at the latest, once.
+    UPDATE household.month_ends e SET told_at = clock_timestamp()
+    WHERE e.told_at IS NULL AND EXISTS (SELECT FROM household.month_ends l
+        WHERE l.time_zone = e.time_zone AND l.on_day > e.on_day AND l.at <= at);
+    FOR month IN SELECT * FROM household.month_ends e WHERE e.at <= at AND e.told_at IS NULL
+        ORDER BY e.at, e.time_zone
+    LOOP
+        homes := ARRAY(
+            SELECT g.id FROM household.groups g
+            WHERE g.time_zone = month.time_zone AND g.dues_told_on < month.on_day
+              AND g.created_at <= month.at
+            ORDER BY g.dues_told_on, g.id LIMIT at_most - seen
+            FOR NO KEY UPDATE SKIP LOCKED);
+        UPDATE household.groups g SET dues_told_on = month.on_day WHERE g.id = ANY (homes);
+        PERFORM household.tell_dues(homes, month.on_day);
+        seen := seen + cardinality(homes);
+        EXIT WHEN seen >= at_most;
+        -- Not while another worker has some of them.
+        IF NOT EXISTS (SELECT FROM household.groups g
+            WHERE g.time_zone = month.time_zone AND g.dues_told_on < month.on_day
+              AND g.created_at <= month.at) THEN
+            UPDATE household.month_ends e SET told_at = clock_timestamp()
+            WHERE e.time_zone = month.time_zone AND e.on_day = month.on_day
+              AND e.told_at IS NULL;
+        END IF;
+    END LOOP;
+    RETURN seen;
+END $$;
+
+-- Enqueues the jobs that tell the debts of some groups at the end of a month.
+CREATE FUNCTION household.tell_dues(homes bigint[], month date) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    made boolean;
+BEGIN
+    -- No row may be older than the lock under which it is written: see errand.jobs.
+    LOCK TABLE errand.jobs IN ROW EXCLUSIVE MODE;
+    INSERT INTO errand.queues (name)
+    SELECT k.queue FROM errand.kinds k WHERE k.kind = 'household.tell' ON CONFLICT DO NOTHING;
+    WITH owing AS (
+        SELECT d.group_id, row_number() OVER (ORDER BY d.group_id) AS place
+        FROM (SELECT DISTINCT d.group_id FROM household.dues(homes) d) d
+    ), batches AS (
+        SELECT jsonb_agg(o.group_id ORDER BY o.group_id) AS ids FROM owing o
+        GROUP BY (o.place - 1) / 100
+    ), jobs AS (
+        INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, args)
+        SELECT k.queue, k.kind, k.args_version, k.priority, k.max_attempts, jsonb_build_object(
+            'event', 'dues', 'month_end', month, 'group_ids', b.ids)
+        FROM batches b CROSS JOIN errand.kinds k WHERE k.kind = 'household.tell'
+        RETURNING 1
+    )
+    SELECT true INTO made FROM jobs LIMIT 1;
+    IF made THEN
+        PERFORM errand.wake(k.queue || E'\t' || k.kind || E'\t' || k.args_version)
+        FROM errand.kinds k WHERE k.kind = 'household.tell';
+    END IF;
+END $$;

@@ -1,0 +1,278 @@
+-- Whose turn it is: see household.turns. Their chore is locked by all who change turns.
+
+-- As many turns as those who are there have had: with so many somebody joins them. The median,
+-- because who has taken over many, or has been away for long, is no measure.
+CREATE FUNCTION household.level(chore bigint) RETURNS int LANGUAGE sql STABLE RETURN coalesce((
+    SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY t.turns DESC)
+    FROM household.turns t JOIN household.chores c ON c.id = t.chore_id
+    JOIN household.members m ON m.group_id = c.group_id AND m.person_id = t.person_id
+    WHERE t.chore_id = chore AND NOT m.is_away), (
+    SELECT max(t.turns) FROM household.turns t WHERE t.chore_id = chore), 0);
+
+-- Sets who takes turns at a chore, in this order. Who did before keeps the turns that they had;
+-- what is due of who does no more goes to the next.
+CREATE FUNCTION household.rotate(home bigint, chore bigint, persons bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    level CONSTANT int := household.level(chore);
+    stranger bigint;
+BEGIN
+    PERFORM household.expect(cardinality(persons) BETWEEN 1 AND 200
+            AND cardinality(persons) = (SELECT count(DISTINCT p) FROM unnest(persons) p),
+        'persons: expected 1 to 200 room-mates, none of them twice');
+    SELECT p INTO stranger FROM unnest(persons) p WHERE NOT EXISTS (
+        SELECT FROM household.members m
+        WHERE m.group_id = home AND m.person_id = p AND m.left_at IS NULL) LIMIT 1;
+    IF stranger IS NOT NULL THEN
+        PERFORM household.refuse_state(format('person %s is not in your group', stranger),
+            'Choose among those who live in it now.');
+    END IF;
+    DELETE FROM household.turns t WHERE t.chore_id = chore AND t.person_id <> ALL (persons);
+    INSERT INTO household.turns AS t (chore_id, person_id, position, turns)
+    SELECT chore, u.person, u.position, level
+    FROM unnest(persons) WITH ORDINALITY AS u (person, position)
+    ON CONFLICT ON CONSTRAINT turns_pkey DO UPDATE SET position = excluded.position;
+    PERFORM household.hand_over(o) FROM household.occurrences o
+    WHERE o.chore_id = chore AND o.state IN ('due', 'overdue')
+      AND o.assignee_id <> ALL (persons);
+END $$;
+
+-- Whose turn it is, which counts as taken with this; null when nobody is there.
+CREATE FUNCTION household.next_turn(home bigint, chore bigint) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    assignee bigint;
+BEGIN
+    UPDATE household.turns t SET turns = t.turns + 1
+    WHERE t.chore_id = chore AND t.person_id = (
+        SELECT n.person_id FROM household.turns n
+        JOIN household.members m ON m.group_id = home AND m.person_id = n.person_id
+        WHERE n.chore_id = chore AND NOT m.is_away AND m.left_at IS NULL
+        ORDER BY n.turns, n.position LIMIT 1)
+    RETURNING t.person_id INTO assignee;
+    RETURN assignee;
+END $$;
+
+-- Gives what is due to somebody who steps in: the turn counts for them, and not for who had it.
+CREATE FUNCTION household.pass_turn(of household.occurrences, person bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    IF of.assignee_id = person THEN
+        RETURN;
+    END IF;
+    UPDATE household.turns t
+    SET turns = t.turns + CASE t.person_id WHEN person THEN 1 ELSE -1 END
+    WHERE t.chore_id = of.chore_id AND t.person_id IN (of.assignee_id, person);
+    UPDATE household.occurrences o SET assignee_id = person,
+        instead_of = coalesce(o.instead_of, of.assignee_id)
+    WHERE o.id = of.id;
+END $$;
+
+-- Gives what is due to the next who is there, because who had it has gone or is away; the turn is
+-- theirs again when they are back.
+CREATE FUNCTION household.hand_over(of household.occurrences) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    UPDATE household.turns t SET turns = t.turns - 1
+    WHERE t.chore_id = of.chore_id AND t.person_id = of.assignee_id;
+    UPDATE household.occurrences o SET instead_of = coalesce(o.instead_of, of.assignee_id),
+        assignee_id = household.next_turn(of.group_id, of.chore_id)
+    WHERE o.id = of.id;
+    PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_handed_over',
+        'group_id', of.group_id, 'chore_id', of.chore_id, 'occurrence_id', of.id,
+        'instead_of', of.assignee_id));
+END $$;
+
+-- Lets a new member take part in what is for all, as the last.
+CREATE FUNCTION household.join_rotations(home bigint, person bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM FROM household.chores c WHERE c.group_id = home AND NOT c.is_removed
+    ORDER BY c.id FOR NO KEY UPDATE;
+    INSERT INTO household.turns (chore_id, person_id, position, turns)
+    SELECT c.id, person, 1 + coalesce((
+            SELECT max(t.position) FROM household.turns t WHERE t.chore_id = c.id), 0),
+        household.level(c.id)
+    FROM household.chores c
+    WHERE c.group_id = home AND NOT c.is_removed AND c.is_for_all;
+END $$;
+
+-- Takes a member who leaves out of all chores; what was due of them goes to the next.
+CREATE FUNCTION household.leave_rotations(home bigint, person bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    of household.occurrences;
+BEGIN
+    PERFORM FROM household.chores c WHERE c.group_id = home AND NOT c.is_removed
+    ORDER BY c.id FOR NO KEY UPDATE;
+    DELETE FROM household.turns t USING household.chores c
+    WHERE c.group_id = home AND NOT c.is_removed AND t.chore_id = c.id AND t.person_id = person;
+    FOR of IN SELECT o.* FROM household.chores c JOIN household.occurrences o ON o.chore_id = c.id
+        WHERE c.group_id = home AND NOT c.is_removed AND o.assignee_id = person
+          AND o.state IN ('due', 'overdue') ORDER BY o.id
+    LOOP
+        PERFORM household.hand_over(of);
+    END LOOP;
+END $$;
+
+-- Sets who takes turns at a chore, in this order.
+--   is_for_all  whether who moves in later takes part
+CREATE FUNCTION household.set_rotation(
+    person bigint, chore bigint, persons bigint[], is_for_all boolean
+) RETURNS void LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    home CONSTANT bigint := household.enter(person);
+BEGIN
+    PERFORM household.standing_chore(home, chore);
+    PERFORM household.expect(is_for_all IS NOT NULL, 'is_for_all: found null');
+    PERFORM household.rotate(home, chore, persons);
+    UPDATE household.chores c SET is_for_all = is_for_all WHERE c.id = chore;
+    PERFORM household.happened(home, 'rotation_changed', person,
+        jsonb_build_object('chore_id', chore));
+END $$;
+
+-- Says that a member is away, or back. Chores go to the others meanwhile; they make up for the
+-- turns that they missed when they are back, unless forgive_turns() is called. False when it was
+-- so before.
+CREATE FUNCTION household.set_away(person bigint, is_away boolean) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    home CONSTANT bigint := household.enter(person);
+    of household.occurrences;
+BEGIN
+    PERFORM household.expect(is_away IS NOT NULL, 'is_away: found null');
+    PERFORM FROM household.chores c WHERE c.group_id = home AND NOT c.is_removed
+    ORDER BY c.id FOR NO KEY UPDATE;
+    UPDATE household.members m SET is_away = is_away
+    WHERE m.group_id = home AND m.person_id = person AND m.is_away <> is_away;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    -- Back: they take what nobody was there for.
+    FOR of IN SELECT o.* FROM household.chores c JOIN household.occurrences o ON o.chore_id = c.id
+        WHERE c.group_id = home AND NOT c.is_removed AND o.state IN ('due', 'overdue')
+          AND CASE WHEN is_away THEN o.assignee_id = person ELSE o.assignee_id IS NULL END
+        ORDER BY o.id
+    LOOP
+        PERFORM household.hand_over(of);
+    END LOOP;
+    PERFORM household.happened(home, CASE WHEN is_away THEN 'away' ELSE 'back' END, person);
+    RETURN true;
+END $$;
+
+-- Forgives another member the turns that they still owe at a chore; returns how many.
+CREATE FUNCTION household.forgive_turns(person bigint, chore bigint, member bigint) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    home CONSTANT bigint := household.enter(person);
+    forgiven int;
+BEGIN
+    PERFORM household.standing_chore(home, chore);
+    PERFORM household.expect(person <> member, 'member: expected another one, who owes turns');
+    forgiven := (SELECT r.owed FROM household.rotation_of(chore) r WHERE r.person_id = member);
+    IF forgiven IS NULL THEN
+        PERFORM household.refuse_state(
+            format('person %s takes no turns at chore %s', member, chore));
+    END IF;
+    UPDATE household.turns t SET turns = t.turns + forgiven
+    WHERE t.chore_id = chore AND t.person_id = member AND forgiven > 0;
+    IF FOUND THEN
+        PERFORM household.happened(home, 'turns_forgiven', person,
+            jsonb_build_object('chore_id', chore, 'member_id', member));
+    END IF;
+    RETURN forgiven;
+END $$;
+
+-- Who takes turns at a chore, who has it next first as it stands now.
+--   owed  turns that they are behind the others, because they were away or somebody stepped in
+CREATE FUNCTION household.rotation_of(chore bigint)
+RETURNS TABLE (person_id bigint, turns int, owed int, is_away boolean)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    -- Who is the last of a round is one behind the others, and owes nothing.
+    RETURN QUERY SELECT t.person_id, t.turns, greatest(coalesce((
+            SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY o.turns DESC)
+            FROM household.turns o
+            JOIN household.members p ON p.group_id = c.group_id AND p.person_id = o.person_id
+            WHERE o.chore_id = c.id AND o.person_id <> t.person_id AND NOT p.is_away), 0)
+            - 1 - t.turns, 0), m.is_away
+    FROM household.chores c JOIN household.turns t ON t.chore_id = c.id
+    JOIN household.members m ON m.group_id = c.group_id AND m.person_id = t.person_id
+    WHERE c.id = $1 ORDER BY m.is_away, t.turns, t.position;
+END $$;
+
+-- The same for a member.
+CREATE FUNCTION household.rotation(person bigint, chore bigint)
+RETURNS TABLE (person_id bigint, turns int, owed int, is_away boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT r.* FROM household.chores c CROSS JOIN LATERAL household.rotation_of(c.id) r
+    WHERE c.id = chore AND c.group_id = household.home_of($1);
+END $$;
+
+-- The chores of the person's group.
+CREATE FUNCTION household.chores(person bigint)
+RETURNS TABLE (chore_id bigint, title text, rule text, mode text, after_days smallint,
+    starts_on date, at_time time, next_on date, does_skip_count boolean, is_for_all boolean,
+    fault text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT c.id, c.title, c.rule, c.mode, c.after_days, c.starts_on, c.at_time,
+        c.next_on, c.does_skip_count, c.is_for_all, c.fault
+    FROM household.chores c WHERE c.group_id = household.home_of($1) AND NOT c.is_removed
+    ORDER BY c.next_on, c.id;
+END $$;
+
+-- Turns at the chores of the person's group, from a day until another, which is not among them;
+-- the newest first.
+CREATE FUNCTION household.occurrences(person bigint, from_on date, until_on date)
+RETURNS TABLE (occurrence_id bigint, chore_id bigint, title text, due_on date, due_at timestamptz,
+    state text, assignee_id bigint, instead_of bigint, done_by bigint, done_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT o.id, o.chore_id, c.title, o.due_on, o.due_at, o.state::text,
+        o.assignee_id, o.instead_of, o.done_by, o.done_at
+    FROM household.occurrences o JOIN household.chores c ON c.id = o.chore_id
+    WHERE o.group_id = household.home_of($1) AND o.due_on >= from_on AND o.due_on < until_on
+    ORDER BY o.due_on DESC, o.id DESC LIMIT 10000;
+END $$;
+
+-- What each has done of the chores of the person's group, by days, weeks (from Monday), months or
+-- years, from a day until another, which is not among them.
+--   assigned    turns that were theirs in the end
+--   done        of all, whoever's turn it was; late: of those, after they were due
+--   for_others  of those done, instead of somebody else
+CREATE FUNCTION household.stats(
+    person bigint, from_on date, until_on date, period text DEFAULT 'week'
+) RETURNS TABLE (begins_on date, person_id bigint, assigned bigint, done bigint, late bigint,
+    for_others bigint, skipped bigint, missed bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM household.expect(period IN ('day', 'week', 'month', 'year'),
+        'period: expected day, week, month or year');
+    -- Who does it has the turn: done_by is the assignee.
+    RETURN QUERY SELECT date_trunc($4, o.due_on::timestamp)::date, o.assignee_id, count(*),
+        count(*) FILTER (WHERE o.state = 'done'),
+        count(*) FILTER (WHERE o.state = 'done' AND o.done_at > o.due_at),
+        count(*) FILTER (WHERE o.state = 'done' AND o.instead_of <> o.done_by),
+        count(*) FILTER (WHERE o.state = 'skipped'),
+        count(*) FILTER (WHERE o.state = 'missed')
+    FROM household.occurrences o
+    WHERE o.group_id = household.home_of($1) AND o.due_on >= from_on AND o.due_on < until_on
+      AND o.assignee_id IS NOT NULL AND o.state <> 'dropped'
+    GROUP BY 1, 2 ORDER BY 1, 2;
+END $$;

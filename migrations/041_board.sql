@@ -1,0 +1,245 @@
+-- The board, reminders by hand, what is swept up, and who may call what.
+
+-- Puts a note on the board, and tells all; returns its id.
+--   expires_at  when it deletes itself; null: as household.rules says
+CREATE FUNCTION household.add_note(
+    person bigint, body text, expires_at timestamptz DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    home CONSTANT bigint := household.enter(person);
+    at CONSTANT timestamptz := clock_timestamp();
+    rules household.rules;
+    note bigint;
+BEGIN
+    SELECT * INTO rules FROM household.rules;
+    expires_at := coalesce(expires_at, at + rules.noted_for);
+    PERFORM household.expect(length(body) BETWEEN 1 AND 2000,
+        'body: expected 1 to 2000 characters');
+    PERFORM household.expect(expires_at > at AND expires_at <= at + rules.noted_at_most,
+        format('expires_at: expected an instant of the next %s', rules.noted_at_most));
+    INSERT INTO household.notes AS n (group_id, author_id, written_at, expires_at, body)
+    VALUES (home, person, at, expires_at, body) RETURNING n.id INTO note;
+    PERFORM household.happened(home, 'note_added', person, jsonb_build_object('note_id', note));
+    RETURN note;
+END $$;
+
+-- Takes a note of one's own off; false when it is gone.
+CREATE FUNCTION household.remove_note(person bigint, note bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    home CONSTANT bigint := household.enter(person);
+BEGIN
+    IF EXISTS (SELECT FROM household.notes n
+        WHERE n.id = note AND n.group_id = home AND n.author_id <> person) THEN
+        PERFORM household.refuse_state(format('note %s is somebody else''s', note),
+            'Its author can take it off; otherwise it goes when its time is over.');
+    END IF;
+    DELETE FROM household.notes n WHERE n.id = note AND n.group_id = home;
+    RETURN FOUND;
+END $$;
+
+-- The board of the person's group, the newest note first.
+CREATE FUNCTION household.notes(person bigint)
+RETURNS TABLE (note_id bigint, author_id bigint, body text, written_at timestamptz,
+    expires_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY SELECT n.id, n.author_id, n.body, n.written_at, n.expires_at
+    FROM household.notes n WHERE n.group_id = household.home_of($1) AND n.expires_at > at
+    ORDER BY n.written_at DESC, n.id DESC LIMIT 1000;
+END $$;
+
+-- Deletes notes whose time is over; returns how many. Those under way elsewhere are left for the
+-- next time.
+CREATE FUNCTION household.expire_notes(at timestamptz DEFAULT NULL, at_most int DEFAULT 10000)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    expired bigint;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    DELETE FROM household.notes n WHERE n.ctid = ANY (ARRAY(
+        SELECT e.ctid FROM household.notes e WHERE e.expires_at <= at
+        ORDER BY e.expires_at LIMIT at_most FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS expired = ROW_COUNT;
+    RETURN expired;
+END $$;
+
+-- Asks that those are reminded who owe the person: one, or all of them. Whether and when they are
+-- told is for the policy of reminders. Returns how many owe; an error when the one does not.
+CREATE FUNCTION household.remind_debtors(person bigint, debtor bigint DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    owing record;
+    debtors bigint := 0;
+BEGIN
+    PERFORM household.expect_person(person);
+    FOR owing IN
+        SELECT d.group_id, array_agg(d.other_id ORDER BY d.other_id) AS persons
+        FROM household.debts(person) d
+        WHERE d.amount > 0 AND (debtor IS NULL OR d.other_id = debtor) GROUP BY d.group_id
+    LOOP
+        PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'debt_reminder',
+            'group_id', owing.group_id, 'person_id', person,
+            'to', to_jsonb(owing.persons)));
+        debtors := debtors + cardinality(owing.persons);
+    END LOOP;
+    IF debtor IS NOT NULL AND debtors = 0 THEN
+        PERFORM household.refuse_state(format('person %s owes you nothing', debtor));
+    END IF;
+    RETURN debtors;
+END $$;
+
+-- Asks that who has a turn at a chore is reminded of it, by the same policy.
+CREATE FUNCTION household.remind_of_chore(person bigint, occurrence bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    home CONSTANT bigint := household.enter(person);
+    of household.occurrences;
+BEGIN
+    of := household.open_occurrence(home, occurrence);
+    IF of.assignee_id IS NULL OR of.assignee_id = person THEN
+        PERFORM household.refuse_state(format('turn %s is nobody else''s', occurrence),
+            'Do it, or take it over.');
+    END IF;
+    PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_reminder',
+        'group_id', home, 'person_id', person, 'chore_id', of.chore_id,
+        'occurrence_id', occurrence, 'to', jsonb_build_array(of.assignee_id)));
+END $$;
+
+-- Notes that a session failed to prove that it is the person's, and has them told: once of each
+-- session. False when they were before.
+CREATE FUNCTION household.report_failed_session(person bigint, session text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    PERFORM household.expect_person(person);
+    PERFORM household.expect(length(session) BETWEEN 1 AND 200,
+        'session: expected 1 to 200 characters that name it, and prove nothing');
+    INSERT INTO household.failed_sessions AS f (person_id, at, session)
+    VALUES (person, at, session) ON CONFLICT ON CONSTRAINT failed_sessions_pkey DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'session_failed',
+        'person_id', person, 'session', encode(sha256(convert_to(session, 'UTF8')), 'hex')));
+    RETURN true;
+END $$;
+
+-- Forgets failed sessions of long ago; returns how many.
+CREATE FUNCTION household.forget_sessions(
+    at timestamptz DEFAULT NULL, at_most int DEFAULT 10000
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    before CONSTANT timestamptz := coalesce(at, clock_timestamp()) - interval '90 days';
+    forgotten bigint;
+BEGIN
+    DELETE FROM household.failed_sessions f WHERE f.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM household.failed_sessions o WHERE o.at < before
+        ORDER BY o.at LIMIT at_most FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS forgotten = ROW_COUNT;
+    RETURN forgotten;
+END $$;
+
+-- The group that a person lives in; no row when they live in none.
+CREATE FUNCTION household.my_group(person bigint)
+RETURNS TABLE (group_id bigint, name text, time_zone text, currency text, joined_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT g.id, g.name, g.time_zone, g.currency, m.joined_at
+    FROM household.members m JOIN household.groups g ON g.id = m.group_id
+    WHERE m.person_id = person AND m.left_at IS NULL;
+END $$;
+
+-- Who lives, and has lived, in the person's group.
+CREATE FUNCTION household.roommates(person bigint)
+RETURNS TABLE (person_id bigint, joined_at timestamptz, left_at timestamptz, is_away boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT m.person_id, m.joined_at, m.left_at, m.is_away FROM household.members m
+    WHERE m.group_id = household.home_of($1) ORDER BY m.left_at DESC NULLS FIRST, m.joined_at, 1;
+END $$;
+
+-- Invitations that a person can answer, and those that their group waits for.
+CREATE FUNCTION household.invitations(person bigint)
+RETURNS TABLE (invitation_id bigint, group_id bigint, name text, inviter_id bigint,
+    invitee_id bigint, expires_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY SELECT i.id, g.id, g.name, i.inviter_id, i.invitee_id, i.expires_at
+    FROM household.invitations i JOIN household.groups g ON g.id = i.group_id
+    WHERE i.state = 'sent' AND i.expires_at > at
+      AND (i.invitee_id = person OR i.group_id = (SELECT m.group_id FROM household.members m
+          WHERE m.person_id = person AND m.left_at IS NULL))
+    ORDER BY i.id;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA household FROM PUBLIC;
+GRANT USAGE ON SCHEMA household TO errand_app;
+GRANT EXECUTE ON FUNCTION
+    household.feed(bigint),
+    household.create_group(bigint, text, text, text),
+    household.set_group(bigint, text, text),
+    household.my_group(bigint),
+    household.roommates(bigint),
+    household.invite(bigint, bigint),
+    household.invitations(bigint),
+    household.accept(bigint, bigint),
+    household.decline(bigint, bigint),
+    household.withdraw_invitation(bigint, bigint),
+    household.leave(bigint),
+    household.add_bill(bigint, text, bigint, bigint[], text, date, text, bigint[], bigint),
+    household.edit_bill(bigint, bigint, text, bigint, bigint[], text, bigint[], bigint, date),
+    household.remove_bill(bigint, bigint),
+    household.bills(bigint, date, bigint, int),
+    household.paid(bigint, bigint, bigint, bigint, bigint, text),
+    household.undo_payment(bigint, bigint),
+    household.group_dues(bigint),
+    household.debts(bigint),
+    household.debt_lines(bigint, bigint, bigint, timestamptz, bigint, int),
+    household.simplify(bigint),
+    household.add_chore(bigint, text, date, text, text, int, time, bigint[], boolean),
+    household.change_chore(bigint, bigint, text, date, text, text, int, time, boolean),
+    household.remove_chore(bigint, bigint),
+    household.set_rotation(bigint, bigint, bigint[], boolean),
+    household.set_away(bigint, boolean),
+    household.forgive_turns(bigint, bigint, bigint),
+    household.done(bigint, bigint, timestamptz),
+    household.skip(bigint, bigint),
+    household.take_over(bigint, bigint),
+    household.chores(bigint),
+    household.occurrences(bigint, date, date),
+    household.rotation(bigint, bigint),
+    household.stats(bigint, date, date, text),
+    household.add_item(bigint, text, boolean, numeric, text),
+    household.remove_item(bigint, bigint),
+    household.shopping_list(bigint),
+    household.going_shopping(bigint),
+    household.complete_trip(bigint, bigint[], bigint, text, date, text, bigint[], bigint[],
+        bigint[], text, text),
+    household.edit_trip(bigint, bigint, bigint[], bigint, text, bigint[], bigint[], bigint[],
+        text),
+    household.remove_trip(bigint, bigint),
+    household.add_note(bigint, text, timestamptz),
+    household.remove_note(bigint, bigint),
+    household.notes(bigint),
+    household.remind_debtors(bigint, bigint),
+    household.remind_of_chore(bigint, bigint),
+    household.report_failed_session(bigint, text)
+TO errand_app;
