@@ -202,6 +202,7 @@ let package = Package(
             of: ["JobQueue", "Matching", "Missions", "Notifications", "Postgres"]
         ),
         tests("MissionsTests", of: ["Postgres"]),
+        tests("HouseholdTests", of: ["Postgres"]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

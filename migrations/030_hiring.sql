@@ -132,7 +132,7 @@ BEGIN
     PERFORM FROM missions.shoppers s WHERE s.person_id = ANY (persons)
     ORDER BY s.person_id FOR NO KEY UPDATE;
     FOR of IN
-        SELECT m.*, s.state, s.state_since, s.actor, s.reviewed AS had, s.good AS had_good,
+        SELECT m.*, s.state, s.actor, s.reviewed AS had, s.good AS had_good,
             s.reason AS said, EXISTS (
                 SELECT FROM missions.flags f
                 WHERE f.person_id = m.person_id AND f.raised_at <= s.state_since
@@ -150,9 +150,7 @@ BEGIN
                 AND of.is_of_age AND NOT of.is_flagged
                 THEN CASE WHEN rules.is_automatic THEN 'active' ELSE 'candidate'
                     END::missions.shopper_state
-            -- Whom an operator hired is judged by what came since.
-            WHEN before = 'active' AND (of.is_flagged OR NOT of.is_of_age
-                OR is_bad AND (of.actor IS NULL OR of.latest > of.state_since))
+            WHEN before = 'active' AND (is_bad OR of.is_flagged OR NOT of.is_of_age)
                 THEN 'suspended'
             WHEN before = 'suspended' AND of.actor IS NULL AND of.is_of_age AND NOT of.is_flagged
                 AND NOT is_bad AND (quality >= rules.hire_from OR of.was_flagged

@@ -60,9 +60,9 @@ DECLARE
     mission bigint;
 BEGIN
     PERFORM missions.expect(opens_at < closes_at AND closes_at > at
-            AND opens_at >= at - interval '1 year' AND closes_at <= at + interval '2 years',
+            AND opens_at >= at - interval '1 year' AND closes_at <= at + interval '10 years',
         'opens_at, closes_at: expected a time from which, and one until when that is to come, '
-        'within two years');
+        'within ten years');
     PERFORM missions.expect(pay >= 1 AND pay <= paid AND paid <= 1000000000,
         'paid, pay: expected minor units, 1 <= pay <= paid <= 10^9');
     PERFORM missions.expect(length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]',

@@ -102,9 +102,9 @@ BEGIN
     SELECT m.state, m.closes_at, held.answer_by + r.offer_grace AS lapses_at
     INTO of FROM missions.missions m CROSS JOIN missions.rules r WHERE m.id = held.mission_id;
     -- An operator may have offered it to somebody of a lower quality.
-    IF missions.objections(held.mission_id, person, at) && CASE WHEN held.actor IS NULL
-        THEN '{not_active,flagged,too_young,works_there,quality}'
-        ELSE '{not_active,flagged,too_young,works_there}' END::text[] THEN
+    IF missions.objections(held.mission_id, person, at)
+        && (ARRAY['not_active', 'flagged', 'too_young', 'works_there']
+            || CASE WHEN held.actor IS NULL THEN 'quality' END) THEN
         PERFORM missions.finish(held, 'withdrawn', at, NULL, 'you get no offers now', NULL);
         RETURN missions.answer_of(assignment, false, 'withdrawn');
     END IF;

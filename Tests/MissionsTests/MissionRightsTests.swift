@@ -37,7 +37,7 @@ import Testing
             "decide_shopper(1, 'active', 'x', 'x')", "enter_state(1, 'active', 'x', 'x', now())",
             "offer(1, 1)", "offer_many('{1}', '{1}', '{1}', '{1}')", "candidates('{1}')",
             "objections(1, 1)", "give(1, 1, 1, 1, now(), 'x', false)", "lapse()", "recall()",
-            "miss()", "remind()", "end_missions()", "withdraw(1, 'x', 'x')", "hold(1)",
+            "miss()", "remind()", "end_missions()", "withdraw(1, 'x', 'x')", "hold(1, 1)",
             "review(1, 'x', 'approve')", "merits('{1}', now())", "seek(1, now())", "tell(1, 'x')",
         ] {
             #expect(

@@ -79,6 +79,7 @@ Postgres Recurrence Sealing TestServices |
 7 VotesTests: Crypto JobQueue Notifications Postgres Recurrence Sealing Votes TestServices |
 7 MissionJobsTests: JobQueue Matching Missions Notifications Postgres TestServices |
 7 MissionsTests: Postgres TestServices |
+7 HouseholdTests: Postgres TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """
