@@ -66,6 +66,14 @@ final class CrashGround: Sendable {
         try start(["work", "--lease", "2s", "--grace", "5s"] + arguments)
     }
 
+    /// Makes the schema, with the program's own schedules paused: they would make jobs of queues
+    /// that the test's workers do not work.
+    func migrate() async throws {
+        try await done("migrate")
+        _ = try await session.query(
+            "UPDATE errand.schedules SET paused_at = now(), paused_by = 'test'")
+    }
+
     /// A command that has to succeed.
     @discardableResult func done(_ arguments: String..., input: String? = nil) async throws
         -> String
@@ -185,10 +193,7 @@ struct CrashingTrait: SuiteTrait, TestTrait, TestScoping {
         guard testCase != nil else { return try await function() }
         let (name, place) = try await servers.newDatabase()
         let ground = CrashGround(name: name, place: place, on: servers)
-        try await ground.done("migrate")
-        // The program's own would make jobs of other queues whenever an hour begins.
-        _ = try await ground.session.query(
-            "UPDATE errand.schedules SET paused_at = now(), paused_by = 'test'")
+        try await ground.migrate()
         try await CrashGround.use(ground) { try await function() }
     }
 }

@@ -42,10 +42,15 @@ extension AppCrashTests {
             }
             // The last one may end its work.
             worker = try ground.start(words)
+            await live(ground)
             try await eventually("the end of all jobs", within: .seconds(60)) {
-                await live(ground)
-                return try await ground.number(
+                if try await ground.number(
                     "SELECT count(*) FROM errand.jobs WHERE run_at <= now()") == 0
+                {
+                    return true
+                }
+                await act(ground)
+                return false
             }
             try await ground.expectCleanStop(worker)
             try await expectRules(ground)
@@ -87,6 +92,20 @@ extension AppCrashTests {
         /// Some decline, some do not answer, the others go there and are approved. Whatever is cut
         /// off is done the next time.
         private func live(_ ground: CrashGround) async {
+            await act(ground)
+            for step in [
+                "SELECT errand.enqueue('missions.assign', unique_key => 'all')",
+                // Their suspension lasts until the next round.
+                "SELECT missions.suspend(1 + (random() * 30)::int, 'ann', 'photos')",
+                """
+                SELECT missions.hire(person_id, 'ann') FROM missions.shoppers
+                WHERE state = 'suspended' AND random() < 0.5
+                """,
+            ] { _ = try? await ground.session.query(step) }
+        }
+
+        /// What becomes of offers that are there.
+        private func act(_ ground: CrashGround) async {
             for step in [
                 """
                 SELECT CASE id % 6 WHEN 0 THEN missions.decline(person_id, id)
@@ -110,13 +129,6 @@ extension AppCrashTests {
                     WHEN id % 11 = 0 THEN missions.review(id, 'ann', 'reject', 'elsewhere')
                     ELSE missions.review(id, 'ann', 'approve') END
                 FROM missions.assignments WHERE state = 'submitted'
-                """,
-                "SELECT errand.enqueue('missions.assign', unique_key => 'all')",
-                // Their suspension lasts until the next round.
-                "SELECT missions.suspend(1 + (random() * 30)::int, 'ann', 'photos')",
-                """
-                SELECT missions.hire(person_id, 'ann') FROM missions.shoppers
-                WHERE state = 'suspended' AND random() < 0.5
                 """,
             ] { _ = try? await ground.session.query(step) }
         }

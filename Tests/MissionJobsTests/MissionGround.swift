@@ -13,7 +13,7 @@ struct MissionGround: Sendable {
     let kinds: JobKinds
 
     /// - Parameters:
-    ///   - people: ids from 1, all of age.
+    ///   - people: ids from 1, all of age and without quiet hours: tests run at night, too.
     ///   - shoppers: so many of them are hired, and set out from the same place.
     init(people: Int = 10, shoppers: Int = 0) async throws {
         let database = try TestDatabase.here()
@@ -24,8 +24,9 @@ struct MissionGround: Sendable {
         self.kinds = kinds
         try await session.script(
             """
-            INSERT INTO notification.people (id, birth_date, age_verified_at)
-            SELECT n, '1990-05-17', now() FROM generate_series(1, \(people)) n;
+            INSERT INTO notification.people (id, birth_date, age_verified_at, quiet_from,
+                quiet_until)
+            SELECT n, '1990-05-17', now(), NULL, NULL FROM generate_series(1, \(people)) n;
             INSERT INTO coupons.establishments (id, name)
             SELECT n, 'Chain ' || n FROM generate_series(1, 5) n;
             INSERT INTO coupons.branches (establishment_id, name, place)

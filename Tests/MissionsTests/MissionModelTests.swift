@@ -243,6 +243,8 @@ import Testing
             """
             SELECT FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
             WHERE m.state = 'cancelled' AND a.state IN ('offered', 'accepted', 'arrived')
+              -- What was submitted before may be given back.
+              AND a.returns = 0
             """
         ),
         (

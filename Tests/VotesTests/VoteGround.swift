@@ -16,7 +16,8 @@ struct VoteGround: Sendable {
     let kinds: JobKinds
 
     /// - Parameters:
-    ///   - people: ids from 1; the first one opens votes.
+    ///   - people: ids from 1, without quiet hours: tests run at night, too. The first one opens
+    ///     votes.
     ///   - ready: keys that are there; 0 makes none.
     init(people: Int = 10, ready: Int = 5) async throws {
         let database = try TestDatabase.here()
@@ -28,8 +29,10 @@ struct VoteGround: Sendable {
         VoteKinds.add(to: &kinds, telling: try .all(), sealing: keys)
         self.kinds = kinds
         _ = try await session.query(
-            "INSERT INTO notification.people (id) SELECT n FROM generate_series(1, $1) n",
-            [.int64(Int64(people))])
+            """
+            INSERT INTO notification.people (id, quiet_from, quiet_until)
+            SELECT n, NULL, NULL FROM generate_series(1, $1) n
+            """, [.int64(Int64(people))])
         guard ready > 0 else { return }
         _ = try await session.query(
             "UPDATE votes.rules SET keys_ahead = $1", [.int32(Int32(ready))])
