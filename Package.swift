@@ -137,7 +137,8 @@ let package = Package(
             "Votes",
             uses: ["Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing"]),
 
-        room("Missions", uses: ["JobQueue", "Matching", "Notifications", "Postgres"]),
+        room(
+            "Missions", uses: ["JobQueue", "Matching", "Notifications", "Postgres", "Threads"]),
 
         // Floor 5: the command.
         .executableTarget(

@@ -109,7 +109,8 @@ CREATE TABLE missions.shoppers (
     home geography(Point, 4326),
     -- Establishments they work for, or are otherwise too near to.
     works_for bigint[] NOT NULL DEFAULT '{}' CHECK (cardinality(works_for) <= 100),
-    -- The operator who last decided; null: the rule did, and may decide otherwise.
+    -- The operator who last decided; null: the rule did. Whom an operator suspended or refused the
+    -- rule leaves alone; whom one hired it suspends like others.
     actor text CHECK (length(actor) BETWEEN 1 AND 200),
     -- Why they are in this state, for them to read.
     reason text CHECK (length(reason) <= 500)
@@ -201,8 +202,9 @@ CREATE TABLE missions.assignments (
     arrived_at timestamptz,
     submitted_at timestamptz,
     ended_at timestamptz,
-    -- When the person is reminded next; null: no more.
-    remind_at timestamptz,
+    -- When the person is reminded next of what they have to do; null: no more.
+    remind_at timestamptz CHECK (remind_at IS NULL
+        OR state IN ('offered', 'accepted', 'arrived')),
     due_day date NOT NULL,
     -- Days on which the person may not be at the branch again: from the first on which they may be
     -- there for this mission, or were; empty once it is known that they never were.
@@ -242,7 +244,7 @@ CREATE INDEX assignments_due ON missions.assignments (due_at)
     WHERE state IN ('accepted', 'arrived');
 CREATE INDEX assignments_unanswered ON missions.assignments (answer_by) WHERE state = 'offered';
 CREATE INDEX assignments_reminders ON missions.assignments (remind_at)
-    WHERE state = 'accepted' AND remind_at IS NOT NULL;
+    WHERE remind_at IS NOT NULL;
 CREATE INDEX assignments_submitted ON missions.assignments (submitted_at)
     WHERE state = 'submitted';
 
@@ -270,6 +272,7 @@ CREATE TABLE missions.runs (
     seconds real NOT NULL,
     is_optimal boolean NOT NULL
 );
+CREATE INDEX runs_started ON missions.runs (started_at);
 
 -- PostGIS by names that do not depend on the search path.
 CREATE FUNCTION missions.point(longitude double precision, latitude double precision)

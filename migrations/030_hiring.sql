@@ -277,6 +277,10 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM missions.enter_state(person, after, actor, reason, at);
+    -- Who never was one is not bothered with it.
+    IF after = 'refused' AND before IN ('active', 'suspended') THEN
+        PERFORM missions.tell_person(person, 'dismissed', at);
+    END IF;
     RETURN true;
 END $$;
 

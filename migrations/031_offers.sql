@@ -296,23 +296,25 @@ BEGIN
     ORDER BY m.id, c.way, c.person_id;
 END $$;
 
--- Gives a shopper the lowest free slot of a mission; both are locked, and nothing forbids it.
+-- Gives a shopper the lowest free slot of a mission; both are locked, and nothing forbids it. The
+-- time to answer begins when they can see it.
 CREATE FUNCTION missions.give(
     mission bigint, person bigint, score bigint, distance_m real, at timestamptz, actor text,
     is_accepted boolean
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
+    seen_at CONSTANT timestamptz := missions.seen_at(person, at);
     assignment bigint;
 BEGIN
     INSERT INTO missions.assignments AS a (mission_id, person_id, branch_id, offered_at,
         answer_by, due_at, accepted_at, remind_at, due_day, barred, score, slot, distance_m, state,
         actor)
     SELECT m.id, person, m.branch_id, at,
-        least(m.closes_at, at + greatest(r.offer_at_least,
-            least(r.offer_for, (m.closes_at - at) / 4))),
-        m.closes_at, CASE WHEN is_accepted THEN at END,
-        CASE WHEN is_accepted THEN missions.next_reminder(m.closes_at, at) END,
+        w.answer_by, m.closes_at, CASE WHEN is_accepted THEN at END,
+        CASE WHEN is_accepted THEN missions.next_reminder(m.closes_at, at)
+            -- While a quarter of the time is left.
+            ELSE w.answer_by - (w.answer_by - at) / 4 END,
         m.due_day, missions.days_of(m), score,
         (SELECT n FROM generate_series(1, m.slots) n WHERE NOT EXISTS (
             SELECT FROM missions.assignments o WHERE o.mission_id = m.id AND o.slot = n
@@ -320,20 +322,14 @@ BEGIN
             ORDER BY n LIMIT 1),
         distance_m,
         CASE WHEN is_accepted THEN 'accepted' ELSE 'offered' END::missions.assignment_state, actor
-    FROM missions.missions m CROSS JOIN missions.rules r WHERE m.id = mission
+    FROM missions.missions m CROSS JOIN missions.rules r CROSS JOIN LATERAL (
+        SELECT least(m.closes_at, seen_at + greatest(r.offer_at_least,
+            least(r.offer_for, (m.closes_at - seen_at) / 4))) AS answer_by) w
+    WHERE m.id = mission
     RETURNING a.id INTO assignment;
     UPDATE missions.shoppers s SET waiting_since = at WHERE s.person_id = person;
-    PERFORM missions.tell(assignment, 'offered');
+    PERFORM missions.tell(assignment, CASE WHEN is_accepted THEN 'agreed' ELSE 'offered' END);
     RETURN assignment;
-END $$;
-
--- When who accepted is reminded next of a mission that ends at a time; null: no more.
-CREATE FUNCTION missions.next_reminder(closes_at timestamptz, at timestamptz)
-RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
-BEGIN
-    RETURN (SELECT min(closes_at - b) FROM missions.rules r CROSS JOIN unnest(r.remind_before) b
-        WHERE closes_at - b > at);
 END $$;
 
 -- Offers a mission to a shopper; returns the assignment's id, or the objections to it. That it is
@@ -370,26 +366,33 @@ BEGIN
 END $$;
 
 -- Offers many missions at once, each pair for itself, in their order: a pair to which there is an
--- objection, perhaps because of one before it, is refused with the first of them.
+-- objection, perhaps because of one before it, is refused with the first of them, and with 'busy'
+-- where somebody holds the mission or the shopper.
 --   place  of the pair, from 1
 CREATE FUNCTION missions.offer_many(
     missions bigint[], persons bigint[], scores bigint[], distances real[],
     at timestamptz DEFAULT NULL
 ) RETURNS TABLE (place int, assignment_id bigint, refused text) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
+DECLARE
+    our_missions bigint[];
+    our_persons bigint[];
 BEGIN
-    PERFORM missions.expect(cardinality(missions) = cardinality(persons)
-            AND cardinality(missions) = cardinality(scores)
-            AND cardinality(missions) = cardinality(distances),
+    PERFORM missions.expect(cardinality(missions) = ALL (ARRAY[cardinality(persons),
+            cardinality(scores), cardinality(distances)]),
         'offer_many: expected four arrays of one length');
-    PERFORM FROM missions.missions m WHERE m.id = ANY (missions)
-    ORDER BY m.id FOR NO KEY UPDATE;
-    PERFORM FROM missions.shoppers s WHERE s.person_id = ANY (persons)
-    ORDER BY s.person_id FOR NO KEY UPDATE;
+    our_missions := ARRAY(SELECT m.id FROM missions.missions m WHERE m.id = ANY (missions)
+        ORDER BY m.id FOR NO KEY UPDATE SKIP LOCKED);
+    our_persons := ARRAY(SELECT s.person_id FROM missions.shoppers s
+        WHERE s.person_id = ANY (persons) ORDER BY s.person_id FOR NO KEY UPDATE SKIP LOCKED);
     at := coalesce(at, clock_timestamp());
     FOR n IN 1..cardinality(missions) LOOP
         place := n;
-        refused := (missions.objections(missions[n], persons[n], at))[1];
+        refused := CASE WHEN EXISTS (SELECT FROM missions.missions m
+                WHERE m.id = missions[n] AND m.id <> ALL (our_missions))
+            OR EXISTS (SELECT FROM missions.shoppers s WHERE s.person_id = persons[n]
+                AND s.person_id <> ALL (our_persons)) THEN 'busy'
+            ELSE (missions.objections(missions[n], persons[n], at))[1] END;
         assignment_id := CASE WHEN refused IS NULL THEN missions.give(missions[n], persons[n],
             scores[n], distances[n], at, NULL, false) END;
         RETURN NEXT;

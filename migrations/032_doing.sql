@@ -193,8 +193,9 @@ BEGIN
         RETURN missions.answer_of(assignment, false, 'too_far', distance_m::real);
     END IF;
     today := (at AT TIME ZONE of.time_zone)::date;
-    UPDATE missions.assignments a SET state = 'arrived', arrived_at = at, remind_at = NULL,
+    UPDATE missions.assignments a SET state = 'arrived', arrived_at = at,
         due_at = of.closes_at + rules.finish_within,
+        remind_at = missions.next_reminder(of.closes_at + rules.finish_within, at),
         barred = daterange(today, today + greatest(of.rest_days, 1))
     WHERE a.id = assignment;
     RETURN missions.answer_of(assignment, true, 'ok', distance_m::real);
@@ -271,7 +272,7 @@ BEGIN
             WHERE s.assignment_id = assignment AND s.number = t.number)) THEN
         RETURN missions.answer_of(assignment, false, 'unfinished');
     END IF;
-    UPDATE missions.assignments a SET state = 'submitted', submitted_at = at,
+    UPDATE missions.assignments a SET state = 'submitted', submitted_at = at, remind_at = NULL,
         request_id = request_id
     WHERE a.id = assignment;
     RETURN missions.answer_of(assignment, true, 'ok');

@@ -50,6 +50,7 @@ DECLARE
     held missions.assignments;
     of missions.missions;
     payment bigint;
+    due_at timestamptz;
 BEGIN
     PERFORM missions.expect(verdict IN ('approve', 'return', 'reject'),
         'verdict: expected approve, return or reject');
@@ -57,8 +58,11 @@ BEGIN
     held := missions.hold_known(assignment);
     -- Not before the locks: it is the time of the decision.
     at := coalesce(at, clock_timestamp());
-    PERFORM missions.expect(actor NOT IN (held.person_id::text, 'person ' || held.person_id,
-        'person:' || held.person_id), 'actor: nobody reviews what they have done themselves');
+    IF actor IN (held.person_id::text, 'person ' || held.person_id, 'person:' || held.person_id)
+    THEN
+        RAISE EXCEPTION 'assignment % is %''s own: nobody reviews what they have done themselves',
+            assignment, actor USING ERRCODE = 'insufficient_privilege';
+    END IF;
     IF verdict = 'approve' AND held.state = 'paid' OR verdict = 'reject' AND held.state = 'rejected'
         OR verdict = 'return' AND held.state = 'arrived' AND held.returns > 0 THEN
         RETURN false;
@@ -69,9 +73,10 @@ BEGIN
     END IF;
     SELECT * INTO of FROM missions.missions m WHERE m.id = held.mission_id;
     IF verdict = 'return' THEN
+        due_at := greatest(held.due_at, at + (SELECT r.finish_within FROM missions.rules r));
         UPDATE missions.assignments a SET state = 'arrived', returns = a.returns + 1,
-            actor = actor, reason = reason,
-            due_at = greatest(a.due_at, at + (SELECT r.finish_within FROM missions.rules r))
+            actor = actor, reason = reason, due_at = due_at,
+            remind_at = missions.next_reminder(due_at, at)
         WHERE a.id = assignment;
         PERFORM missions.tell(assignment, 'returned', held.returns + 1);
         RETURN true;
@@ -92,6 +97,35 @@ BEGIN
     WHERE a.id = assignment;
     PERFORM missions.tell(assignment, 'paid');
     RETURN true;
+END $$;
+
+-- When a person who is asked at a time can see it: at once or, within their quiet hours, when these
+-- end.
+CREATE FUNCTION missions.seen_at(person bigint, at timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    p notification.people;
+    here timestamp;
+BEGIN
+    SELECT * INTO p FROM notification.people n WHERE n.id = person;
+    here := at AT TIME ZONE p.time_zone;
+    RETURN CASE WHEN p.quiet_from < p.quiet_until AND here::time >= p.quiet_from
+            AND here::time < p.quiet_until
+            OR p.quiet_from > p.quiet_until AND (here::time >= p.quiet_from
+                OR here::time < p.quiet_until)
+        THEN greatest(at, (here::date + (here::time >= p.quiet_until)::int + p.quiet_until)
+            AT TIME ZONE p.time_zone)
+        ELSE at END;
+END $$;
+
+-- When who has until a time to go, or to hand in, is reminded next; null: no more.
+CREATE FUNCTION missions.next_reminder(due_at timestamptz, at timestamptz)
+RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN (SELECT min(due_at - b) FROM missions.rules r CROSS JOIN unnest(r.remind_before) b
+        WHERE due_at - b > at);
 END $$;
 
 -- What time decides. Each of these does at most so many, passes over those that somebody else has
@@ -160,26 +194,25 @@ CREATE FUNCTION missions.miss(at timestamptz DEFAULT NULL, at_most int DEFAULT 1
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    late missions.assignments[];
     held missions.assignments;
+    ended bigint := 0;
 BEGIN
     at := coalesce(at, clock_timestamp());
-    late := ARRAY(SELECT a FROM missions.assignments a
+    FOR held IN SELECT a.* FROM missions.assignments a
         JOIN missions.missions m ON m.id = a.mission_id
+        JOIN missions.shoppers s ON s.person_id = a.person_id
         WHERE a.state IN ('accepted', 'arrived') AND a.due_at <= at
-        ORDER BY a.due_at LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED);
-    PERFORM FROM missions.shoppers s
-    WHERE s.person_id IN (SELECT (l).person_id FROM unnest(late) l)
-    ORDER BY s.person_id FOR NO KEY UPDATE;
-    FOREACH held IN ARRAY late LOOP
+        ORDER BY a.due_at LIMIT at_most FOR NO KEY UPDATE OF m, s, a SKIP LOCKED
+    LOOP
         UPDATE missions.shoppers s SET missed = s.missed + 1 WHERE s.person_id = held.person_id;
         PERFORM missions.finish(held, 'missed', at, NULL, NULL, 'missed');
+        ended := ended + 1;
     END LOOP;
-    RETURN cardinality(late);
+    RETURN ended;
 END $$;
 
--- Reminds those who accepted, before the mission ends; of several reminders that are due, of the
--- last one.
+-- Reminds those who have not answered, before their offer lapses, and those who accepted, before
+-- the time is up to go there or to hand in; of several reminders that are due, of the last one.
 CREATE FUNCTION missions.remind(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -188,17 +221,23 @@ DECLARE
     reminded bigint := 0;
 BEGIN
     at := coalesce(at, clock_timestamp());
-    FOR held IN SELECT a.id, m.closes_at FROM missions.assignments a
+    FOR held IN SELECT a.id, a.state, a.answer_by, a.due_at, a.returns
+        FROM missions.assignments a
         JOIN missions.missions m ON m.id = a.mission_id
-        WHERE a.state = 'accepted' AND a.remind_at <= at
+        WHERE a.remind_at <= at
         ORDER BY a.remind_at LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED
     LOOP
-        UPDATE missions.assignments a SET remind_at = missions.next_reminder(held.closes_at, at)
+        UPDATE missions.assignments a SET remind_at = CASE WHEN held.state <> 'offered'
+            THEN missions.next_reminder(held.due_at, at) END
         WHERE a.id = held.id;
-        IF held.closes_at > at THEN
+        IF held.state = 'offered' AND held.answer_by > at THEN
+            PERFORM missions.tell(held.id, 'waiting');
+        ELSIF held.state <> 'offered' AND held.due_at > at THEN
+            -- Numbered on from one thing that they have to do to the next.
             PERFORM missions.tell(held.id, 'reminder', (SELECT count(*)::int
+                    + CASE held.state WHEN 'arrived' THEN 11 * (held.returns + 1) ELSE 0 END
                 FROM missions.rules r CROSS JOIN unnest(r.remind_before) b
-                WHERE held.closes_at - b <= at));
+                WHERE held.due_at - b <= at));
         END IF;
         reminded := reminded + 1;
     END LOOP;

@@ -58,15 +58,23 @@ extension AppCommands {
             run.expect(0)
             #expect(try run.records.last?["filled"] == 2)
             #expect(try await number("SELECT count(*) FROM missions.assignments") == 3)
-            #expect(try await number("SELECT count(*) FROM missions.runs") == 2)
+            let runs = try await errand("mission", "runs", "-ojson").records
+            #expect(runs.map { $0["offered"] } == [2, 1])
+            #expect(runs.allSatisfy { $0["is_optimal"] == true && $0["bound"].number != nil })
+            try await errand("mission", "runs", "--limit", "1").expect(0, "--cursor 2")
 
             let explained = try await made("mission", "explain", "1", "41")
             #expect(explained["parts"].elements.count == 7)
             #expect(
                 explained["parts"].elements.reduce(0) { $0 + ($1["points"].number ?? 0) }
                     == explained["score"].number)
-            #expect(explained["objections"].elements.contains("no_slot"))
-            try await errand("mission", "explain", "2", "42").expect(0, "it is forbidden: no_slot")
+            // Nothing speaks against what they hold; another one finds no slot.
+            let holders = try run.records.filter { $0["mission"] == 2 }.map { $0["shopper"].id }
+            let holder = try #require(holders.first)
+            let other = try #require(["41", "42", "43"].first { !holders.contains($0) })
+            try await errand("mission", "explain", "2", holder).expect(0, "no rule forbids it")
+            try await errand("mission", "explain", "2", other)
+                .expect(0, "it is forbidden: no_slot")
             try await errand("mission", "explain", "9", "42").expect(3, "there is no mission 9")
             try await errand("mission", "explain", "1", "44").expect(3, "44 is no shopper")
         }
@@ -94,7 +102,11 @@ extension AppCommands {
             try await made("mission", "lock", "2", "--reason", "I know whom")
             try await errand("mission", "lock", "2").expect(0, "it was so already")
             try await errand("mission", "assign", "--mission", "2", "--yes")
-                .expect(0, "nothing can be assigned")
+                .expect(5, "mission 2 is locked")
+            try await errand("mission", "assign", "--mission", "99", "--dry-run")
+                .expect(3, "there is no mission 99")
+            try await errand("mission", "offer", "99", "42", "--yes")
+                .expect(3, "there is no mission 99")
             let offered = try await made("mission", "offer", "2", "42", "--yes")
             #expect(offered["state"] == "offered" && offered["score"] == nil)
             let id = offered["id"].id
@@ -112,6 +124,8 @@ extension AppCommands {
             #expect(cancelled["state"] == "cancelled" && cancelled["filled"] == 0)
             try await errand("mission", "cancel", "2", "--reason", "shut", "--yes")
                 .expect(0, "it was not open any more")
+            try await errand("mission", "assign", "--mission", "2", "--yes")
+                .expect(4, "mission 2 is cancelled")
             try await errand("mission", "withdraw", "99", "--reason", "x", "--yes")
                 .expect(3, "no assignment has the id 99")
             let audit = try await errand("audit", "ls", "-ojson").records

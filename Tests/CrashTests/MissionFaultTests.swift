@@ -64,8 +64,10 @@ extension AppCrashTests {
                 """
                 UPDATE missions.rules SET offer_for = '2 s', offer_at_least = '2 s',
                     offer_grace = '0 s', rest_days = 30;
-                INSERT INTO notification.people (id, birth_date, age_verified_at)
-                SELECT n, '1990-05-17', now() FROM generate_series(1, \(Self.shoppers)) n;
+                INSERT INTO notification.people (id, birth_date, age_verified_at, quiet_from,
+                    quiet_until)
+                SELECT n, '1990-05-17', now(), NULL, NULL
+                FROM generate_series(1, \(Self.shoppers)) n;
                 INSERT INTO coupons.establishments (id, name)
                 SELECT n, 'Chain ' || n FROM generate_series(1, 4) n;
                 INSERT INTO coupons.branches (establishment_id, name, place)

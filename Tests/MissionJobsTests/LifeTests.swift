@@ -186,8 +186,42 @@ import Testing
         // The slot of who was rejected is free again, and goes to the other.
         #expect(
             try await ground.told().sorted() == [
-                "mission.offered 1", "mission.offered 1", "mission.offered 2", "mission.rejected 2",
+                "mission.agreed 1", "mission.offered 1", "mission.offered 2", "mission.rejected 2",
                 "mission.withdrawn 1",
             ])
+    }
+
+    @Test func `who waits with an answer is told, and whoever is dismissed, once`() async throws {
+        let ground = try await MissionGround(people: 3, shoppers: 2)
+        let mission = try await ground.open(branch: 1)
+        _ = try await ground.session.query("SELECT missions.offer(\(mission), 1)")
+        try await ground.work()
+        #expect(try await ground.sweep(in: 14) == ["remind": 1])
+        try await ground.work()
+        // Told when it is behind: of two suspensions the one that holds.
+        try await ground.session.script(
+            """
+            SELECT missions.suspend(2, 'ann', 'first');
+            SELECT missions.hire(2, 'ann');
+            SELECT missions.suspend(2, 'ann', 'second');
+            """)
+        try await ground.work()
+        try await ground.session.script(
+            """
+            SELECT missions.refuse(2, 'ann', 'too many complaints');
+            INSERT INTO missions.shoppers (person_id, state_since, state, reviewed, good, quality)
+            VALUES (3, now(), 'candidate', 0, 0, 0);
+            SELECT missions.refuse(3, 'ann', 'no')
+            """)
+        try await ground.work()
+        #expect(
+            try await ground.told() == [
+                "mission.offered 1", "mission.waiting 1", "mission.suspended 2",
+                "mission.dismissed 2",
+            ])
+        let words = try await ground.texts(
+            "SELECT title || ': ' || body FROM notification.inbox_items ORDER BY number")
+        #expect(words[2].contains("second"), "\(words)")
+        #expect(words[3].contains("too many complaints"), "\(words)")
     }
 }

@@ -20,8 +20,9 @@ struct MissionGround: Sendable {
         session = database.session()
         _ = try await session.query(
             """
-            INSERT INTO notification.people (id, birth_date, age_verified_at)
-            SELECT n, '1990-05-06', now() FROM generate_series(1, $1) n
+            INSERT INTO notification.people (id, birth_date, age_verified_at, quiet_from,
+                quiet_until)
+            SELECT n, '1990-05-06', now(), NULL, NULL FROM generate_series(1, $1) n
             """, [.int64(Int64(people))])
         try await session.script(
             """

@@ -121,8 +121,6 @@ import Testing
             ("offer(2, 2)", "offer(3, 2)", "(,{capacity})"),
             ("offer(2, 2)", "offer(2, 3)", "(,{no_slot})"),
             ("set_shopper(2, works_for => '{2}')", "offer(2, 2)", "(,{works_there})"),
-            ("raise_flag(2, 'x')", "offer_many('{2}', '{2}', '{1}', '{1}')", "(1,,not_active)"),
-            ("lock_mission(2, true)", "offer_many('{2}', '{2}', '{1}', '{1}')", "(1,,locked)"),
         ])
     func waiting(first: String, second: String, expected: String) async throws {
         let ground = try await MissionGround()

@@ -90,7 +90,7 @@ import Testing
             ("\(id), 'Olga', 'praise'", "22023"), ("\(id), 'Olga', NULL", "22023"),
             ("\(id), '', 'approve'", "22023"), ("\(id), 'Olga', 'reject'", "22023"),
             ("\(id), 'Olga', 'return', ''", "22023"), ("99, 'Olga', 'approve'", "P0002"),
-            ("\(id), '1', 'approve'", "22023"), ("\(id), 'person:1', 'approve'", "22023"),
+            ("\(id), '1', 'approve'", "42501"), ("\(id), 'person:1', 'approve'", "42501"),
         ] {
             #expect(
                 try await ground.refusal("SELECT missions.review(\(arguments))") == state,
@@ -246,6 +246,33 @@ import Testing
         #expect(try await ground.told(third) == ["offered 0", "reminder 2"])
         let fourth = try await ground.given(try await ground.open(), 4, "is_accepted => true")
         #expect(try await remind("-1 hours") == 1)
-        #expect(try await ground.told(fourth) == ["offered 0"])
+        #expect(try await ground.told(fourth) == ["agreed 0"])
+    }
+
+    @Test func `who has not answered, and who has not handed in, is reminded too`() async throws {
+        let ground = try await MissionGround()
+        let mission = try await ground.open()
+        let id = try await ground.given(mission, 1)
+        func remind(_ at: String) async throws -> Int64 {
+            try await ground.number(
+                "SELECT missions.remind(\(at)) FROM missions.assignments WHERE id = \(id)")
+        }
+        let quarter = "answer_by - (answer_by - offered_at) / 4"
+        #expect(try await remind(quarter + " - interval '1 second'") == 0)
+        #expect(try await remind(quarter) == 1)
+        #expect(try await remind("answer_by") == 0)
+        _ = try await ground.accept(1, id)
+        #expect(try await ground.arrive(1, id).reason == "ok")
+        #expect(try await remind("due_at - interval '3 hours'") == 1)
+        #expect(
+            try await ground.told(id) == ["offered 0", "waiting 0", "reminder 13"])
+        for number in [1, 3, 4] {
+            _ = try await ground.answer("finish_step(1, \(id), \(number), '{}')")
+        }
+        #expect(try await ground.answer("submit(1, \(id), 'r')").reason == "ok")
+        #expect(try await remind("due_at") == 0)
+        _ = try await ground.text("SELECT missions.review(\(id), 'Olga', 'return', 'too dark')")
+        #expect(try await remind("due_at - interval '1 hour'") == 1)
+        #expect(try await ground.told(id).last == "reminder 24")
     }
 }

@@ -24,7 +24,8 @@ import Testing
          "days_left": 1, "last_day": "2026-11-20"}
         """#,
         "survey.expiring.digest": digest, "mission.offered.digest": digest,
-        "mission.due_soon.digest": digest,
+        "mission.due_soon.digest": digest, "mission.waiting.digest": digest,
+        "mission.waiting": mission, "mission.agreed": mission, "mission.dismissed": mission,
         "mission.offered": mission, "mission.due_soon": mission, "mission.missed": mission,
         "mission.hired": "{}", "mission.suspended": mission, "mission.withdrawn": mission,
         "mission.returned": mission, "mission.paid": mission, "mission.rejected": mission,
@@ -191,6 +192,7 @@ import Testing
 
     /// What a reader of the mail sees of a fact that had to be escaped.
     private static let shown = [
+        "mission.agreed": "Ask about <size>", "mission.dismissed": "the <receipt> cannot be read",
         "coupon.nearby": "A free <coffee>", "coupon.expiring": "Café <& thé>: 2 for 1",
         "coupon.redeemed": "Café & Co",
         "mission.offered": "Ask about <size>", "mission.missed": "Queen & King",

@@ -46,7 +46,7 @@ TABLE = """
 4 Payouts: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Postgres \
 Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
-4 Missions: JobQueue Matching Notifications Postgres |
+4 Missions: JobQueue Matching Notifications Postgres Threads |
 
 5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian JobQueue Ledger Matching \
 Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal \

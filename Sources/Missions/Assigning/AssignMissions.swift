@@ -21,6 +21,8 @@ package struct AssignMissions: Job {
 
     /// While another one is at it, this one waits without a session.
     private static let pause = Duration.seconds(1)
+    /// While somebody holds a mission or a shopper.
+    private static let busyPause = Duration.seconds(10)
 
     static func run(_ job: AssignMissions, _ context: JobContext) async throws -> Outcome {
         let assigner = Assigner(now: Instant(date: context.now))
@@ -29,16 +31,24 @@ package struct AssignMissions: Job {
         guard let result = found else { return .snooze(pause) }
         let plan = result.plan
         guard plan.missions > 0 else { return .done }
-        let log = context.log.with("missions", plan.missions).with("offered", result.offered)
-            .with("unfilled", Int(plan.slots) - result.offered)
+        let log = context.log.with("missions", plan.missions).with("offered", result.offered.count)
+            .with("unfilled", Int(plan.slots) - result.offered.count)
         if plan.isCutShort {
             log.warning("missions are offered, by the best that was found before the time was up")
         } else {
             log.info("missions are offered")
         }
+        if plan.leavesOut {
+            log.warning(
+                "there are more open missions than are looked at in one run, "
+                    + "\(AssignmentRows.most): those that end last had to wait")
+        }
         // The nearest have enough for the day by now: the next look finds those behind them.
-        let mayGoOn = result.offered > 0 && plan.unfilled.contains { $0.reason == "all_taken" }
-        return mayGoOn ? .snooze(.zero) : .done
+        if !result.offered.isEmpty, plan.leavesOut || plan.unfilled.contains(where: { $0.isForNow })
+        {
+            return .snooze(.zero)
+        }
+        return result.metBusyOnes ? .snooze(busyPause) : .done
     }
 
     static func schedule() throws -> Schedule {

@@ -22,10 +22,14 @@ package struct Assigner: Sendable {
     /// What a run has done.
     package struct Result: Sendable {
         package var plan = AssignmentPlan()
-        package var offered = 0
+        /// Pairs that came about.
+        package var offered: [AssignmentPlan.Pair] = []
         /// Pairs that did not come about: something had changed meanwhile.
         package var refused: [(mission: Int64, shopper: Int64, reason: String)] = []
         package var took = Duration.zero
+
+        /// Whether somebody held what was to be offered: a moment later it may be free.
+        package var metBusyOnes: Bool { refused.contains { $0.reason == "busy" } }
     }
 
     private static let lock = """
@@ -63,10 +67,9 @@ package struct Assigner: Sendable {
         _ only: Int64? = nil, greedily isGreedy: Bool = false, in transaction: Transaction
     ) async throws -> AssignmentPlan {
         let question = try await AssignmentRows(transaction: transaction, now: now).question(only)
-        let began = ContinuousClock.now
-        return try question.answered(greedily: isGreedy) {
-            began.duration(to: .now) >= limit
-        }
+        var plan = try await SearchRoom().plan(question, greedily: isGreedy, within: limit)
+        plan.leavesOut = question.leavesOut
+        return plan
     }
 
     private static let offer = """
@@ -87,11 +90,11 @@ package struct Assigner: Sendable {
                     ])
             }
             for row in rows {
+                let pair = some[Int(try row.int32("place")) - 1]
                 guard let refused = try row.optionalText("refused") else {
-                    result.offered += 1
+                    result.offered.append(pair)
                     continue
                 }
-                let pair = some[Int(try row.int32("place")) - 1]
                 result.refused.append((pair.mission, pair.shopper, refused))
             }
         }
@@ -100,14 +103,21 @@ package struct Assigner: Sendable {
     // MARK: What is noted
 
     private static let reasons = """
-        UPDATE missions.missions m SET unfilled_reason = u.reason
-        FROM unnest($1::bigint[], $2::text[]) AS u (id, reason)
-        WHERE m.id = u.id AND m.unfilled_reason IS DISTINCT FROM u.reason
+        WITH told AS (
+            SELECT m.id, u.reason FROM unnest($1::bigint[], $2::text[]) AS u (id, reason)
+            JOIN missions.missions m ON m.id = u.id
+            WHERE m.unfilled_reason IS DISTINCT FROM u.reason
+            FOR NO KEY UPDATE OF m SKIP LOCKED
+        )
+        UPDATE missions.missions m SET unfilled_reason = t.reason FROM told t WHERE m.id = t.id
         """
     private static let run = """
         INSERT INTO missions.runs (started_at, total_score, bound, missions, slots, shoppers,
             candidates, offered, seconds, is_optimal)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """
+    private static let forget = """
+        DELETE FROM missions.runs WHERE started_at < $1::timestamptz - interval '90 days'
         """
 
     private func notes(_ result: Result) -> [Statement] {
@@ -129,12 +139,14 @@ package struct Assigner: Sendable {
             Statement(
                 Self.run,
                 [
-                    .timestamp(now), .int64(plan.totalScore), .int64(plan.bound),
+                    .timestamp(now), .int64(result.offered.reduce(0) { $0 + $1.score }),
+                    .int64(plan.bound),
                     .int32(Int32(plan.missions)), .int32(Int32(clamping: plan.slots)),
                     .int32(Int32(plan.shoppers)), .int32(Int32(plan.candidates)),
-                    .int32(Int32(result.offered)), .float(Float(result.took / .seconds(1))),
+                    .int32(Int32(result.offered.count)), .float(Float(result.took / .seconds(1))),
                     .bool(plan.isOptimal),
                 ]),
+            Statement(Self.forget, [.timestamp(now)]),
         ]
     }
 }

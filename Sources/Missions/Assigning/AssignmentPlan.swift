@@ -95,6 +95,8 @@ package struct AssignmentQuestion: Sendable {
     package var candidates: [Candidate] = []
     package var shoppers: [Int64: ShopperFacts] = [:]
     package var held: [DayKey: Int] = [:]
+    /// Whether there are more open missions, which end later: too many for one search.
+    package var leavesOut = false
     package var weights = ScoreWeights()
 
     package init() {}
@@ -131,6 +133,9 @@ package struct AssignmentPlan: Equatable, Sendable {
         /// A reason of ``Solution``, or ``AssignmentPlan/rests``.
         package let reason: String
         package let slots: Int64
+
+        /// Whether others may be found once the offers of this plan are made.
+        var isForNow: Bool { reason == Solution.Reason.allTaken.rawValue }
     }
 
     /// All who have time for the slot were at the branch, or will be, too soon.
@@ -145,6 +150,8 @@ package struct AssignmentPlan: Equatable, Sendable {
     package var bound: Int64 = 0
     /// Whether the time was up before the search was through.
     package var isCutShort = false
+    /// Whether missions that end later were not looked at, because there are too many.
+    package var leavesOut = false
     package var missions = 0
     package var slots: Int64 = 0
     package var shoppers = 0

@@ -3,14 +3,14 @@ import Postgres
 /// Reads from the database what an assignment is found from.
 ///
 /// In batches: each asks for the candidates of all its missions in one statement.
-struct AssignmentRows: Sendable {
+package struct AssignmentRows: Sendable {
     let transaction: Transaction
     let now: Instant
 
     /// Missions of one statement.
     private static let batch: Int64 = 1_000
     /// So many in one run, those that end first: with all their candidates they fit into memory.
-    private static let most = 20_000
+    package static let most = 20_000
 
     /// What counts of a mission; the days are whole numbers that only have to be comparable.
     static let missionColumns = """
@@ -61,6 +61,7 @@ struct AssignmentRows: Sendable {
         while let after = last, question.missions.count < Self.most {
             last = try await add(to: &question, only, after: after)
         }
+        question.leavesOut = last != nil
         try await addShoppers(to: &question)
         return question
     }

@@ -67,6 +67,9 @@ package struct MissionChanges: Sendable {
         ) { rows in
             guard let row = rows.first, let id = try row.optionalInt64("assignment_id") else {
                 let why = try rows.first?.optionalTextArray("refused") ?? []
+                if why == ["unknown"] {
+                    throw MissionError.notFound("there is no mission \(mission)")
+                }
                 throw MissionError.refused(
                     "mission \(mission) cannot be offered to person \(shopper): "
                         + why.joined(separator: ", "))

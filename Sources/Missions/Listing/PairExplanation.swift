@@ -6,7 +6,8 @@ package struct PairExplanation: Sendable {
     package var shopper: Int64
     /// In metres; nil where nobody knows where the shopper sets out from.
     package var distance: Double?
-    /// Hard rules that forbid it, by the codes of `missions.objections`.
+    /// Hard rules that forbid it, by the codes of `missions.objections`; without those that an
+    /// assignment of the two, which has not ended, itself brings about.
     package var objections: [String]
     package var parts: [Score.Part]
     /// The last assignment of the two, if there was one.
@@ -46,12 +47,17 @@ extension MissionRows {
         guard let pair = rows[0].first, let person = rows[1].first else { return nil }
         let (open, facts) = (try OpenMission(pair), try ShopperFacts(person))
         let distance = try pair.optionalDouble("distance_m")
+        let last = try rows[2].map(AssignmentRecord.init).first
+        let own = last?.endedAt == nil && last != nil ? Self.ownObjections : []
         return PairExplanation(
             mission: open.id, shopper: facts.id, distance: distance,
-            objections: try pair.textArray("objections"),
+            objections: try pair.textArray("objections").filter { !own.contains($0) },
             parts: Score.parts(
                 AssignmentQuestion.facts(open, facts, distance: distance ?? .infinity),
                 try ScoreWeights(pair)),
-            assignment: try rows[2].map(AssignmentRecord.init).first)
+            assignment: last)
     }
+
+    /// What holding a slot brings about: it takes a slot, a place of the day, and bars the branch.
+    private static let ownObjections: Set = ["no_slot", "holds_already", "rested", "capacity"]
 }

@@ -15,9 +15,9 @@ package struct TellOfMissions: Job {
     /// What they are told.
     package enum Event: String, Codable, Sendable, CaseIterable {
         // Of an assignment.
-        case offered, reminder, withdrawn, returned, paid, rejected, missed
+        case offered, agreed, waiting, reminder, withdrawn, returned, paid, rejected, missed
         // Of a person.
-        case hired, suspended
+        case hired, suspended, dismissed
     }
 
     package var event: Event
@@ -76,9 +76,10 @@ extension TellOfMissions.Event {
     /// The kind of notice, with the states in which it is still so.
     fileprivate var told: (kind: NoticeKind, states: [String]) {
         switch self {
-        // An operator may have accepted in the shopper's name.
-        case .offered: (.missionOffered, ["offered", "accepted"])
-        case .reminder: (.missionDueSoon, ["accepted"])
+        case .offered: (.missionOffered, ["offered"])
+        case .agreed: (.missionAgreed, ["accepted"])
+        case .waiting: (.missionWaiting, ["offered"])
+        case .reminder: (.missionDueSoon, ["accepted", "arrived"])
         case .withdrawn: (.missionWithdrawn, ["withdrawn"])
         case .returned: (.missionReturned, ["arrived"])
         case .paid: (.missionPaid, ["paid"])
@@ -86,6 +87,7 @@ extension TellOfMissions.Event {
         case .missed: (.missionMissed, ["missed"])
         case .hired: (.missionHired, ["active"])
         case .suspended: (.missionSuspended, ["suspended"])
+        case .dismissed: (.missionDismissed, ["refused"])
         }
     }
 }
@@ -132,7 +134,7 @@ extension TellOfMissions {
             CASE WHEN 'reason' = ANY ($2)
                 THEN jsonb_build_object('reason', coalesce(s.reason, 'an operator decided so'))
                 ELSE '{}' END AS data
-        FROM missions.shoppers s WHERE s.person_id = $1
+        FROM missions.shoppers s WHERE s.person_id = $1 AND s.state_since = $3::text::timestamptz
         """
 
     private func intent(
@@ -140,7 +142,7 @@ extension TellOfMissions {
     ) async throws -> Intent? {
         let (kind, states) = event.told
         let row = try await transaction.query(
-            Self.person, [.int64(id), .textArray(kind.fields.keys.sorted())]
+            Self.person, [.int64(id), .textArray(kind.fields.keys.sorted()), .text(at)]
         ).first
         guard let row, states.contains(try row.text("state")) else { return nil }
         return Intent(

@@ -2,7 +2,8 @@
 extension NoticeKind {
     static let survey = [
         couponNearby, couponExpiring, couponRedeemed, surveyExpiring, missionOffered,
-        missionDueSoon, missionMissed, missionHired, missionSuspended, missionWithdrawn,
+        missionWaiting, missionAgreed, missionDueSoon, missionMissed, missionHired,
+        missionSuspended, missionDismissed, missionWithdrawn,
         missionReturned, missionPaid, missionRejected, payoutHeld, payoutIssued, payoutReturned,
     ]
 
@@ -74,6 +75,23 @@ extension NoticeKind {
         return kind
     }()
 
+    /// What they were offered is kept for them for a short time only.
+    package static let missionWaiting: NoticeKind = {
+        var kind = NoticeKind(
+            "mission.waiting", app: .survey, channels: [.push, .inbox],
+            fields: ["title": .text, "branch": .text, "pay": .amount, "answer_by": .time])
+        kind.mergesHeld = true
+        kind.listedInDigest = "title"
+        return kind
+    }()
+
+    /// A mission that they agreed to elsewhere, on the phone for example, is theirs.
+    package static let missionAgreed = NoticeKind(
+        "mission.agreed", app: .survey, channels: [.push, .email, .inbox],
+        fields: [
+            "title": .text, "branch": .text, "pay": .amount, "starts_at": .time, "ends_at": .time,
+        ])
+
     /// A mission that they took ends soon.
     package static let missionDueSoon: NoticeKind = {
         var kind = NoticeKind(
@@ -96,6 +114,11 @@ extension NoticeKind {
     /// They get no missions for now.
     package static let missionSuspended = NoticeKind(
         "mission.suspended", app: .survey, channels: [.push, .email, .inbox],
+        fields: ["reason": .text])
+
+    /// They get no missions any more.
+    package static let missionDismissed = NoticeKind(
+        "mission.dismissed", app: .survey, channels: [.push, .email, .inbox],
         fields: ["reason": .text])
 
     /// A mission of theirs was taken back.

@@ -45,6 +45,7 @@ enum MissionAssignCommand {
             let plan = try await pool.transaction {
                 try await assigner.plan(mission, greedily: invocation[greedy], in: $0)
             }
+            try await expectOpen(mission, plan, invocation)
             try show(plan, plan.pairs, took: began.duration(to: .now), invocation.output)
             return .done
         }
@@ -57,14 +58,35 @@ enum MissionAssignCommand {
                 exit: .conflict, message: "missions are being assigned just now",
                 hint: "try again in a few seconds")
         }
-        let refused = Set(result.refused.map { "\($0.mission) \($0.shopper)" })
-        let offered = result.plan.pairs.filter { !refused.contains("\($0.mission) \($0.shopper)") }
-        try show(result.plan, offered, took: result.took, invocation.output)
+        try await expectOpen(mission, result.plan, invocation)
+        try show(result.plan, result.offered, took: result.took, invocation.output)
         for (mission, shopper, reason) in result.refused.prefix(10) {
             invocation.output.warn(
                 "mission \(mission) could not be offered to person \(shopper): \(reason)")
         }
-        return .done
+        return result.refused.isEmpty ? .done : .partlyDone
+    }
+
+    /// Says why one mission that was named was not looked at.
+    private static func expectOpen(
+        _ mission: Int64?, _ plan: AssignmentPlan, _ invocation: Invocation
+    ) async throws {
+        guard let mission, plan.missions == 0 else { return }
+        let rows = MissionRows(session: try invocation.session())
+        guard let found = try await rows.mission(mission)?.mission else {
+            throw MissionWords.unknown(Int(mission))
+        }
+        if found.state == .open, found.isLocked {
+            throw CommandFailure(
+                exit: .refused, message: "mission \(mission) is locked",
+                hint: "'errand mission offer' still offers it; 'errand mission unlock' unlocks it")
+        }
+        guard found.state == .open, found.filled >= found.slots else {
+            throw CommandFailure(
+                exit: .conflict,
+                message: "mission \(mission) is \(found.state.rawValue)"
+                    + (found.state == .open ? ", but ends too soon to be offered" : ""))
+        }
     }
 
     // MARK: What is shown
@@ -82,9 +104,14 @@ enum MissionAssignCommand {
             columns: [Column("mission"), Column("shopper"), Column("score")],
             empty: "nothing can be assigned")
         if output.format == .json {
-            try output.json(summary(plan, filled: pairs.count, took: took).json)
+            try output.json(summary(plan, pairs, took: took).json)
         } else {
-            for line in sentences(plan, filled: pairs.count) { output.note(line) }
+            for line in sentences(plan, pairs) { output.note(line) }
+        }
+        if plan.leavesOut {
+            output.warn(
+                "there are more open missions than one run looks at, \(AssignmentRows.most); those "
+                    + "that end last were left out: run it again once these have their shoppers")
         }
         if plan.isCutShort {
             output.warn("the time was up before the search was through; this is the best so far")
@@ -97,9 +124,12 @@ enum MissionAssignCommand {
         plan.unfilled.reduce(0) { $1.reason == reason ? $0 + Int($1.slots) : $0 }
     }
 
-    private static func summary(_ plan: AssignmentPlan, filled: Int, took: Duration) -> Record {
+    private static func summary(
+        _ plan: AssignmentPlan, _ pairs: [AssignmentPlan.Pair], took: Duration
+    ) -> Record {
         var record = Record([
-            ("filled", .int(filled)), ("unfilled", .int(Int(plan.slots) - filled)),
+            ("filled", .int(pairs.count)), ("unfilled", .int(Int(plan.slots) - pairs.count)),
+            ("refused", .int(plan.pairs.count - pairs.count)),
         ])
         for reason in reasons { record.append(reason, .int(count(plan, reason))) }
         record.append(
@@ -111,19 +141,24 @@ enum MissionAssignCommand {
                         ("reason", .text(free.reason)),
                     ])
                 }))
-        record.append("total_score", .int(Int(plan.totalScore)))
+        let total = pairs.reduce(0) { $0 + $1.score }
+        record.append("total_score", .int(Int(total)))
         record.append("bound", .int(Int(plan.bound)))
-        record.append("is_optimal", .flag(plan.isOptimal))
+        record.append("is_optimal", .flag(total == plan.bound))
         record.append("seconds", .duration(took))
         return record
     }
 
-    private static func sentences(_ plan: AssignmentPlan, filled: Int) -> [String] {
+    private static func sentences(
+        _ plan: AssignmentPlan, _ pairs: [AssignmentPlan.Pair]
+    ) -> [String] {
         let count = { (number: Int) in HumanFormat.count(number) }
-        let total = count(Int(plan.totalScore))
+        let score = pairs.reduce(0) { $0 + $1.score }
+        let total = count(Int(score))
         var lines = [
-            "\(count(filled)) of \(count(Int(plan.slots))) slots are filled; the total score is "
-                + (plan.isOptimal
+            "\(count(pairs.count)) of \(count(Int(plan.slots))) slots are filled; "
+                + "the total score is "
+                + (score == plan.bound
                     ? "\(total), which is the optimum"
                     : "\(total), of not more than \(count(Int(plan.bound)))")
         ]

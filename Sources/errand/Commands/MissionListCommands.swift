@@ -2,9 +2,9 @@ import Missions
 import Postgres
 import Terminal
 
-/// `errand mission ls|show|explain`.
+/// `errand mission ls|show|explain|runs`.
 enum MissionListCommands {
-    static let all = [list, show, explain]
+    static let all = [list, show, explain, runs]
 
     private static let inState = Option<MissionState?>.value(
         "state", .choice(of: MissionState.self, "STATE"), help: "Only missions in this state")
@@ -98,7 +98,36 @@ enum MissionListCommands {
                 ? "no rule forbids it"
                 : "it is forbidden: \(found.objections.joined(separator: ", "))")
         if let last = found.assignment {
-            invocation.output.note("assignment \(last.id) of the two is \(last.state)")
+            let score = last.score.map { ", offered at a score of \(HumanFormat.count(Int($0)))" }
+            invocation.output.note(
+                "assignment \(last.id) of the two is \(last.state)\(score ?? "")")
+        }
+        return .done
+    }
+
+    private static let runs = Command(
+        "mission", "runs", effect: .looks,
+        summary: "List the runs that looked for shoppers, the newest first",
+        discussion: """
+            Of 90 days. The bound is what no other offers could have exceeded; runs that found no \
+            free slots are not listed.
+            """,
+        examples: [.init("errand mission runs --limit 5", "how well slots were filled of late")],
+        options: [LedgerWords.limit, LedgerWords.cursor]
+    ) { invocation in
+        let limit = invocation[LedgerWords.limit]
+        let runs = try await MissionRows(session: try invocation.session()).runs(
+            behind: invocation[LedgerWords.cursor].map(Int64.init), limit: limit)
+        try invocation.output.list(
+            runs.map(MissionWords.record),
+            columns: [
+                Column("id"), Column("started_at"), Column("missions"), Column("slots"),
+                Column("candidates"), Column("offered"), Column("total_score"), Column("bound"),
+                Column("seconds"),
+            ], empty: "shoppers have not been looked for yet")
+        if runs.count == limit, let last = runs.last {
+            invocation.output.note(
+                "more: " + invocation.line(behind: LedgerWords.cursor, String(last.id)))
         }
         return .done
     }

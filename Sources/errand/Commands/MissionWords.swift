@@ -85,6 +85,18 @@ enum MissionWords {
         ])
     }
 
+    /// A run with the names that scripts rely on.
+    static func record(_ run: RunRecord) -> Record {
+        Record([
+            ("id", .id(Int(run.id))), ("started_at", run.startedAt.cell),
+            ("missions", .int(run.missions)), ("slots", .int(run.slots)),
+            ("shoppers", .int(run.shoppers)), ("candidates", .int(run.candidates)),
+            ("offered", .int(run.offered)), ("total_score", .int(Int(run.totalScore))),
+            ("bound", .int(Int(run.bound))), ("is_optimal", .flag(run.isOptimal)),
+            ("seconds", .duration(run.took)),
+        ])
+    }
+
     /// An assignment with the names that scripts rely on.
     static func record(_ assignment: AssignmentRecord) -> Record {
         Record([
