@@ -25,11 +25,18 @@ package struct Assigner: Sendable {
         /// Pairs that came about.
         package var offered: [AssignmentPlan.Pair] = []
         /// Pairs that did not come about: something had changed meanwhile.
-        package var refused: [(mission: Int64, shopper: Int64, reason: String)] = []
+        package var refused: [Refusal] = []
         package var took = Duration.zero
 
-        /// Whether somebody held what was to be offered: a moment later it may be free.
-        package var metBusyOnes: Bool { refused.contains { $0.reason == "busy" } }
+        /// Whether somebody held what was to be offered, all the time.
+        package var metBusyOnes: Bool { refused.contains { $0.reason == Assigner.busy } }
+    }
+
+    /// An offer that did not come about.
+    package struct Refusal: Sendable {
+        package let pair: AssignmentPlan.Pair
+        /// As `missions.objections` says it, or `busy`: somebody held one of the two.
+        package let reason: String
     }
 
     private static let lock = """
@@ -76,8 +83,27 @@ package struct Assigner: Sendable {
         SELECT place, assignment_id, refused FROM missions.offer_many($1, $2, $3, $4, $5)
         """
 
+    private static let busy = "busy"
+    /// What somebody holds is tried again, so often and after so long: apps let go soon.
+    private static let attempts = 4
+    private static let pause = Duration.milliseconds(250)
+
     private func offer(_ result: inout Result, in offers: Pool) async throws {
-        let pairs = result.plan.pairs
+        var pairs = result.plan.pairs
+        for attempt in 1...Self.attempts {
+            let refused = try await offer(pairs, &result, in: offers)
+            result.refused += refused.filter { $0.reason != Self.busy || attempt == Self.attempts }
+            pairs = refused.filter { $0.reason == Self.busy }.map(\.pair)
+            if pairs.isEmpty { break }
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// - Returns: pairs that did not come about.
+    private func offer(
+        _ pairs: [AssignmentPlan.Pair], _ result: inout Result, in offers: Pool
+    ) async throws -> [Refusal] {
+        var refusals: [Refusal] = []
         for start in stride(from: 0, to: pairs.count, by: Self.batch) {
             let some = Array(pairs[start..<min(start + Self.batch, pairs.count)])
             let rows = try await offers.withSession { session in
@@ -95,9 +121,10 @@ package struct Assigner: Sendable {
                     result.offered.append(pair)
                     continue
                 }
-                result.refused.append((pair.mission, pair.shopper, refused))
+                refusals.append(Refusal(pair: pair, reason: refused))
             }
         }
+        return refusals
     }
 
     // MARK: What is noted
@@ -127,7 +154,9 @@ package struct Assigner: Sendable {
         var reasons: [Int64: String?] = [:]
         for pair in plan.pairs { reasons[pair.mission] = .some(nil) }
         for free in plan.unfilled { reasons[free.mission] = free.reason }
-        for (mission, _, reason) in result.refused { reasons[mission] = "refused: \(reason)" }
+        for refusal in result.refused {
+            reasons[refusal.pair.mission] = "refused: \(refusal.reason)"
+        }
         let order = reasons.keys.sorted()
         return [
             Statement(

@@ -60,9 +60,10 @@ enum MissionAssignCommand {
         }
         try await expectOpen(mission, result.plan, invocation)
         try show(result.plan, result.offered, took: result.took, invocation.output)
-        for (mission, shopper, reason) in result.refused.prefix(10) {
+        for refusal in result.refused.prefix(10) {
             invocation.output.warn(
-                "mission \(mission) could not be offered to person \(shopper): \(reason)")
+                "mission \(refusal.pair.mission) could not be offered to person "
+                    + "\(refusal.pair.shopper): \(refusal.reason)")
         }
         return result.refused.isEmpty ? .done : .partlyDone
     }
