@@ -33,13 +33,13 @@ FILL = """
         st_setsrid(st_makepoint(n % {cities} % 20 - 90 + (random() - 0.5) * r,
             40 + n % {cities} / 20 + (random() - 0.5) * r * 0.7), 4326)::geography
     FROM (SELECT n, CASE WHEN random() < 0.7 THEN 0.06 ELSE 0.25 END AS r
-        FROM generate_series(1, {missions}) n) b;
+        FROM generate_series(1, {missions} / {at_branch}) n) b;
     INSERT INTO missions.missions (branch_id, establishment_id, opens_at, closes_at, first_day,
         due_day, paid, pay, rest_days, title, time_zone, place)
     SELECT b.id, b.establishment_id, now(), t.closes_at, current_date, t.closes_at::date,
-        4000, 1000 + b.id % 20 * 100, 90, 'Mission ' || b.id, 'UTC', b.place
-    FROM coupons.branches b CROSS JOIN LATERAL (
-        SELECT now() + interval '1 day' + b.id % 13 * interval '1 day' AS closes_at) t;
+        4000, 1000 + (b.id + n) % 20 * 100, 90, 'Mission ' || b.id, 'UTC', b.place
+    FROM coupons.branches b CROSS JOIN generate_series(1, {at_branch}) n CROSS JOIN LATERAL (
+        SELECT now() + interval '1 day' + (b.id + 5 * n) % 13 * interval '1 day' AS closes_at) t;
     """
 
 
@@ -57,14 +57,21 @@ def assigned(place, env, *flags):
     return json.loads(lines[-1]), time.monotonic() - begun, usage.ru_maxrss / 1024
 
 
-def missions(place, ours, _peers):
-    """Ten thousand missions and five times as many shoppers."""
-    name, sql = "bench_missions", place.servers.sql
+def town(place, ours, name, **numbers):
+    """A database with missions and shoppers; how to reach it."""
     env = ours.fresh(name)
-    count = place.size(2_000, 10_000)
-    sql(FILL.format(missions=count, shoppers=5 * count, cities=count // 250), name)
-    sql("VACUUM ANALYZE", name)
+    place.servers.sql(FILL.format(**numbers), name)
+    place.servers.sql("VACUUM ANALYZE", name)
     place.servers.settle()
+    return env
+
+
+def missions(place, ours, _peers):
+    """Ten thousand missions and five times as many shoppers; then too few of them."""
+    name, sql = "bench_missions", place.servers.sql
+    count = place.size(2_000, 10_000)
+    env = town(place, ours, name, missions=count, shoppers=5 * count, cities=count // 250,
+               at_branch=1)
     found, took, peak = assigned(place, env, "--dry-run")
     greedy, greedy_took, _ = assigned(place, env, "--dry-run", "--greedy")
     made, made_took, made_peak = assigned(place, env, "--yes")
@@ -87,4 +94,19 @@ def missions(place, ours, _peers):
                f"{100 * above[1] / bound:.3f} %"),
         Figure("assigned and offered", "s", made_took, None, None, None, samples,
                f"{made['filled']:,} offers, each checked again"),
+        scarce(place, ours, count),
     ]
+
+
+def scarce(place, ours, count):
+    """As many missions for an eighth as many shoppers, and four at a branch, which rests."""
+    env = town(place, ours, "bench_scarce", missions=count, shoppers=count // 8,
+               cities=count // 250, at_branch=4)
+    found, took, _ = assigned(place, env, "--dry-run")
+    greedy, _, _ = assigned(place, env, "--dry-run", "--greedy")
+    share, other = (100 * row["total_score"] / found["bound"] for row in (found, greedy))
+    samples = f"{count:,} missions, 4 at a branch, {count // 8:,} shoppers"
+    return Figure(
+        "assigned where shoppers are scarce", "s", took, None, None, ("max", 20), samples,
+        f"{found['filled']:,} slots filled, {found['rests']:,} free because all rest; "
+        f"greedy {greedy['filled']:,}; {share:.3f} % of the bound, greedy {other:.3f} %")
