@@ -9,7 +9,7 @@ extension AppCrashTests {
     @Suite("Redeeming") struct RedeemFaultTests {
         /// One coupon after the other; a thousand for a run by hand.
         static let coupons =
-            ProcessInfo.processInfo.environment["ERRAND_TEST_COUPONS"].flatMap { Int($0) } ?? 250
+            ProcessInfo.processInfo.environment["ERRAND_TEST_COUPONS"].flatMap { Int($0) } ?? 100
         static let terminals = 200
 
         /// What a terminal got to know in the end.
