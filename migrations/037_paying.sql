@@ -287,8 +287,9 @@ BEGIN
     UPDATE household.month_ends e SET told_at = clock_timestamp()
     WHERE e.told_at IS NULL AND EXISTS (SELECT FROM household.month_ends l
         WHERE l.time_zone = e.time_zone AND l.on_day > e.on_day AND l.at <= at);
+    -- Locked before groups are read: see household.set_group().
     FOR month IN SELECT * FROM household.month_ends e WHERE e.at <= at AND e.told_at IS NULL
-        ORDER BY e.at, e.time_zone
+        ORDER BY e.at, e.time_zone FOR NO KEY UPDATE SKIP LOCKED
     LOOP
         homes := ARRAY(
             SELECT g.id FROM household.groups g

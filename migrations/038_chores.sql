@@ -73,7 +73,8 @@ BEGIN
         SELECT array_agg(m.person_id ORDER BY m.joined_at, m.person_id) INTO persons
         FROM household.members m WHERE m.group_id = home AND m.left_at IS NULL;
         -- Each chore begins with another one, so that not all fall to the same in one week.
-        place := (SELECT count(*) FROM household.chores c WHERE c.group_id = home)
+        place := (SELECT count(*) FROM household.chores c
+            WHERE c.group_id = home AND NOT c.is_removed)
             % cardinality(persons);
         persons := persons[place + 1 :] || persons[: place];
     END IF;
@@ -239,7 +240,8 @@ BEGIN
     RETURN occurrence;
 END $$;
 
--- Has everybody told who is late, and told again as household.rules says; returns how many.
+-- Has everybody told who is late, and told again as household.rules says; returns how many. Not of
+-- what is missed in a moment, because the chore comes again.
 CREATE FUNCTION household.remind_overdue(at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -249,7 +251,9 @@ BEGIN
     at := coalesce(at, clock_timestamp());
     WITH late AS (
         SELECT o.id, o.reminders FROM household.occurrences o
-        WHERE o.remind_at <= at ORDER BY o.remind_at LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED
+        JOIN household.chores c ON c.id = o.chore_id
+        WHERE o.remind_at <= at AND (c.next_at <= at) IS NOT TRUE
+        ORDER BY o.remind_at LIMIT at_most FOR NO KEY UPDATE OF o SKIP LOCKED
     ), told AS (
         UPDATE household.occurrences o SET state = 'overdue', reminders = l.reminders + 1,
             remind_at = CASE WHEN l.reminders < r.overdue_times THEN at + r.overdue_every END
@@ -281,7 +285,8 @@ BEGIN
     END IF;
     IF of.state NOT IN ('due', 'overdue') THEN
         PERFORM household.refuse_state(
-            format('turn %s at chore %s is %s', occurrence, of.chore_id, of.state));
+            format('turn %s at chore %s is %s', occurrence, of.chore_id, of.state),
+            'household.chores() lists what is to be done now.');
     END IF;
     RETURN of;
 END $$;
@@ -335,7 +340,7 @@ DECLARE
     of household.occurrences;
 BEGIN
     of := household.open_occurrence(home, occurrence);
-    IF of.assignee_id <> person THEN
+    IF of.assignee_id IS DISTINCT FROM person THEN
         PERFORM household.refuse_state(format('turn %s is not that of person %s', occurrence,
             person), 'Who has it skips it; anybody may do it instead.');
     END IF;

@@ -35,7 +35,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT turns_pkey DO UPDATE SET position = excluded.position;
     PERFORM household.hand_over(o) FROM household.occurrences o
     WHERE o.chore_id = chore AND o.state IN ('due', 'overdue')
-      AND o.assignee_id <> ALL (persons);
+      AND (o.assignee_id <> ALL (persons)) IS NOT FALSE;
 END $$;
 
 -- Whose turn it is, which counts as taken with this; null when nobody is there.
@@ -137,6 +137,11 @@ BEGIN
         household.level(c.id)
     FROM household.chores c
     WHERE c.group_id = home AND NOT c.is_removed AND c.is_for_all;
+    -- What nobody was there for.
+    PERFORM household.hand_over(o)
+    FROM household.chores c JOIN household.occurrences o ON o.chore_id = c.id
+    WHERE c.group_id = home AND NOT c.is_removed AND c.is_for_all
+      AND o.state IN ('due', 'overdue') AND o.assignee_id IS NULL;
 END $$;
 
 -- Takes a member who leaves out of all chores; what was due of them goes to the next.

@@ -14,9 +14,13 @@ package struct MonthEnd: Sendable, Equatable {
     static let timeOfDay = 8 * 3_600
 
     /// That of the month that a moment lies in, and those of the next ones.
-    package static func next(_ count: Int, from now: Instant, in zone: Zone) -> [MonthEnd] {
+    ///
+    /// - Parameter back: so many months before, too.
+    package static func next(
+        _ count: Int, from now: Instant, in zone: Zone, back: Int = 0
+    ) -> [MonthEnd] {
         let today = zone.day(of: now)
-        return (0..<count).map { ahead in
+        return (-back..<count).map { ahead in
             let months = today.year * 12 + today.month - 1 + ahead
             let (year, month) = (months / 12, months % 12 + 1)
             let day = CivilDate(
@@ -28,10 +32,11 @@ package struct MonthEnd: Sendable, Equatable {
 
     private static let write = "SELECT household.set_month_end($1, $2::date, $3)"
 
-    /// Writes down those of this month and the next three.
+    /// Writes down those of this month, the next three, and the last one: a group that comes to a
+    /// zone which had none may not have been told of it.
     static func plan(_ zone: Zone, now: Instant, in transaction: Transaction) async throws {
         _ = try await transaction.pipeline(
-            next(4, from: now, in: zone).map { end in
+            next(4, from: now, in: zone, back: 1).map { end in
                 Statement(write, [.text(zone.name), .text(end.day.sql), .timestamp(end.at)])
             })
     }

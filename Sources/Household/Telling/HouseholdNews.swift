@@ -43,9 +43,6 @@ enum HouseholdNews: String, CaseIterable, Sendable {
     /// Whether a person asks that others are reminded.
     var isAsked: Bool { self == .choreReminder || self == .debtReminder }
 
-    /// Whether nobody need be told of the turn any more.
-    var endsTurn: Bool { self == .choreDone || self == .choreSkipped }
-
     /// How long it is worth being told, where nothing else ends it.
     var validity: Duration {
         switch self {

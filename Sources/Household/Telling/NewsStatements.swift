@@ -30,8 +30,10 @@ enum NewsStatements {
             ELSE NOT c.is_removed END
         """
 
-    /// Those who pay a bill $1 or bear some of it or did before it was edited, and of a trip all,
-    /// but for person $2; if it is removed as $3 says, and at revision $4 still.
+    /// Those who pay a bill $1 or bear some of it or did before its revision $4, and of a trip all,
+    /// but for person $2; if it is removed as $3 says.
+    ///
+    /// It is told as it is now, so that of several edits in a row each of them is told once.
     static let bill = """
         SELECT p.person_id, 'household_bill:' || b.id AS subject, jsonb_build_object(
                 'by', household.name_of(b.group_id, $2::bigint), 'group', g.name,
@@ -39,12 +41,12 @@ enum NewsStatements {
                 'amount', jsonb_build_object('minor', b.amount, 'currency', g.currency),
                 'share', jsonb_build_object('minor', coalesce(s.amount, 0),
                     'currency', g.currency)) AS data,
-            b.id || ':' || b.revision AS event, NULL::timestamptz AS expires_at
+            b.id || ':' || extract(epoch FROM coalesce(b.changed_at, b.entered_at)) AS event, NULL::timestamptz AS expires_at
         FROM household.bills b JOIN household.groups g ON g.id = b.group_id
         CROSS JOIN LATERAL (
             SELECT h.person_id FROM household.shares h
-            WHERE h.bill_id = b.id AND h.revision IN (b.revision,
-                b.revision - CASE WHEN $3 THEN 0 ELSE 1 END)
+            WHERE h.bill_id = b.id
+              AND h.revision >= coalesce($4::int, b.revision) - CASE WHEN $3 THEN 0 ELSE 1 END
             UNION SELECT b.payer_id
             UNION SELECT m.person_id FROM household.members m
             WHERE b.is_trip AND m.group_id = b.group_id AND m.left_at IS NULL
@@ -52,7 +54,7 @@ enum NewsStatements {
         LEFT JOIN household.shares s ON s.bill_id = b.id AND s.revision = b.revision
             AND s.person_id = p.person_id
         WHERE b.id = $1::bigint AND p.person_id IS DISTINCT FROM $2::bigint
-          AND b.is_removed = $3 AND b.revision = coalesce($4::int, b.revision)
+          AND b.is_removed = $3
         """
 
     /// The other one of payment $1, which person $2 noted; taken back or not as $3 says.
@@ -95,6 +97,22 @@ enum NewsStatements {
           AND o.state::text = ANY (CASE $1 WHEN 'chore_due' THEN ARRAY['due']
               WHEN 'chore_overdue' THEN ARRAY['overdue'] ELSE ARRAY['due', 'overdue'] END)
           AND ($4::bigint[] IS NULL OR o.assignee_id = ANY ($4::bigint[]))
+        """
+
+    /// What the turns $1 came after that was missed, and who had it.
+    static let missed = """
+        SELECT p.id, p.assignee_id AS person_id
+        FROM household.occurrences o CROSS JOIN LATERAL (
+            SELECT b.id, b.assignee_id, b.state FROM household.occurrences b
+            WHERE b.chore_id = o.chore_id AND b.due_on < o.due_on
+            ORDER BY b.due_on DESC LIMIT 1) p
+        WHERE o.id = ANY ($1) AND p.state = 'missed' AND p.assignee_id IS NOT NULL
+        """
+
+    /// What was to be done of chore $1 when it was removed.
+    static let dropped = """
+        SELECT o.id FROM household.occurrences o
+        WHERE o.chore_id = $1::bigint AND o.state = 'dropped' ORDER BY o.due_on DESC LIMIT 3
         """
 
     /// Who made chore $1, if it still cannot be planned since change $2.

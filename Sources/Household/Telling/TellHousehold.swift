@@ -26,6 +26,8 @@ package struct TellHousehold: Job {
     package var plan: Int32?
     package var occurrenceID: Int64?
     package var occurrenceIDs: [Int64]?
+    /// Who had a turn that was handed over.
+    package var insteadOf: Int64?
     package var billID: Int64?
     package var revision: Int32?
     package var paymentID: Int64?
@@ -45,6 +47,7 @@ package struct TellHousehold: Job {
         case choreID = "chore_id"
         case occurrenceID = "occurrence_id"
         case occurrenceIDs = "occurrence_ids"
+        case insteadOf = "instead_of"
         case billID = "bill_id"
         case paymentID = "payment_id"
         case noteID = "note_id"
@@ -69,18 +72,39 @@ package struct TellHousehold: Job {
             let intents = try rows.map { row in
                 try job.intent(news, row, job: context.id, now: now)
             }
+            let people = try rows.map { try $0.int64("person_id") }
+            try await job.withdrawTurns(news, from: people, now: context.now, in: transaction)
             for first in stride(from: 0, to: intents.count, by: batch) {
                 let some = Array(intents[first..<min(first + batch, intents.count)])
                 try await teller.tell(some, now: context.now, in: transaction)
             }
-            if let over = news.endsTurn ? job.occurrenceID : nil {
-                try await HeldNotices.withdraw(
-                    of: "chore_turn:\(over)",
-                    to: rows.map { try $0.int64("person_id") } + [job.personID].compactMap(\.self),
-                    because: "it is over", now: context.now, in: transaction)
-            }
             try await context.complete(in: transaction)
         }
+    }
+
+    /// Takes back what people have not been told yet of turns that are not theirs any more, or that
+    /// is told anew.
+    private func withdrawTurns(
+        _ news: HouseholdNews, from people: [Int64], now: Date, in transaction: Transaction
+    ) async throws {
+        var turns = occurrenceIDs ?? [occurrenceID].compactMap(\.self)
+        var people = people + [personID, insteadOf].compactMap(\.self)
+        switch news {
+        case .choreDone, .choreSkipped, .choreTakenOver, .choreHandedOver, .choreOverdue: break
+        case .choreDue:
+            // What came before them was missed.
+            let rows = try await transaction.query(NewsStatements.missed, [.int64Array(turns)])
+            turns = try rows.map { try $0.int64("id") }
+            people = try rows.map { try $0.int64("person_id") }
+        case .choreRemoved:
+            let rows = try await transaction.query(NewsStatements.dropped, [.optional(choreID)])
+            turns = try rows.map { try $0.int64("id") }
+        default: return
+        }
+        guard !turns.isEmpty else { return }
+        try await HeldNotices.withdraw(
+            of: turns.map { "chore_turn:\($0)" }, to: people, because: "it is not so any more",
+            now: now, in: transaction)
     }
 
     /// What one person is told.
