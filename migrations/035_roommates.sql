@@ -80,7 +80,8 @@ BEGIN
         data = excluded.data;
     IF is_told THEN
         PERFORM errand.enqueue('household.tell', data || jsonb_build_object(
-            'group_id', home, 'event', event, 'number', counted, 'person_id', person));
+            'group_id', home, 'event', event, 'number', counted, 'person_id', person,
+            'at', clock_timestamp()));
     END IF;
 END $$;
 
@@ -122,9 +123,11 @@ BEGIN
     PERFORM household.expect(length(name) BETWEEN 1 AND 100 AND name !~ '[[:cntrl:]]',
         'name: expected 1 to 100 characters in one line');
     -- The list of all names is read from files, so that a zone is looked up once.
-    PERFORM household.expect(
-        EXISTS (SELECT FROM household.groups g WHERE g.time_zone = expect_group.time_zone)
-            OR EXISTS (SELECT FROM pg_catalog.pg_timezone_names z WHERE z.name = time_zone),
+    -- Abbreviations such as EST, and the copies under posix/, are in that list, too.
+    PERFORM household.expect((time_zone = 'UTC' OR time_zone LIKE '%/%'
+            AND time_zone !~ '^(posix|right)/')
+        AND (EXISTS (SELECT FROM household.groups g WHERE g.time_zone = expect_group.time_zone)
+            OR EXISTS (SELECT FROM pg_catalog.pg_timezone_names z WHERE z.name = time_zone)),
         format('time zone %s: expected a name of IANA, such as America/Toronto',
             coalesce(time_zone, 'null')));
     PERFORM household.expect(
@@ -181,6 +184,13 @@ BEGIN
     PERFORM household.expect_group(name, time_zone, was.currency);
     IF (name, time_zone) = (was.name, was.time_zone) THEN
         RETURN false;
+    END IF;
+    IF time_zone <> was.time_zone THEN
+        -- Who tells the debts of a month there has either seen this group, or sees it.
+        PERFORM FROM household.month_ends e
+        WHERE e.time_zone = time_zone AND e.at > clock_timestamp() - interval '2 days'
+          AND e.at < clock_timestamp() + interval '2 days'
+        ORDER BY e.on_day FOR NO KEY UPDATE;
     END IF;
     UPDATE household.groups g SET name = name, time_zone = time_zone WHERE g.id = home;
     IF time_zone <> was.time_zone THEN

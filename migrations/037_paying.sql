@@ -258,7 +258,7 @@ BEGIN
     GROUP BY z.time_zone HAVING coalesce(max(e.at) <= until, true) ORDER BY z.time_zone;
 END $$;
 
--- Writes down when the last day of a month begins in a zone; what has been told stays as it is.
+-- Writes down when debts are told on the last day of a month in a zone; what has been told stays as it is.
 CREATE FUNCTION household.set_month_end(time_zone text, on_day date, at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -287,8 +287,9 @@ BEGIN
     UPDATE household.month_ends e SET told_at = clock_timestamp()
     WHERE e.told_at IS NULL AND EXISTS (SELECT FROM household.month_ends l
         WHERE l.time_zone = e.time_zone AND l.on_day > e.on_day AND l.at <= at);
+    -- Locked before groups are read: see household.set_group().
     FOR month IN SELECT * FROM household.month_ends e WHERE e.at <= at AND e.told_at IS NULL
-        ORDER BY e.at, e.time_zone
+        ORDER BY e.at, e.time_zone FOR NO KEY UPDATE SKIP LOCKED
     LOOP
         homes := ARRAY(
             SELECT g.id FROM household.groups g

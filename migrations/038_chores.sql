@@ -73,7 +73,8 @@ BEGIN
         SELECT array_agg(m.person_id ORDER BY m.joined_at, m.person_id) INTO persons
         FROM household.members m WHERE m.group_id = home AND m.left_at IS NULL;
         -- Each chore begins with another one, so that not all fall to the same in one week.
-        place := (SELECT count(*) FROM household.chores c WHERE c.group_id = home)
+        place := (SELECT count(*) FROM household.chores c
+            WHERE c.group_id = home AND NOT c.is_removed)
             % cardinality(persons);
         persons := persons[place + 1 :] || persons[: place];
     END IF;
@@ -197,12 +198,12 @@ BEGIN
     FOR NO KEY UPDATE OF c SKIP LOCKED;
 END $$;
 
--- Takes the occurrence of a day: gives it to whose turn it is, has them told, and sets the next
--- one. What was due before and was not done is missed. Null when that day is not the chore's next
+-- Takes the occurrence of a day: gives it to whose turn it is, and sets the next
+-- one; household.take_many() has them told. What was due before and was not done is missed. Null when that day is not the chore's next
 -- any more, and then nothing is done: a job that is repeated shifts no turn.
 --   due_at            from when it is overdue
 --   next_on, next_at  as of household.plan_chore(); null for what counts from its completion
-CREATE FUNCTION household.take(
+CREATE FUNCTION household.take_turn(
     chore bigint, due_on date, due_at timestamptz, next_on date DEFAULT NULL,
     next_at timestamptz DEFAULT NULL
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -236,36 +237,35 @@ BEGIN
     VALUES (chore, of.group_id, due_on, due_at, due_at, of.taken + 1,
         household.next_turn(of.group_id, chore))
     RETURNING o.id INTO occurrence;
-    PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_due',
-        'group_id', of.group_id, 'chore_id', chore, 'occurrence_id', occurrence));
     RETURN occurrence;
 END $$;
 
--- Has everybody told who is late, and told again as household.rules says; returns how many.
+-- Has everybody told who is late, and told again as household.rules says; returns how many. Not of
+-- what is missed in a moment, because the chore comes again.
 CREATE FUNCTION household.remind_overdue(at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    late record;
-    rules household.rules;
-    reminded bigint := 0;
+    reminded jsonb;
 BEGIN
     at := coalesce(at, clock_timestamp());
-    SELECT * INTO rules FROM household.rules;
-    FOR late IN
-        SELECT o.id, o.group_id, o.chore_id, o.reminders FROM household.occurrences o
-        WHERE o.remind_at <= at ORDER BY o.remind_at LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED
-    LOOP
-        UPDATE household.occurrences o SET state = 'overdue', reminders = late.reminders + 1,
-            remind_at = CASE WHEN late.reminders < rules.overdue_times
-                THEN at + rules.overdue_every END
-        WHERE o.id = late.id;
-        PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_overdue',
-            'group_id', late.group_id, 'chore_id', late.chore_id, 'occurrence_id', late.id,
-            'reminder', late.reminders + 1));
-        reminded := reminded + 1;
-    END LOOP;
-    RETURN reminded;
+    WITH late AS (
+        SELECT o.id, o.reminders FROM household.occurrences o
+        JOIN household.chores c ON c.id = o.chore_id
+        WHERE o.remind_at <= at AND (c.next_at <= at) IS NOT TRUE
+        ORDER BY o.remind_at LIMIT at_most FOR NO KEY UPDATE OF o SKIP LOCKED
+    ), told AS (
+        UPDATE household.occurrences o SET state = 'overdue', reminders = l.reminders + 1,
+            remind_at = CASE WHEN l.reminders < r.overdue_times THEN at + r.overdue_every END
+        FROM late l, household.rules r WHERE o.id = l.id RETURNING o.id
+    )
+    SELECT jsonb_agg(t.id ORDER BY t.id) INTO reminded FROM told t;
+    IF reminded IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM errand.enqueue('household.tell',
+        jsonb_build_object('event', 'chore_overdue', 'occurrence_ids', reminded));
+    RETURN jsonb_array_length(reminded);
 END $$;
 
 -- An occurrence of the person's group that is still to be done, with its chore locked.
@@ -285,7 +285,8 @@ BEGIN
     END IF;
     IF of.state NOT IN ('due', 'overdue') THEN
         PERFORM household.refuse_state(
-            format('turn %s at chore %s is %s', occurrence, of.chore_id, of.state));
+            format('turn %s at chore %s is %s', occurrence, of.chore_id, of.state),
+            'household.chores() lists what is to be done now.');
     END IF;
     RETURN of;
 END $$;
@@ -339,7 +340,7 @@ DECLARE
     of household.occurrences;
 BEGIN
     of := household.open_occurrence(home, occurrence);
-    IF of.assignee_id <> person THEN
+    IF of.assignee_id IS DISTINCT FROM person THEN
         PERFORM household.refuse_state(format('turn %s is not that of person %s', occurrence,
             person), 'Who has it skips it; anybody may do it instead.');
     END IF;
