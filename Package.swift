@@ -138,15 +138,16 @@ let package = Package(
             uses: ["Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing"]),
 
         room("Missions", uses: ["JobQueue", "Matching", "Notifications", "Postgres"]),
+        room("Household", uses: ["JobQueue", "Notifications", "Postgres"]),
 
         // Floor 5: the command.
         .executableTarget(
             name: "errand",
             dependencies: [
                 "Coupons", "Crypto", "Notifications", "Delivery", "DurableFiles", "Gregorian",
-                "JobQueue", "Ledger", "Matching", "Migrations", "Missions", "PaymentFiles",
-                "Payouts", "Postgres", "QRCode", "Recurrence", "Redis", "Sealing", "Terminal",
-                "Threads", "Votes",
+                "Household", "JobQueue", "Ledger", "Matching", "Migrations", "Missions",
+                "PaymentFiles", "Payouts", "Postgres", "QRCode", "Recurrence", "Redis", "Sealing",
+                "Terminal", "Threads", "Votes",
             ],
             swiftSettings: strict),
 

@@ -47,9 +47,10 @@ TABLE = """
 Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
 4 Missions: JobQueue Matching Notifications Postgres |
+4 Household: JobQueue Notifications Postgres |
 
-5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian JobQueue Ledger Matching \
-Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal \
+5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian Household JobQueue Ledger \
+Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal \
 Threads Votes \
 | Dispatch FoundationEssentials Glibc Synchronization
 
