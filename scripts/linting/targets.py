@@ -49,9 +49,9 @@ Recurrence Sealing | FoundationEssentials Synchronization
 4 Missions: JobQueue Matching Notifications Postgres |
 4 Household: JobQueue Notifications Postgres |
 
-5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian Household JobQueue Ledger \
-Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal \
-Threads Votes \
+5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian Household JobQueue \
+Ledger Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing \
+Terminal Threads Votes \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Crypto Postgres Redis Migrations JobQueue |

@@ -67,13 +67,16 @@ enum HouseholdCommands {
         let (group, totals) = (found.group, found.totals)
         let members = found.members.map { HouseholdWords.record($0, in: group.currency) }
         var record = HouseholdWords.record(group)
-        record.fields.removeAll { $0.name == "members" }
+        // Below: who they are, and money as a card has it.
+        record.fields.removeAll { ["members", "owed"].contains($0.name) }
         for (name, count) in [
             ("bills", totals.bills), ("trips", totals.trips), ("payments", totals.payments),
             ("due", totals.due), ("overdue", totals.overdue), ("items", totals.items),
             ("notes", totals.notes),
         ] { record.append(name, .int(count)) }
-        record.append("spent", HouseholdWords.cell(totals.spent, in: group.currency))
+        for (name, amount) in [("owed", group.owed), ("spent", totals.spent)] {
+            record.append(name, HouseholdWords.cell(amount, in: group.currency, invocation))
+        }
         record.append("members", .records(members))
         record.append("invitations", .records(found.invitations.map(HouseholdWords.record)))
         try invocation.output.show(record)

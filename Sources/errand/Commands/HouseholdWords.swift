@@ -31,6 +31,12 @@ enum HouseholdWords {
         return LedgerWords.cell(Money(amount, currency))
     }
 
+    /// The same in a card, where tables' short forms are not used.
+    static func cell(_ amount: Int64, in code: String, _ invocation: Invocation) -> Cell {
+        guard let currency = Currency(code) else { return .int(Int(amount)) }
+        return LedgerWords.cell(Money(amount, currency), invocation)
+    }
+
     /// Today by the clocks of a group.
     static func today(_ zone: String, _ invocation: Invocation) throws -> CivilDate {
         let zone = try ScheduleWords.zone(zone, in: invocation.zones, by: "the group's zone")
