@@ -131,6 +131,77 @@ extension AppCommands {
             try await errand("household", "dues", "--simplified").expect(2, "needs a GROUP")
         }
 
+        private func remind(_ options: String...) async throws -> Run {
+            try await errand(["household", "remind", "-ojson"] + options)
+        }
+
+        /// Reminders that were asked for and that nobody has decided about.
+        private func asked() async throws -> Int {
+            try await number(
+                """
+                SELECT count(*) FROM errand.jobs
+                WHERE kind = 'household.tell' AND args ->> 'event' = 'debt_reminder'
+                """)
+        }
+
+        private func work() async throws {
+            try await errand("work", "--queues", "household,notices", "--drain").expect(0)
+        }
+
+        @Test func `people are reminded in somebody's name, once a day`() async throws {
+            try await fill()
+            try await change("UPDATE notification.people SET quiet_from = NULL, quiet_until = NULL")
+            let dry = try await remind("--from", "41", "--dry-run")
+            dry.expect(0)
+            #expect(try dry.records.map { $0["debtor"] } == [42, 43])
+            #expect(try dry.records.map { $0["amount"] } == [1000, 3000])
+            #expect(try dry.records.map { $0["decision"] } == ["tell", "tell"])
+            try await remind("--from", "41").expect(5, "not confirmed: remind 2 people")
+            #expect(try await asked() == 0)
+            let one = try await remind(
+                "--from", "41", "--to", "43", "--reason", "asked for it", "--yes")
+            one.expect(0)
+            #expect(try one.records.map { $0["debtor"] } == [43])
+            #expect(try await asked() == 1)
+            let audit = try await made("audit", "ls", "--action", "household remind")
+            #expect(audit["subject"] == "person 43 of a debt to person 41")
+            #expect(audit["operator"] == "tester" && audit["reason"] == "asked for it")
+            try await work()
+            #expect(
+                try await number(
+                    """
+                    SELECT count(*) FROM notification.notices WHERE person_id = 43
+                        AND sender_id = 41 AND kind = 'household.debt_reminder' AND status = 'sent'
+                    """) == 1)
+            let again = try await remind("--from", "41", "--to", "43", "--yes")
+            again.expect(5, "person 43 is not reminded", "the next is allowed at")
+            #expect(try again.records.map { $0["decision"] } == ["refuse"])
+            #expect(try again.records.allSatisfy { $0["hold_until"].text != nil })
+            #expect(try await asked() == 0)
+            // Each has a debt of their own to each.
+            let all = try await remind("--from", "41", "--yes")
+            all.expect(7, "person 43 is not reminded")
+            #expect(try all.records.map { $0["decision"] } == ["tell", "refuse"])
+            #expect(try await asked() == 1)
+            try await remind("--from", "42", "--to", "43", "--yes").expect(0)
+            #expect(
+                try await number(
+                    "SELECT count(*) FROM errand.audit WHERE action = 'household remind'") == 3)
+        }
+
+        @Test func `who owes nothing, or is nobody, is not reminded`() async throws {
+            try await fill()
+            try await remind("--from", "43", "--yes").expect(4, "nobody owes person 43 anything")
+            try await remind("--from", "42", "--to", "41", "--yes")
+                .expect(4, "person 41 owes person 42 nothing")
+            try await remind("--from", "99", "--yes").expect(3, "there is no person 99")
+            try await remind("--from", "41", "--to", "99", "--yes")
+                .expect(3, "there is no person 99")
+            try await remind("--from", "41", "--to", "41").expect(2, "another person than --from")
+            try await remind("--to", "41").expect(2, "--from PERSON is needed")
+            #expect(try await asked() == 0)
+        }
+
         // MARK: Chores
 
         @Test func `chores tell whose turn it is, what comes next, and what is wrong`() async throws

@@ -46,6 +46,6 @@ extension DebtReminders {
 }
 
 extension DebtRecord {
-    /// What a reminder is about, for the policy: this debt.
-    package var subject: String { "debt:\(group):\(debtor):\(creditor)" }
+    /// What a reminder of it is about, for the policy; who reminds whom is known beside it.
+    package var subject: String { "household_debt:\(group)" }
 }
