@@ -86,6 +86,7 @@ let package = Package(
             name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CHaru", providers: [.apt(["libhpdf-dev"])]),
+        .systemLibrary(name: "CICal", providers: [.apt(["libical-dev"])]),
         .systemLibrary(name: "CSystem"),
 
         // Floor 1: thin, safe Swift over them; pointers stop here.
@@ -101,6 +102,7 @@ let package = Package(
         room("PDF", uses: ["CHaru", "Gregorian", "LatinText"]),
         room("DurableFiles", uses: ["Crypto"]),
         room("Recurrence", uses: ["Gregorian"]),
+        room("RepeatRules", uses: ["CICal", "Gregorian"]),
         room("Terminal", uses: ["Gregorian", "Threads"]),
 
         // Floor 2: the engine, delivery, the schema.
@@ -138,7 +140,11 @@ let package = Package(
             uses: ["Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing"]),
 
         room("Missions", uses: ["JobQueue", "Matching", "Notifications", "Postgres"]),
-        room("Household", uses: ["JobQueue", "Notifications", "Postgres"]),
+        room(
+            "Household",
+            uses: [
+                "Gregorian", "JobQueue", "Notifications", "Postgres", "Recurrence", "RepeatRules",
+            ]),
 
         // Floor 5: the command.
         .executableTarget(
@@ -168,6 +174,7 @@ let package = Package(
         tests(
             "PaymentFilesTests", of: ["DurableFiles", "Gregorian", "LatinText", "PaymentFiles"]),
         tests("RecurrenceTests", of: ["Gregorian", "Recurrence"]),
+        tests("RepeatRulesTests", of: ["Gregorian", "RepeatRules"]),
         tests("TerminalTests", of: ["Terminal"]),
         tests("DeliveryTests", of: ["Delivery", "HTTP"]),
         tests(
@@ -204,6 +211,11 @@ let package = Package(
         ),
         tests("MissionsTests", of: ["Postgres"]),
         tests("HouseholdTests", of: ["Postgres"]),
+        tests(
+            "HouseholdJobsTests",
+            of: [
+                "Gregorian", "Household", "JobQueue", "Notifications", "Postgres", "Recurrence",
+            ]),
         tests("CommandTests", of: ["Postgres", "Redis"]),
         tests("CrashTests", of: ["Postgres", "Redis"]),
         .executableTarget(

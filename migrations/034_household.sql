@@ -41,8 +41,8 @@ CREATE TABLE household.groups (
 ) WITH (fillfactor = 70);
 CREATE INDEX groups_dues ON household.groups (time_zone, dues_told_on, id);
 
--- When the last days of months begin in the zones that groups have: written by a job, because
--- Swift alone knows time zones. One row serves all groups of a zone.
+-- When debts are told on the last days of months in the zones that groups have: written by a job,
+-- because Swift alone knows time zones. One row serves all groups of a zone.
 CREATE TABLE household.month_ends (
     time_zone text COLLATE "C" NOT NULL,
     on_day date NOT NULL
@@ -64,6 +64,8 @@ CREATE TABLE household.members (
     shopping_at timestamptz,
     -- Chores go to others while they are away.
     is_away boolean NOT NULL DEFAULT false,
+    -- What the others are told that they are called: household.set_name().
+    called text CHECK (length(called) BETWEEN 1 AND 50 AND called !~ '[[:cntrl:]]'),
     PRIMARY KEY (group_id, person_id)
 ) WITH (fillfactor = 80);
 -- Nobody lives at two places, whoever writes.

@@ -266,7 +266,7 @@ BEGIN
     GROUP BY z.time_zone HAVING coalesce(max(e.at) <= until, true) ORDER BY z.time_zone;
 END $$;
 
--- Writes down when the last day of a month begins in a zone; what has been told stays as it is.
+-- Writes down when debts are told on the last day of a month in a zone; what has been told stays as it is.
 CREATE FUNCTION household.set_month_end(time_zone text, on_day date, at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable

@@ -197,12 +197,12 @@ BEGIN
     FOR NO KEY UPDATE OF c SKIP LOCKED;
 END $$;
 
--- Takes the occurrence of a day: gives it to whose turn it is, has them told, and sets the next
--- one. What was due before and was not done is missed. Null when that day is not the chore's next
+-- Takes the occurrence of a day: gives it to whose turn it is, and sets the next
+-- one; household.take_many() has them told. What was due before and was not done is missed. Null when that day is not the chore's next
 -- any more, and then nothing is done: a job that is repeated shifts no turn.
 --   due_at            from when it is overdue
 --   next_on, next_at  as of household.plan_chore(); null for what counts from its completion
-CREATE FUNCTION household.take(
+CREATE FUNCTION household.take_turn(
     chore bigint, due_on date, due_at timestamptz, next_on date DEFAULT NULL,
     next_at timestamptz DEFAULT NULL
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -236,8 +236,6 @@ BEGIN
     VALUES (chore, of.group_id, due_on, due_at, due_at, of.taken + 1,
         household.next_turn(of.group_id, chore))
     RETURNING o.id INTO occurrence;
-    PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_due',
-        'group_id', of.group_id, 'chore_id', chore, 'occurrence_id', occurrence));
     RETURN occurrence;
 END $$;
 
@@ -246,26 +244,24 @@ CREATE FUNCTION household.remind_overdue(at timestamptz DEFAULT NULL, at_most in
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    late record;
-    rules household.rules;
-    reminded bigint := 0;
+    reminded jsonb;
 BEGIN
     at := coalesce(at, clock_timestamp());
-    SELECT * INTO rules FROM household.rules;
-    FOR late IN
-        SELECT o.id, o.group_id, o.chore_id, o.reminders FROM household.occurrences o
+    WITH late AS (
+        SELECT o.id, o.reminders FROM household.occurrences o
         WHERE o.remind_at <= at ORDER BY o.remind_at LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED
-    LOOP
-        UPDATE household.occurrences o SET state = 'overdue', reminders = late.reminders + 1,
-            remind_at = CASE WHEN late.reminders < rules.overdue_times
-                THEN at + rules.overdue_every END
-        WHERE o.id = late.id;
-        PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_overdue',
-            'group_id', late.group_id, 'chore_id', late.chore_id, 'occurrence_id', late.id,
-            'reminder', late.reminders + 1));
-        reminded := reminded + 1;
-    END LOOP;
-    RETURN reminded;
+    ), told AS (
+        UPDATE household.occurrences o SET state = 'overdue', reminders = l.reminders + 1,
+            remind_at = CASE WHEN l.reminders < r.overdue_times THEN at + r.overdue_every END
+        FROM late l, household.rules r WHERE o.id = l.id RETURNING o.id
+    )
+    SELECT jsonb_agg(t.id ORDER BY t.id) INTO reminded FROM told t;
+    IF reminded IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM errand.enqueue('household.tell',
+        jsonb_build_object('event', 'chore_overdue', 'occurrence_ids', reminded));
+    RETURN jsonb_array_length(reminded);
 END $$;
 
 -- An occurrence of the person's group that is still to be done, with its chore locked.

@@ -86,6 +86,44 @@ BEGIN
         'instead_of', of.assignee_id));
 END $$;
 
+-- Takes the occurrences of some chores, and has all be told whose turns they are by one job. The
+-- arguments are those of household.take_turn(), one of each for each chore. Returns how many.
+CREATE FUNCTION household.take_many(
+    chores bigint[], due_on date[], due_at timestamptz[], next_on date[], next_at timestamptz[]
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    taken jsonb;
+BEGIN
+    SELECT jsonb_agg(t.id ORDER BY t.id) INTO taken FROM (
+        SELECT household.take_turn(u.chore, u.due_on, u.due_at, u.next_on, u.next_at) AS id
+        FROM unnest(chores, due_on, due_at, next_on, next_at)
+            AS u (chore, due_on, due_at, next_on, next_at)
+        OFFSET 0) t
+    WHERE t.id IS NOT NULL;
+    IF taken IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM errand.enqueue('household.tell',
+        jsonb_build_object('event', 'chore_due', 'occurrence_ids', taken));
+    RETURN jsonb_array_length(taken);
+END $$;
+
+-- The same of one chore; null when nothing was taken.
+CREATE FUNCTION household.take(
+    chore bigint, due_on date, due_at timestamptz, next_on date DEFAULT NULL,
+    next_at timestamptz DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    IF household.take_many(ARRAY[chore], ARRAY[due_on], ARRAY[due_at], ARRAY[next_on],
+        ARRAY[next_at]) = 0 THEN
+        RETURN NULL;
+    END IF;
+    RETURN (SELECT o.id FROM household.occurrences o
+        WHERE o.chore_id = chore AND o.due_on = due_on);
+END $$;
+
 -- Lets a new member take part in what is for all, as the last.
 CREATE FUNCTION household.join_rotations(home bigint, person bigint) RETURNS void
 LANGUAGE plpgsql AS $$

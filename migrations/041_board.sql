@@ -152,6 +152,40 @@ BEGIN
     RETURN forgotten;
 END $$;
 
+-- Says what the others of the group are told that the person is called; null: their number.
+CREATE FUNCTION household.set_name(person bigint, called text) RETURNS void LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    home CONSTANT bigint := household.enter(person);
+BEGIN
+    PERFORM household.expect(called IS NULL
+            OR length(called) BETWEEN 1 AND 50 AND called !~ '[[:cntrl:]]',
+        'called: expected 1 to 50 characters in one line');
+    UPDATE household.members m SET called = called
+    WHERE m.group_id = home AND m.person_id = person;
+END $$;
+
+-- What a notice calls a person of a group.
+CREATE FUNCTION household.name_of(home bigint, person bigint) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN coalesce((SELECT m.called FROM household.members m
+        WHERE m.group_id = home AND m.person_id = person), 'Room-mate ' || person);
+END $$;
+
+-- An amount in a list of a notice, such as 12.30 CAD.
+CREATE FUNCTION household.amount_text(minor bigint, currency text) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    digits CONSTANT int := coalesce((SELECT c.exponent FROM ledger.currencies c
+        WHERE c.code = currency), 2);
+BEGIN
+    RETURN round(minor / 10::numeric ^ digits, digits)::text || ' ' || currency;
+END $$;
+
 -- The group that a person lives in; no row when they live in none.
 CREATE FUNCTION household.my_group(person bigint)
 RETURNS TABLE (group_id bigint, name text, time_zone text, currency text, joined_at timestamptz)
@@ -197,6 +231,7 @@ GRANT EXECUTE ON FUNCTION
     household.create_group(bigint, text, text, text),
     household.set_group(bigint, text, text),
     household.my_group(bigint),
+    household.set_name(bigint, text),
     household.roommates(bigint),
     household.invite(bigint, bigint),
     household.invitations(bigint),

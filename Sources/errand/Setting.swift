@@ -2,6 +2,7 @@ import Coupons
 import Crypto
 import Dispatch
 import FoundationEssentials
+import Household
 import JobQueue
 import Ledger
 import Missions
@@ -157,6 +158,7 @@ enum Kinds {
         PayoutKinds.add(to: &kinds, telling: catalogue)
         VoteKinds.add(to: &kinds, telling: catalogue, sealing: keys)
         MissionKinds.add(to: &kinds, telling: catalogue)
+        HouseholdKinds.add(to: &kinds, telling: catalogue)
         return kinds
     }
 

@@ -35,7 +35,20 @@ import Testing
         {"headline": "We <moved>", "summary": "A new address",
          "body": "First paragraph.\n\nSecond & last."}
         """#,
-    ]
+    ].merging(household) { one, _ in one }
+    /// All of one app have the facts of the same day.
+    private static let household = Dictionary(
+        uniqueKeysWithValues: NoticeKind.all.filter { $0.app == .household }.map {
+            ($0.name, $0.name.hasSuffix(".digest") ? digest : home)
+        })
+    private static let home = #"""
+        {"by": "Ann <&> Ben", "group": "Flat <7>", "title": "Dishes & <pans>",
+         "body": "Back <soon>", "amount": {"minor": 4210, "currency": "CAD"},
+         "share": {"minor": 1404, "currency": "CAD"}, "until": "2026-11-20T16:05:00Z",
+         "due_on": "2026-11-20", "reason": "FREQ=<none>", "month_end": "2026-11-30",
+         "total": {"minor": 4210, "currency": "CAD"}, "items": ["30.00 CAD to <Ann>"],
+         "at": "2026-11-20T16:05:00Z"}
+        """#
     private static let mission = #"""
         {"title": "Ask about <size>", "branch": "Queen & King",
          "pay": {"minor": 2500, "currency": "CAD"}, "starts_at": "2026-11-20T14:00:00Z",
@@ -201,6 +214,8 @@ import Testing
         "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
         "vote.published": "Who <leads>?", "vote.review": "Who <leads>?",
         "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
+        "household.invited": "Flat <7>", "household.dues": "30.00 CAD to <Ann>",
+        "household.session_failed": "If that was not you",
         "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
     ]
 

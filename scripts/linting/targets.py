@@ -14,6 +14,7 @@ TABLE = """
 0 CQRCode:
 0 CPNG:
 0 CHaru:
+0 CICal:
 0 CSystem:
 
 1 Threads: CSystem | Dispatch Glibc Synchronization
@@ -28,6 +29,7 @@ TABLE = """
 1 PDF: CHaru Gregorian LatinText |
 1 DurableFiles: Crypto | Glibc
 1 Recurrence: Gregorian | FoundationEssentials Glibc Synchronization
+1 RepeatRules: CICal Gregorian | Synchronization
 1 Terminal: Gregorian Threads | FoundationEssentials Glibc Synchronization
 
 2 Migrations: Postgres |
@@ -47,7 +49,7 @@ TABLE = """
 Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
 4 Missions: JobQueue Matching Notifications Postgres |
-4 Household: JobQueue Notifications Postgres |
+4 Household: Gregorian JobQueue Notifications Postgres Recurrence RepeatRules |
 
 5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian Household JobQueue \
 Ledger Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing \
@@ -68,6 +70,7 @@ Postgres Recurrence Redis |
 7 DurableFilesTests: DurableFiles TestServices |
 7 PaymentFilesTests: DurableFiles Gregorian LatinText PaymentFiles TestServices |
 7 RecurrenceTests: Gregorian Recurrence TestServices |
+7 RepeatRulesTests: Gregorian RepeatRules TestServices |
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
@@ -81,6 +84,8 @@ Postgres Recurrence Sealing TestServices |
 7 MissionJobsTests: JobQueue Matching Missions Notifications Postgres TestServices |
 7 MissionsTests: Postgres TestServices |
 7 HouseholdTests: Postgres TestServices |
+7 HouseholdJobsTests: Gregorian Household JobQueue Notifications Postgres Recurrence \
+TestServices |
 7 CommandTests: Postgres Redis TestServices |
 7 CrashTests: Postgres Redis TestServices |
 """

@@ -1,0 +1,38 @@
+package import Gregorian
+import JobQueue
+package import Postgres
+package import Recurrence
+
+/// The last day of a month in a zone, on which debts are told.
+package struct MonthEnd: Sendable, Equatable {
+    package var day: CivilDate
+    /// When they are told.
+    package var at: Instant
+
+    /// Seconds since midnight at which that is: in the morning, when it is the same day for people
+    /// who are some zones away, and before the usual time for automatic notices.
+    static let timeOfDay = 8 * 3_600
+
+    /// That of the month that a moment lies in, and those of the next ones.
+    package static func next(_ count: Int, from now: Instant, in zone: Zone) -> [MonthEnd] {
+        let today = zone.day(of: now)
+        return (0..<count).map { ahead in
+            let months = today.year * 12 + today.month - 1 + ahead
+            let (year, month) = (months / 12, months % 12 + 1)
+            let day = CivilDate(
+                year: year, month: month, day: CivilDate.days(inMonth: month, of: year))
+            let second = zone.second(of: timeOfDay, onDay: day.daysSince1970)
+            return MonthEnd(day: day, at: Instant(unixSeconds: second))
+        }
+    }
+
+    private static let write = "SELECT household.set_month_end($1, $2::date, $3)"
+
+    /// Writes down those of this month and the next three.
+    static func plan(_ zone: Zone, now: Instant, in transaction: Transaction) async throws {
+        _ = try await transaction.pipeline(
+            next(4, from: now, in: zone).map { end in
+                Statement(write, [.text(zone.name), .text(end.day.sql), .timestamp(end.at)])
+            })
+    }
+}

@@ -1,0 +1,140 @@
+/// Who is told what, as the database has it when it is told.
+enum NewsStatements {
+    /// The other members of group $2 about what person $3 has done (event $1, its number $4; of
+    /// chore $5, its turn $6 or note $7), if it is so still at $8.
+    static let others = """
+        SELECT m.person_id, 'household:' || g.id || ':' || $4::bigint AS subject,
+            jsonb_strip_nulls(jsonb_build_object('by', household.name_of(g.id, $3::bigint),
+                'group', g.name, 'title', c.title, 'body', left(n.body, 500))) AS data,
+            NULL::text AS event, NULL::timestamptz AS expires_at
+        FROM household.groups g
+        JOIN household.members m ON m.group_id = g.id AND m.left_at IS NULL
+            AND m.person_id IS DISTINCT FROM $3::bigint
+        LEFT JOIN household.members a ON a.group_id = g.id AND a.person_id = $3::bigint
+        LEFT JOIN household.chores c ON c.id = $5::bigint
+        LEFT JOIN household.occurrences o ON o.id = $6::bigint
+        LEFT JOIN household.notes n ON n.id = $7::bigint
+        WHERE g.id = $2::bigint AND CASE $1
+            WHEN 'left' THEN a.left_at IS NOT NULL
+            WHEN 'joined' THEN a.left_at IS NULL
+            WHEN 'going_shopping' THEN a.left_at IS NULL
+            WHEN 'away' THEN a.is_away
+            WHEN 'back' THEN NOT a.is_away AND a.left_at IS NULL
+            WHEN 'chore_removed' THEN c.is_removed
+            WHEN 'chore_done' THEN o.state = 'done'
+            WHEN 'chore_skipped' THEN o.state = 'skipped'
+            WHEN 'chore_taken_over' THEN o.assignee_id = $3::bigint
+            WHEN 'note_added' THEN n.expires_at > $8
+            WHEN 'group_changed' THEN true
+            ELSE NOT c.is_removed END
+        """
+
+    /// Those who pay a bill $1 or bear some of it or did before it was edited, and of a trip all,
+    /// but for person $2; if it is removed as $3 says, and at revision $4 still.
+    static let bill = """
+        SELECT p.person_id, 'household_bill:' || b.id AS subject, jsonb_build_object(
+                'by', household.name_of(b.group_id, $2::bigint), 'group', g.name,
+                'title', b.title,
+                'amount', jsonb_build_object('minor', b.amount, 'currency', g.currency),
+                'share', jsonb_build_object('minor', coalesce(s.amount, 0),
+                    'currency', g.currency)) AS data,
+            b.id || ':' || b.revision AS event, NULL::timestamptz AS expires_at
+        FROM household.bills b JOIN household.groups g ON g.id = b.group_id
+        CROSS JOIN LATERAL (
+            SELECT h.person_id FROM household.shares h
+            WHERE h.bill_id = b.id AND h.revision IN (b.revision, b.revision - 1)
+            UNION SELECT b.payer_id
+            UNION SELECT m.person_id FROM household.members m
+            WHERE b.is_trip AND m.group_id = b.group_id AND m.left_at IS NULL) p
+        LEFT JOIN household.shares s ON s.bill_id = b.id AND s.revision = b.revision
+            AND s.person_id = p.person_id
+        WHERE b.id = $1::bigint AND p.person_id IS DISTINCT FROM $2::bigint
+          AND b.is_removed = $3 AND b.revision = coalesce($4::int, b.revision)
+        """
+
+    /// The other one of payment $1, which person $2 noted; taken back or not as $3 says.
+    static let payment = """
+        SELECT CASE $2::bigint WHEN p.from_id THEN p.to_id ELSE p.from_id END AS person_id,
+            'household_payment:' || p.id AS subject, jsonb_build_object(
+                'by', household.name_of(p.group_id, $2::bigint),
+                'amount', jsonb_build_object('minor', p.amount, 'currency', g.currency)) AS data,
+            NULL::text AS event, NULL::timestamptz AS expires_at
+        FROM household.payments p JOIN household.groups g ON g.id = p.group_id
+        WHERE p.id = $1::bigint AND (p.undone_at IS NOT NULL) = $3
+        """
+
+    /// Who was invited by invitation $1, or who sent it, if it is in state $2.
+    static let invitation = """
+        SELECT CASE $2 WHEN 'sent' THEN i.invitee_id ELSE i.inviter_id END AS person_id,
+            'household_invitation:' || i.id AS subject, jsonb_build_object(
+                'by', household.name_of(i.group_id, i.inviter_id), 'group', g.name,
+                'until', i.expires_at) AS data,
+            NULL::text AS event, CASE $2 WHEN 'sent' THEN i.expires_at END AS expires_at
+        FROM household.invitations i JOIN household.groups g ON g.id = i.group_id
+        WHERE i.id = $1::bigint AND i.state::text = $2
+        """
+
+    /// Who has the turns $2 at chores, if what event $1 says of them is so; reminders by person $3
+    /// go to those of $4.
+    static let turns = """
+        SELECT o.assignee_id AS person_id, 'chore_turn:' || o.id AS subject, jsonb_build_object(
+                'by', CASE WHEN $3::bigint IS NULL THEN ''
+                    ELSE household.name_of(o.group_id, $3::bigint) END,
+                'title', c.title, 'due_on', o.due_on) AS data,
+            CASE $1 WHEN 'chore_due' THEN o.id::text
+                WHEN 'chore_overdue' THEN o.id || ':' || o.reminders
+                WHEN 'chore_handed_over' THEN o.id::text END AS event,
+            -- Also where somebody's own time comes later on that day.
+            CASE $1 WHEN 'chore_due' THEN o.due_at + CASE WHEN c.at_time IS NULL
+                THEN interval '0' ELSE interval '12 hours' END END AS expires_at
+        FROM household.occurrences o JOIN household.chores c ON c.id = o.chore_id
+        WHERE o.id = ANY ($2) AND o.assignee_id IS NOT NULL AND NOT c.is_removed
+          AND o.state::text = ANY (CASE $1 WHEN 'chore_due' THEN ARRAY['due']
+              WHEN 'chore_overdue' THEN ARRAY['overdue'] ELSE ARRAY['due', 'overdue'] END)
+          AND ($4::bigint[] IS NULL OR o.assignee_id = ANY ($4::bigint[]))
+        """
+
+    /// Who made chore $1, if it still cannot be planned since change $2.
+    static let fault = """
+        SELECT c.created_by AS person_id, 'chore:' || c.id AS subject,
+            jsonb_build_object('title', c.title, 'reason', c.fault) AS data,
+            c.id || ':' || c.plan AS event, NULL::timestamptz AS expires_at
+        FROM household.chores c
+        WHERE c.id = $1::bigint AND c.plan = $2::int AND c.fault IS NOT NULL AND NOT c.is_removed
+        """
+
+    /// Those of $3 who owe person $2 of group $1.
+    static let debts = """
+        SELECT d.debtor_id AS person_id, 'household_debt:' || d.group_id AS subject,
+            jsonb_build_object('by', household.name_of(d.group_id, d.creditor_id),
+                'amount', jsonb_build_object('minor', d.amount, 'currency', d.currency)) AS data,
+            NULL::text AS event, NULL::timestamptz AS expires_at
+        FROM household.dues(ARRAY[$1::bigint]) d
+        WHERE d.creditor_id = $2::bigint AND d.debtor_id = ANY ($3)
+        """
+
+    /// All who owe somebody of groups $1, at the end $2 of a month. Told in their zones: on that
+    /// day or, where quiet hours are, when these end; late rather than never.
+    static let dues = """
+        SELECT d.debtor_id AS person_id, 'household_dues:' || d.group_id AS subject,
+            jsonb_build_object('group', g.name, 'month_end', $2::date,
+                'total', jsonb_build_object('minor', sum(d.amount), 'currency', g.currency),
+                'items', jsonb_agg(household.amount_text(d.amount, g.currency) || ' to '
+                    || household.name_of(g.id, d.creditor_id)
+                    ORDER BY d.amount DESC, d.creditor_id)) AS data,
+            d.group_id || ':' || $2::date AS event,
+            greatest(e.at + interval '40 hours', $3 + interval '24 hours') AS expires_at
+        FROM household.dues($1) d JOIN household.groups g ON g.id = d.group_id
+        LEFT JOIN household.month_ends e ON e.time_zone = g.time_zone AND e.on_day = $2::date
+        GROUP BY d.debtor_id, d.group_id, g.id, e.at ORDER BY 1, 2
+        """
+
+    /// Person $1, of whose sessions one with the digest $2 failed.
+    static let session = """
+        SELECT f.person_id, 'session:' || left($2, 16) AS subject,
+            jsonb_build_object('at', f.at) AS data, $2 AS event, NULL::timestamptz AS expires_at
+        FROM household.failed_sessions f
+        WHERE f.person_id = $1::bigint
+          AND encode(sha256(convert_to(f.session, 'UTF8')), 'hex') = $2
+        """
+}

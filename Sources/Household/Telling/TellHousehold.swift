@@ -1,0 +1,98 @@
+package import JobQueue
+import Notifications
+import Postgres
+
+/// Tells people what has happened in their household.
+///
+/// Enqueued by the schema, in the transaction of what it tells. Who is told is read when it runs:
+/// what is no longer so then is not told, and the same event never tells anybody twice.
+package struct TellHousehold: Job {
+    package static let kind = "household.tell"
+    package static let options = JobOptions(
+        queue: "household", priority: .high, maxAttempts: 50,
+        backoff: Backoff(base: 2, ceiling: 600), timeout: .seconds(300),
+        retention: .seconds(86_400))
+
+    package var event: String
+    package var groupID: Int64?
+    /// Of the event in its group.
+    package var number: Int64?
+    /// Who has done it, or whom it concerns.
+    package var personID: Int64?
+    package var invitationID: Int64?
+    package var choreID: Int64?
+    package var plan: Int32?
+    package var occurrenceID: Int64?
+    package var occurrenceIDs: [Int64]?
+    package var billID: Int64?
+    package var revision: Int32?
+    package var paymentID: Int64?
+    package var noteID: Int64?
+    /// Who is to be reminded.
+    package var to: [Int64]?
+    /// SHA-256 in hexadecimal digits.
+    package var session: String?
+    package var monthEnd: String?
+    package var groupIDs: [Int64]?
+
+    enum CodingKeys: String, CodingKey {
+        case event, number, plan, revision, to, session
+        case groupID = "group_id"
+        case personID = "person_id"
+        case invitationID = "invitation_id"
+        case choreID = "chore_id"
+        case occurrenceID = "occurrence_id"
+        case occurrenceIDs = "occurrence_ids"
+        case billID = "bill_id"
+        case paymentID = "payment_id"
+        case noteID = "note_id"
+        case monthEnd = "month_end"
+        case groupIDs = "group_ids"
+    }
+
+    /// People of one call of the teller.
+    private static let batch = 500
+
+    static func run(
+        _ job: TellHousehold, _ context: JobContext, by catalogue: NoticeCatalogue
+    ) async throws {
+        guard let news = HouseholdNews(rawValue: job.event) else {
+            throw JobError.invalid("household.tell: no event is called \(job.event)")
+        }
+        let teller = Teller(catalogue, context: context)
+        let now = Instant(date: context.now)
+        try await context.database.transaction { transaction in
+            let statement = news.statement(of: job, now: now)
+            let rows = try await transaction.query(statement.sql, statement.parameters)
+            let intents = try rows.map { row in
+                try job.intent(news, row, job: context.id, now: now)
+            }
+            for first in stride(from: 0, to: intents.count, by: batch) {
+                let some = Array(intents[first..<min(first + batch, intents.count)])
+                try await teller.tell(some, now: context.now, in: transaction)
+            }
+            if let over = news.endsTurn ? job.occurrenceID : nil {
+                try await HeldNotices.withdraw(
+                    of: "chore_turn:\(over)",
+                    to: rows.map { try $0.int64("person_id") } + [job.personID].compactMap(\.self),
+                    because: "it is over", now: context.now, in: transaction)
+            }
+            try await context.complete(in: transaction)
+        }
+    }
+
+    /// What one person is told.
+    private func intent(
+        _ news: HouseholdNews, _ row: Row, job id: Int64, now: Instant
+    ) throws -> Intent {
+        let person = try row.int64("person_id")
+        // Names the event: by what it is about or, of what people ask for, by the job.
+        let subject = try row.text("subject")
+        let event = try row.optionalText("event") ?? (news.isAsked ? "\(id)" : subject)
+        return Intent(
+            news.kind.name, to: person, of: subject, data: try row.json("data"),
+            dedupeKey: "\(news.kind.name):\(event):\(person)",
+            expiresAt: try row.optionalTimestamp("expires_at") ?? now.adding(news.validity),
+            from: news.isAsked ? personID : nil)
+    }
+}
