@@ -21,7 +21,7 @@ extension Zone {
     /// The first second at which clocks show a day or a later one.
     ///
     /// Where clocks go back over midnight that is its first midnight, so that days tile all time.
-    fileprivate func start(ofDay number: Int) -> Int { second(of: 0, onDay: number) }
+    fileprivate func start(ofDay number: Int) -> Int { firstSecond(of: 0, onDay: number) }
 
     /// The first second since 1970 UTC at which clocks show a time of a day, or a later one where
     /// they leave it out.
@@ -29,7 +29,7 @@ extension Zone {
     /// - Parameters:
     ///   - secondOfDay: since local midnight.
     ///   - number: days since 1970, as ``CivilDate/daysSince1970`` counts them.
-    public func second(of secondOfDay: Int, onDay number: Int) -> Int {
+    public func firstSecond(of secondOfDay: Int, onDay number: Int) -> Int {
         let shown = number * 86_400 + secondOfDay
         // No offset is larger, ahead or behind (RFC 9636, section 3.2).
         var segment = segment(at: shown - 26 * 3_600)

@@ -67,6 +67,7 @@ extension AppCommands {
             try await fill()
             try await change(
                 """
+                SELECT household.set_name(42, 'Zoé');
                 SELECT household.leave(43); SELECT household.add_note(41, 'Key at the neighbours');
                 SELECT household.add_item(42, 'Milk', true)
                 """)
@@ -74,6 +75,7 @@ extension AppCommands {
             let members = shown["members"].elements
             #expect(members.map { $0["person"] } == [41, 42, 43])
             #expect(members.map { $0["balance"] } == [4000, 1000, -5000])
+            #expect(members.map { $0["name"] } == [nil, "Zoé", nil])
             #expect(members.map { $0["left_at"] == nil } == [true, true, false])
             #expect(shown["invitations"].elements.map { $0["person"] } == [44])
             #expect(shown["invitations"].elements.map { $0["sender"] } == [41])

@@ -58,6 +58,8 @@ package struct GroupRecord: Sendable {
 /// Who lives in a group, or has lived there.
 package struct MemberRecord: Sendable {
     package var person: Int64
+    /// What the others are told that they are called.
+    package var name: String?
     package var joinedAt: Instant
     package var leftAt: Instant?
     package var isAway: Bool
@@ -65,13 +67,14 @@ package struct MemberRecord: Sendable {
     package var balance: Int64
 
     static let columns = """
-        m.person_id, m.joined_at, m.left_at, m.is_away,
+        m.person_id, m.called, m.joined_at, m.left_at, m.is_away,
         \(GroupRecord.owing(
             "s.group_id = m.group_id AND s.person_id = m.person_id", "o.amount")) AS balance
         """
 
     init(_ row: Row) throws {
         person = try row.int64("person_id")
+        name = try row.optionalText("called")
         joinedAt = try row.timestamp("joined_at")
         leftAt = try row.optionalTimestamp("left_at")
         isAway = try row.bool("is_away")

@@ -56,13 +56,13 @@ package struct ChorePlan: Sendable {
 
     /// When its occurrence of a day is given to somebody: as the day begins.
     package func begin(of day: CivilDate) -> Instant {
-        Instant(unixSeconds: zone.second(of: 0, onDay: day.daysSince1970))
+        Instant(unixSeconds: zone.firstSecond(of: 0, onDay: day.daysSince1970))
     }
 
     /// From when on it is overdue.
     package func due(on day: CivilDate) -> Instant {
         guard let atTime else { return begin(of: day.adding(days: 1)) }
-        return Instant(unixSeconds: zone.second(of: atTime, onDay: day.daysSince1970))
+        return Instant(unixSeconds: zone.firstSecond(of: atTime, onDay: day.daysSince1970))
     }
 }
 

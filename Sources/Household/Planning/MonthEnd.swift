@@ -21,7 +21,7 @@ package struct MonthEnd: Sendable, Equatable {
             let (year, month) = (months / 12, months % 12 + 1)
             let day = CivilDate(
                 year: year, month: month, day: CivilDate.days(inMonth: month, of: year))
-            let second = zone.second(of: timeOfDay, onDay: day.daysSince1970)
+            let second = zone.firstSecond(of: timeOfDay, onDay: day.daysSince1970)
             return MonthEnd(day: day, at: Instant(unixSeconds: second))
         }
     }

@@ -59,7 +59,8 @@ enum HouseholdWords {
 
     static func record(_ member: MemberRecord, in currency: String) -> Record {
         Record([
-            ("person", .id(Int(member.person))), ("joined_at", member.joinedAt.cell),
+            ("person", .id(Int(member.person))),
+            ("name", .optional(member.name) { .text($0) }), ("joined_at", member.joinedAt.cell),
             ("left_at", .optional(member.leftAt) { $0.cell }), ("is_away", .flag(member.isAway)),
             ("balance", cell(member.balance, in: currency)),
         ])
