@@ -1,5 +1,5 @@
--- A household for the demo: Noah (301) founds it, Zoé (302) and Émile (303) accept, 304 has not answered yet; a chore
--- that comes every week, two bills and a note. Prints the id of the group.
+-- A household for the demo: Noah (301) founds it, Zoé (302) and Émile (303) accept, 304 has not
+-- answered yet; a chore that comes every week, two bills and a note. Prints the id of the group.
 SELECT notification.register_device(id, 'household', 'apns', md5(id::text) || md5('home' || id),
     'org.example.household')
 FROM notification.people WHERE id IN (301, 302, 303) \g /dev/null
