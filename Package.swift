@@ -155,8 +155,7 @@ let package = Package(
                 "Coupons", "Crypto", "Notifications", "Delivery", "DurableFiles", "Gregorian",
                 "Household", "JobQueue", "Ledger", "Matching", "Migrations", "Missions",
                 "PaymentFiles", "Payouts", "Postgres", "QRCode", "Recurrence", "Redis", "Sealing",
-                "Terminal",
-                "Threads", "Votes",
+                "Terminal", "Threads", "Votes",
             ],
             swiftSettings: strict),
 

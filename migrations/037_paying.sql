@@ -179,17 +179,15 @@ BEGIN
     ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(at_most, 0), 1000);
 END $$;
 
--- Few payments by which nobody of the person's group would owe anybody: shown, and never made. It
--- is not what is owed by whom to whom, but comes to the same for each of them.
+-- Few payments by which nobody of a group would owe anybody: shown, and never made. It is not what
+-- is owed by whom to whom, but comes to the same for each of them.
 --
 -- Each time who owes most pays whom most is owed. Every payment settles one of the two, so that of
 -- n who are not even n - 1 payments do; the fewest are n / 2 at least, and to find those is hard.
-CREATE FUNCTION household.simplify(person bigint)
-RETURNS TABLE (from_id bigint, to_id bigint, amount bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION household.simplified(home bigint)
+RETURNS TABLE (from_id bigint, to_id bigint, amount bigint) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
-    home CONSTANT bigint := household.home_of(person);
     people bigint[];
     nets numeric[];
     debtor int;
@@ -213,6 +211,16 @@ BEGIN
         nets[creditor] := nets[creditor] - amount;
         RETURN NEXT;
     END LOOP;
+END $$;
+
+-- The same of the group that the person lives in.
+CREATE FUNCTION household.simplify(person bigint)
+RETURNS TABLE (from_id bigint, to_id bigint, amount bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT s.from_id, s.to_id, s.amount
+    FROM household.simplified(household.home_of(person)) s;
 END $$;
 
 -- The bills and trips of the person's group, the newest first. For the next page, hand in what the
@@ -258,7 +266,8 @@ BEGIN
     GROUP BY z.time_zone HAVING coalesce(max(e.at) <= until, true) ORDER BY z.time_zone;
 END $$;
 
--- Writes down when debts are told on the last day of a month in a zone; what has been told stays as it is.
+-- Writes down when debts are told on the last day of a month in a zone; what has been told stays as
+-- it is.
 CREATE FUNCTION household.set_month_end(time_zone text, on_day date, at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable

@@ -198,9 +198,10 @@ BEGIN
     FOR NO KEY UPDATE OF c SKIP LOCKED;
 END $$;
 
--- Takes the occurrence of a day: gives it to whose turn it is, and sets the next
--- one; household.take_many() has them told. What was due before and was not done is missed. Null when that day is not the chore's next
--- any more, and then nothing is done: a job that is repeated shifts no turn.
+-- Takes the occurrence of a day: gives it to whose turn it is, and sets the next one;
+-- household.take_many() has them told. What was due before and was not done is missed. Null when
+-- that day is not the chore's next any more, and then nothing is done: a job that is repeated
+-- shifts no turn.
 --   due_at            from when it is overdue
 --   next_on, next_at  as of household.plan_chore(); null for what counts from its completion
 CREATE FUNCTION household.take_turn(

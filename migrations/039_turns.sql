@@ -293,16 +293,14 @@ BEGIN
     ORDER BY o.due_on DESC, o.id DESC LIMIT 10000;
 END $$;
 
--- What each has done of the chores of the person's group, by days, weeks (from Monday), months or
+-- What each has done of the chores of a group, by days, weeks (from Monday), months or
 -- years, from a day until another, which is not among them.
 --   assigned    turns that were theirs in the end
 --   done        of all, whoever's turn it was; late: of those, after they were due
 --   for_others  of those done, instead of somebody else
-CREATE FUNCTION household.stats(
-    person bigint, from_on date, until_on date, period text DEFAULT 'week'
-) RETURNS TABLE (begins_on date, person_id bigint, assigned bigint, done bigint, late bigint,
-    for_others bigint, skipped bigint, missed bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION household.stats_of(home bigint, from_on date, until_on date, period text)
+RETURNS TABLE (begins_on date, person_id bigint, assigned bigint, done bigint, late bigint,
+    for_others bigint, skipped bigint, missed bigint) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM household.expect(period IN ('day', 'week', 'month', 'year'),
@@ -315,7 +313,18 @@ BEGIN
         count(*) FILTER (WHERE o.state = 'skipped'),
         count(*) FILTER (WHERE o.state = 'missed')
     FROM household.occurrences o
-    WHERE o.group_id = household.home_of($1) AND o.due_on >= from_on AND o.due_on < until_on
+    WHERE o.group_id = home AND o.due_on >= from_on AND o.due_on < until_on
       AND o.assignee_id IS NOT NULL AND o.state <> 'dropped'
     GROUP BY 1, 2 ORDER BY 1, 2;
+END $$;
+
+-- The same of the group that the person lives in.
+CREATE FUNCTION household.stats(
+    person bigint, from_on date, until_on date, period text DEFAULT 'week'
+) RETURNS TABLE (begins_on date, person_id bigint, assigned bigint, done bigint, late bigint,
+    for_others bigint, skipped bigint, missed bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT s.* FROM household.stats_of(household.home_of($1), $2, $3, $4) s;
 END $$;

@@ -16,6 +16,7 @@ let program = Program(
         "mission": "See missions, find the best shoppers for them, offer, withdraw and review",
         "shopper": "See who is sent on missions; hire, refuse and suspend",
         "vote": "See votes and their results, decide about equal names, verify receipts",
+        "household": "See groups of room-mates: debts, chores, what happened; remind of debts",
         "ledger": "See what accounts hold and how it came about, undo and prove",
         "notification": "Look at notices, say why people are told or not, and preview their words",
         "webhook": "Send events to other people's servers: add, try, look at and change endpoints",
@@ -33,8 +34,8 @@ let program = Program(
     ],
     commands: MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
         + DeadCommands.all + CouponCommands.all + RewardCommands.all + PayoutCommands.all
-        + VoteCommands.all + MissionCommands.all + ShopperCommands.all + LedgerCommands.all
-        + NotificationCommands.all
+        + VoteCommands.all + MissionCommands.all + ShopperCommands.all + HouseholdCommands.all
+        + LedgerCommands.all + NotificationCommands.all
         + WebhookCommands.all
         + OperationCommands.all + AuditCommands.all + QueueCommands.all + KindCommands.all
         + ScheduleCommands.all + WorkerCommands.all

@@ -36,6 +36,8 @@ extension CommandLine {
             "mission withdraw", "mission review", "mission lock", "mission unlock",
             "mission cancel", "mission simulate", "mission solve", "shopper ls", "shopper show",
             "shopper hire", "shopper refuse", "shopper suspend",
+            "household ls", "household show", "household dues", "household remind",
+            "household chores", "household feed", "household stats",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
         ]

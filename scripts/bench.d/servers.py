@@ -13,8 +13,9 @@ class Servers:
 
     NAME = "bench"
 
-    def __init__(self, root):
+    def __init__(self, root, errand=None):
         self.root, self.env, self.made = root, {}, set()
+        self.errand = errand or f"{root}/.build/release/errand"
 
     def start(self):
         root = self.root
@@ -28,7 +29,7 @@ class Servers:
             self.drop(name)
         self._create("bench_template")
         subprocess.run(
-            [f"{root}/.build/release/errand", "migrate"], check=True,
+            [self.errand, "migrate"], check=True,
             env={**os.environ, **self.of("bench_template")}, stdout=subprocess.DEVNULL)
         # Those that the program brings would fall due in the middle of something.
         self.sql("DELETE FROM errand.schedules", "bench_template")

@@ -49,12 +49,12 @@ TABLE = """
 Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
 4 Missions: JobQueue Matching Notifications Postgres Threads |
+4 Household: Gregorian JobQueue Notifications Postgres Recurrence RepeatRules \
+| FoundationEssentials
 
-4 Household: Gregorian JobQueue Notifications Postgres Recurrence RepeatRules |
-
-5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian Household JobQueue Ledger \
-Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing Terminal \
-Threads Votes \
+5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian Household JobQueue \
+Ledger Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing \
+Terminal Threads Votes \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Crypto Postgres Redis Migrations JobQueue |

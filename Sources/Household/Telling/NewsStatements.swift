@@ -41,7 +41,8 @@ enum NewsStatements {
                 'amount', jsonb_build_object('minor', b.amount, 'currency', g.currency),
                 'share', jsonb_build_object('minor', coalesce(s.amount, 0),
                     'currency', g.currency)) AS data,
-            b.id || ':' || extract(epoch FROM coalesce(b.changed_at, b.entered_at)) AS event, NULL::timestamptz AS expires_at
+            b.id || ':' || extract(epoch FROM coalesce(b.changed_at, b.entered_at)) AS event,
+            NULL::timestamptz AS expires_at
         FROM household.bills b JOIN household.groups g ON g.id = b.group_id
         CROSS JOIN LATERAL (
             SELECT h.person_id FROM household.shares h
@@ -144,7 +145,8 @@ enum NewsStatements {
                     || household.name_of(g.id, d.creditor_id)
                     ORDER BY d.amount DESC, d.creditor_id)) AS data,
             d.group_id || ':' || $2::date AS event,
-            greatest(e.at + interval '40 hours', $3::timestamptz + interval '24 hours') AS expires_at
+            greatest(e.at + interval '40 hours',
+                $3::timestamptz + interval '24 hours') AS expires_at
         FROM household.dues($1) d JOIN household.groups g ON g.id = d.group_id
         LEFT JOIN household.month_ends e ON e.time_zone = g.time_zone AND e.on_day = $2::date
         GROUP BY d.debtor_id, d.group_id, g.id, e.at ORDER BY 1, 2

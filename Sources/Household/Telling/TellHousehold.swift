@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import JobQueue
 import Notifications
 import Postgres

@@ -4,7 +4,7 @@
 enum FieldNames {
     static let all: [(name: String, meaning: String)] =
         jobs + numbers + schedules + workers + operations + coupons + money + payouts + votes
-        + missions + notices + servers + commands
+        + missions + households + notices + servers + commands
 
     private static let jobs = [
         ("id", "of the job, notice, worker and so on; the next command takes it"),
@@ -15,7 +15,7 @@ enum FieldNames {
         ("attempt", "how many times it was begun"),
         ("max_attempts", "how many times it may be begun"),
         ("run_at", "when it may start"),
-        ("due_at", "when it was meant to start, whatever happened since"),
+        ("due_at", "when it was meant to start, whatever happened since; from when a turn is late"),
         ("created_at", "when it was made"),
         ("started_at", "when it began"),
         ("finished_at", "when it ended for good"),
@@ -105,11 +105,11 @@ enum FieldNames {
     ]
 
     private static let schedules = [
-        ("name", "of the schedule, context, migration, partition, key, setting or person"),
+        ("name", "of the schedule, context, migration, partition, key, setting, person or group"),
         ("recurrence", "the times at which it comes, as they were written"),
         ("zone", "the time zone, by its IANA name"),
         ("next_due", "the time for which its next job is"),
-        ("next_at", "when that job is made, which jitter may delay"),
+        ("next_at", "when that job is made, which jitter may delay; a chore's next turn"),
         ("next_times", "its next times, by the clocks of its zone"),
         ("last_due", "the latest time for which something was decided"),
         ("last_outcome", "what became of that time"),
@@ -189,8 +189,8 @@ enum FieldNames {
         ("action", "what is or was done"),
         ("filter", "which jobs are meant"),
         ("total", "how many are meant"),
-        ("done", "how many it has dealt with"),
-        ("skipped", "how many it left as they were"),
+        ("done", "how many it has dealt with; turns at chores that a person has done"),
+        ("skipped", "how many it left as they were; turns that a person let be"),
         ("max", "not more than so many"),
         ("rate_per_s", "not more than so many a second"),
         ("ended_at", "when it ended"),
@@ -236,7 +236,7 @@ enum FieldNames {
         ("is_digested", "whether several that were held become one"),
         ("needs_location", "whether the person must have agreed to notices by place"),
         ("facts", "what its data must have, each as name:type"),
-        ("title", "of the coupon, mission, push or entry in the inbox; the subject of a mail"),
+        ("title", "of the coupon, mission, chore, push or entry in the inbox; a mail's subject"),
         ("owner", "whose events an endpoint gets"),
         ("url", "where an endpoint is: scheme and host, unless it is revealed"),
         ("events", "the kinds of event that an endpoint wants, or *"),
@@ -303,7 +303,7 @@ enum FieldNames {
         ("query", "the statement, without its values"),
         ("blocked_by", "the processes that it waits for"),
         ("lock_waits", "who waits for a lock"),
-        ("mode", "the sort of lock"),
+        ("mode", "the sort of lock; of a chore: calendar, or after_done"),
         ("object", "what is locked"),
         ("holds_back_cleaning", "whether dead rows must stay because of it"),
         ("hidden_sessions", "sessions of others that this role may not see"),
@@ -339,7 +339,7 @@ enum FieldNames {
         ("applied_migrations", "migrations that this database has"),
         ("pending_migrations", "migrations that it lacks"),
         ("applied_at", "when the migration was applied"),
-        ("number", "of the migration, of a file in its series, of an option, of a task"),
+        ("number", "of the migration, of a file in its series, of an option, task or event"),
     ]
 
     private static let commands = [

@@ -49,7 +49,7 @@ extension FieldNames {
         ("quality", "the share of good answers that is certain enough, from 0 to 1"),
         ("reviewed", "reviewed answers"),
         ("good", "reviewed answers that were good"),
-        ("missed", "accepted missions that were not done"),
+        ("missed", "accepted missions that were not done; turns at chores likewise"),
         ("daily_capacity", "missions that the shopper takes on one day"),
         ("expected_pay", "what a mission should pay, in minor units"),
         ("has_home", "whether it is known where the shopper sets out from"),

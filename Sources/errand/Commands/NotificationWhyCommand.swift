@@ -74,7 +74,8 @@ enum NotificationWhyCommand {
         ])
     }
 
-    private static func words(
+    /// A decision in one word, why, and until when it holds.
+    static func words(
         _ decision: NoticeDecision
     ) -> (word: String, because: String, until: Instant?) {
         switch decision {
