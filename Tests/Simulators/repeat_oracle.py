@@ -12,9 +12,8 @@ from dateutil.rrule import rrulestr
 warnings.simplefilter("ignore")
 for line in sys.stdin:
     start, at_most, last_year, rule = line.split()
-    if "UNTIL" not in rule:
-        # Or it searches to the year 9999 for what there is not.
-        rule += f";UNTIL={last_year}1231"
+    # It searches until that year for what there is not: 9999, which takes minutes.
+    datetime.MAXYEAR = int(last_year)
     days = []
     for moment in rrulestr(rule, dtstart=datetime.datetime.fromisoformat(start)):
         if len(days) >= int(at_most) or moment.year > int(last_year):

@@ -135,8 +135,10 @@ enum NewsStatements {
         WHERE d.creditor_id = $2::bigint AND d.debtor_id = ANY ($3)
         """
 
-    /// All who owe somebody of groups $1, at the end $2 of a month. Told in their zones: on that
-    /// day or, where quiet hours are, when these end; late rather than never.
+    /// All who owe somebody of groups $1, at the end $2 of a month.
+    ///
+    /// Told in their zones: on that day or, where quiet hours are, when these end; late rather than
+    /// never.
     static let dues = """
         SELECT d.debtor_id AS person_id, 'household_dues:' || d.group_id AS subject,
             jsonb_build_object('group', g.name, 'month_end', $2::date,
