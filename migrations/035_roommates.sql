@@ -80,7 +80,8 @@ BEGIN
         data = excluded.data;
     IF is_told THEN
         PERFORM errand.enqueue('household.tell', data || jsonb_build_object(
-            'group_id', home, 'event', event, 'number', counted, 'person_id', person));
+            'group_id', home, 'event', event, 'number', counted, 'person_id', person,
+            'at', clock_timestamp()));
     END IF;
 END $$;
 

@@ -13,14 +13,16 @@ extension RecurrenceRule {
     ///     rule leaves open.
     ///   - after: days up to this one are left out; nil: none are.
     ///   - atMost: so many are looked for.
-    /// - Returns: fewer, or none, when COUNT or UNTIL end it, or when more than ``horizon`` years
-    ///   go by after the start or `after`.
+    ///   - years: so many are searched, after the start or `after`.
+    /// - Returns: fewer, or none, when COUNT or UNTIL end it, or when that time is over.
     /// - Throws: ``RecurrenceRuleError/empty(years:)`` when that is so before the first day of all.
     package func dates(
-        from start: CivilDate, after: CivilDate? = nil, atMost: Int = 1
+        from start: CivilDate, after: CivilDate? = nil, atMost: Int = 1,
+        within years: Int = RecurrenceRule.horizon
     ) throws(RecurrenceRuleError) -> [CivilDate] {
         let rule = completed(start)
-        var walk = RuleWalk(rule, from: start, after: after, atMost: atMost)
+        var walk = RuleWalk(
+            rule, from: start, after: after, atMost: atMost, within: years)
         try CalendarLibrary.visit(rule.core, from: rule.anchor(start, near: after)) { date in
             guard rule.frequency == .weekly else { return walk.take(date) }
             return (0..<7).allSatisfy {
@@ -28,7 +30,7 @@ extension RecurrenceRule {
             }
         }
         walk.end()
-        if walk.found.isEmpty, after == nil, !walk.hasEnded { throw .empty(years: Self.horizon) }
+        if walk.found.isEmpty, after == nil, !walk.hasEnded { throw .empty(years: years) }
         return walk.found
     }
 
@@ -158,12 +160,15 @@ private struct RuleWalk {
     /// Whether COUNT or UNTIL ended it.
     private(set) var hasEnded = false
 
-    init(_ rule: RecurrenceRule, from start: CivilDate, after: CivilDate?, atMost: Int) {
+    init(
+        _ rule: RecurrenceRule, from start: CivilDate, after: CivilDate?, atMost: Int,
+        within years: Int
+    ) {
         self.rule = rule
         self.start = start
         self.after = after
         self.atMost = atMost
-        lastYear = max(start, after ?? start).year + RecurrenceRule.horizon
+        lastYear = max(start, after ?? start).year + years
     }
 
     private var isFull: Bool { hasEnded || found.count >= atMost }

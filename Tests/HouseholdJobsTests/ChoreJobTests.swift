@@ -12,7 +12,7 @@ import Testing
     {
         let ground = try await HomeGround()
         let chore = try await ground.chore(
-            "'2030-03-01', 'FREQ=WEEKLY;INTERVAL=2;BYDAY=TU', at_time => '20:00'")
+            "'2030-03-05', 'FREQ=WEEKLY;INTERVAL=2;BYDAY=TU', at_time => '20:00'")
         // Standard time until 10 March 2030.
         #expect(try await ground.next(chore) == "2030-03-05 03-05 05:00")
         #expect(try await ground.take(chore, at: "2030-03-05T04:59:59Z") == [])
@@ -28,11 +28,11 @@ import Testing
             FROM household.occurrences ORDER BY id
             """)
         #expect(due == ["03-06 01:00", "03-20 00:00"])
-        // Three turns that nobody was there to take are not made up for.
+        // What nobody was there to take is not made up for, but for the first.
         #expect(
             try await ground.take(chore, at: "2030-05-01T00:00:00Z")
                 == ["2030-03-05", "2030-03-19", "2030-04-02"])
-        #expect(try await ground.next(chore) == "2030-05-14 05-14 04:00")
+        #expect(try await ground.next(chore) == "2030-04-30 04-30 04:00")
     }
 
     @Test func `the last day of months, once, and what ends`() async throws {

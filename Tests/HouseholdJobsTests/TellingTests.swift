@@ -72,7 +72,7 @@ import Testing
         try await ground.call("undo_payment(1, \(payment))")
         try await ground.call("going_shopping(3)")
         try await ground.call("going_shopping(3)")
-        let item = try await ground.number("SELECT household.add_item(2, 'Milk')")
+        let item = try await ground.number("SELECT household.add_item(2, 'Milk', false)")
         let trip = try await ground.number(
             """
             SELECT household.complete_trip(3, ARRAY[\(item)], 600, 't1', '2026-11-20')

@@ -75,7 +75,7 @@ extension CivilDate {
         #expect(
             try dates("FREQ=DAILY;UNTIL=20260102", from: "2026-01-01", after: "2026-01-02", 1)
                 == [])
-        #expect(try dates("FREQ=DAILY", from: "9990-01-01", 1) == ["9990-01-01"])
+        #expect(try dates("FREQ=DAILY", from: "2400-01-01", 1) == ["2400-01-01"])
     }
 
     @Test(
@@ -138,18 +138,17 @@ extension CivilDate {
         for (question, answer) in zip(questions, answers) {
             var found: [CivilDate] = []
             do throws(RecurrenceRuleError) {
-                found = try RecurrenceRule(question.rule).dates(from: question.start, atMost: 20)
-            } catch { #expect(error == .empty(years: 100), "\(question)") }
-            let last = question.start.year + Self.years
-            let shown = found.filter { $0.year <= last }.map(\.text)
-            #expect(shown.joined(separator: " ") == answer, "\(question), seed \(seed)")
+                found = try RecurrenceRule(question.rule).dates(
+                    from: question.start, atMost: 20, within: Self.years)
+            } catch { #expect(error == .empty(years: Self.years), "\(question)") }
+            #expect(found.map(\.text).joined(separator: " ") == answer, "\(question), seed \(seed)")
             days += found.count
         }
         #expect(days > 20_000)
     }
 
     /// So many are compared: dateutil takes long to find nothing.
-    private static let years = 30
+    private static let years = 12
 
     private static func question(_ dice: inout SplitMix) -> Question {
         let frequency = ["DAILY", "WEEKLY", "MONTHLY", "YEARLY"][dice.number(0...3)]

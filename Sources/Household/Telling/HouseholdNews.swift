@@ -107,7 +107,7 @@ enum HouseholdNews: String, CaseIterable, Sendable {
                 [
                     .text(rawValue), group, person, .optional(job.number),
                     .optional(job.choreID), .optional(job.occurrenceID), .optional(job.noteID),
-                    .timestamp(now),
+                    .timestamp(now), .optional(job.at),
                 ])
         case .billAdded, .billEdited, .tripCompleted, .tripEdited:
             return Statement(

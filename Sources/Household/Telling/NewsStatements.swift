@@ -1,7 +1,7 @@
 /// Who is told what, as the database has it when it is told.
 enum NewsStatements {
     /// The other members of group $2 about what person $3 has done (event $1, its number $4; of
-    /// chore $5, its turn $6 or note $7), if it is so still at $8.
+    /// chore $5, its turn $6 or note $7), if it is so still at $8; those who lived there at $9.
     static let others = """
         SELECT m.person_id, 'household:' || g.id || ':' || $4::bigint AS subject,
             jsonb_strip_nulls(jsonb_build_object('by', household.name_of(g.id, $3::bigint),
@@ -10,6 +10,7 @@ enum NewsStatements {
         FROM household.groups g
         JOIN household.members m ON m.group_id = g.id AND m.left_at IS NULL
             AND m.person_id IS DISTINCT FROM $3::bigint
+            AND m.joined_at <= coalesce($9::text::timestamptz, 'infinity')
         LEFT JOIN household.members a ON a.group_id = g.id AND a.person_id = $3::bigint
         LEFT JOIN household.chores c ON c.id = $5::bigint
         LEFT JOIN household.occurrences o ON o.id = $6::bigint
@@ -42,10 +43,12 @@ enum NewsStatements {
         FROM household.bills b JOIN household.groups g ON g.id = b.group_id
         CROSS JOIN LATERAL (
             SELECT h.person_id FROM household.shares h
-            WHERE h.bill_id = b.id AND h.revision IN (b.revision, b.revision - 1)
+            WHERE h.bill_id = b.id AND h.revision IN (b.revision,
+                b.revision - CASE WHEN $3 THEN 0 ELSE 1 END)
             UNION SELECT b.payer_id
             UNION SELECT m.person_id FROM household.members m
-            WHERE b.is_trip AND m.group_id = b.group_id AND m.left_at IS NULL) p
+            WHERE b.is_trip AND m.group_id = b.group_id AND m.left_at IS NULL
+              AND m.joined_at <= coalesce(b.changed_at, b.entered_at)) p
         LEFT JOIN household.shares s ON s.bill_id = b.id AND s.revision = b.revision
             AND s.person_id = p.person_id
         WHERE b.id = $1::bigint AND p.person_id IS DISTINCT FROM $2::bigint

@@ -17,6 +17,8 @@ package struct TellHousehold: Job {
     package var groupID: Int64?
     /// Of the event in its group.
     package var number: Int64?
+    /// When it happened in its group.
+    package var at: String?
     /// Who has done it, or whom it concerns.
     package var personID: Int64?
     package var invitationID: Int64?
@@ -36,7 +38,7 @@ package struct TellHousehold: Job {
     package var groupIDs: [Int64]?
 
     enum CodingKeys: String, CodingKey {
-        case event, number, plan, revision, to, session
+        case event, number, at, plan, revision, to, session
         case groupID = "group_id"
         case personID = "person_id"
         case invitationID = "invitation_id"
