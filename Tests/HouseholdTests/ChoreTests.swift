@@ -85,6 +85,10 @@ import Testing
         let ground = try await HouseholdGround()
         let turn = try await ground.take(try await ground.chore())
         #expect(try await ground.call("remind_overdue('2027-01-01 23:59Z')") == "0")
+        // It comes again in that moment, and this one is missed.
+        #expect(try await ground.call("remind_overdue('2027-01-02Z')") == "0")
+        try await ground.session.script(
+            "UPDATE household.chores SET next_on = NULL, next_at = NULL")
         for day in 2...5 {
             #expect(try await ground.call("remind_overdue('2027-01-0\(day)Z')") == "1")
             #expect(try await ground.call("remind_overdue('2027-01-0\(day)Z')") == "0")

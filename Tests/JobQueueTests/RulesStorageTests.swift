@@ -213,7 +213,8 @@ import Testing
             "Coupons/Codes/EpochStatements.swift", "Coupons/Life/Granting.swift",
             "Coupons/Listing/CouponRows.swift", "Ledger/Proof.swift", "Ledger/ProveLedger.swift",
             "Payouts/Issuing/Freezing.swift",
-            "Missions/Assigning/Assigner.swift", "Notifications/AnswerBook.swift",
+            "Missions/Assigning/Assigner.swift", "Missions/Assigning/SearchRoom.swift",
+            "Notifications/AnswerBook.swift",
             "Notifications/Webhooks/WebhookEndpoints.swift",
         ]
         let clocks = try Regex(

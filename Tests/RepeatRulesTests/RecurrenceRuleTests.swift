@@ -186,8 +186,19 @@ extension CivilDate {
         if parts.contains(where: { $0.hasPrefix("BY") }) {
             maybe(25) { dice in "BYSETPOS=" + some(2, { signed(3, &$0) }, &dice) }
         }
-        let start = CivilDate(
+        var start = CivilDate(
             daysSince1970: day("2000-01-01").daysSince1970 + dice.number(0...20_000))
+        // Of the week in which a rule starts dateutil counts the days from the start alone, where
+        // BYSETPOS is of the whole week.
+        if frequency == "WEEKLY", parts.contains(where: { $0.hasPrefix("BYSETPOS") }) {
+            let first = parts.first { $0.hasPrefix("WKST=") }?.dropFirst(5) ?? "MO"
+            let name = { (date: CivilDate) in
+                ["SU", "MO", "TU", "WE", "TH", "FR", "SA"][date.weekday]
+            }
+            while name(start) != first {
+                start = CivilDate(daysSince1970: start.daysSince1970 - 1)
+            }
+        }
         switch dice.number(0...5) {
         case 0: parts.append("COUNT=\(dice.number(1...30))")
         case 1:
