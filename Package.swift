@@ -176,7 +176,7 @@ let package = Package(
         tests(
             "PaymentFilesTests", of: ["DurableFiles", "Gregorian", "LatinText", "PaymentFiles"]),
         tests("RecurrenceTests", of: ["Gregorian", "Recurrence"]),
-        tests("RepeatRulesTests", of: ["Gregorian", "RepeatRules"]),
+        tests("RepeatRulesTests", of: ["Gregorian", "Recurrence", "RepeatRules"]),
         tests("TerminalTests", of: ["Terminal"]),
         tests("DeliveryTests", of: ["Delivery", "HTTP"]),
         tests(

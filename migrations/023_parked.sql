@@ -94,6 +94,19 @@ BEGIN
     RETURN called_off;
 END $$;
 
+-- Takes back what some people have not been told yet of some subjects, because it waits for a
+-- better time of their day; the jobs of these notices find nothing to do.
+CREATE FUNCTION notification.withdraw_held(people bigint[], subjects text[], reason text)
+RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    UPDATE notification.notices n
+    SET status = 'withdrawn', reason = reason, answered_at = clock_timestamp()
+    WHERE n.id IN (SELECT h.id FROM notification.notices h
+        WHERE h.person_id = ANY (people) AND h.subject = ANY (subjects) AND h.is_held
+        ORDER BY h.id FOR NO KEY UPDATE) AND n.is_held;
+END $$;
+
 -- Deletes what people were told, or are to be told, of a subject. What a provider has at this
 -- moment may still arrive.
 CREATE FUNCTION notification.forget(people bigint[], of_subject text) RETURNS void

@@ -256,6 +256,7 @@ END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA votes FROM PUBLIC;
 REVOKE ALL ON FUNCTION notification.release(text), notification.call_off(text, text),
+    notification.withdraw_held(bigint[], text[], text),
     notification.forget(bigint[], text) FROM PUBLIC;
 GRANT USAGE ON SCHEMA votes TO errand_app;
 GRANT EXECUTE ON FUNCTION

@@ -119,6 +119,9 @@ CREATE INDEX shoppers_home ON missions.shoppers USING gist (home)
     WHERE state = 'active' AND home IS NOT NULL;
 CREATE INDEX shoppers_state ON missions.shoppers (state, person_id);
 
+-- Of an offer: until when it is kept, and when who has not answered is reminded.
+CREATE TYPE missions.answer_term AS (answer_by timestamptz, remind_at timestamptz);
+
 CREATE TYPE missions.mission_state AS ENUM ('open', 'cancelled', 'over');
 
 CREATE TABLE missions.missions (
@@ -321,6 +324,19 @@ BEGIN
 END $$;
 CREATE TRIGGER guards_assignment BEFORE UPDATE ON missions.assignments
     FOR EACH ROW EXECUTE FUNCTION missions.guard_assignment();
+
+-- What a person has not been told yet, because it waits for the morning, is not so any more.
+CREATE FUNCTION missions.withdraw_notices() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM notification.withdraw_held(ARRAY[NEW.person_id], ARRAY[CASE TG_TABLE_NAME
+        WHEN 'shoppers' THEN 'shopper:' || NEW.person_id
+        ELSE 'mission:' || (to_jsonb(NEW) ->> 'id') END], 'it is not so any more');
+    RETURN NULL;
+END $$;
+CREATE TRIGGER withdraws_notices AFTER UPDATE OF state ON missions.assignments
+    FOR EACH ROW WHEN (OLD.state <> NEW.state) EXECUTE FUNCTION missions.withdraw_notices();
+CREATE TRIGGER withdraws_notices AFTER UPDATE OF state ON missions.shoppers
+    FOR EACH ROW WHEN (OLD.state <> NEW.state) EXECUTE FUNCTION missions.withdraw_notices();
 
 CREATE FUNCTION missions.guard_mission() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -296,25 +296,24 @@ BEGIN
     ORDER BY m.id, c.way, c.person_id;
 END $$;
 
--- Gives a shopper the lowest free slot of a mission; both are locked, and nothing forbids it. The
--- time to answer begins when they can see it.
+-- Gives a shopper the lowest free slot of a mission; both are locked, and nothing forbids it.
 CREATE FUNCTION missions.give(
     mission bigint, person bigint, score bigint, distance_m real, at timestamptz, actor text,
     is_accepted boolean
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    seen_at CONSTANT timestamptz := missions.seen_at(person, at);
+    term missions.answer_term;
     assignment bigint;
 BEGIN
+    term := missions.term(mission, person, at);
     INSERT INTO missions.assignments AS a (mission_id, person_id, branch_id, offered_at,
         answer_by, due_at, accepted_at, remind_at, due_day, barred, score, slot, distance_m, state,
         actor)
     SELECT m.id, person, m.branch_id, at,
-        w.answer_by, m.closes_at, CASE WHEN is_accepted THEN at END,
+        term.answer_by, m.closes_at, CASE WHEN is_accepted THEN at END,
         CASE WHEN is_accepted THEN missions.next_reminder(m.closes_at, at)
-            -- While a quarter of the time is left.
-            ELSE w.answer_by - (w.answer_by - at) / 4 END,
+            ELSE term.remind_at END,
         m.due_day, missions.days_of(m), score,
         (SELECT n FROM generate_series(1, m.slots) n WHERE NOT EXISTS (
             SELECT FROM missions.assignments o WHERE o.mission_id = m.id AND o.slot = n
@@ -322,10 +321,7 @@ BEGIN
             ORDER BY n LIMIT 1),
         distance_m,
         CASE WHEN is_accepted THEN 'accepted' ELSE 'offered' END::missions.assignment_state, actor
-    FROM missions.missions m CROSS JOIN missions.rules r CROSS JOIN LATERAL (
-        SELECT least(m.closes_at, seen_at + greatest(r.offer_at_least,
-            least(r.offer_for, (m.closes_at - seen_at) / 4))) AS answer_by) w
-    WHERE m.id = mission
+    FROM missions.missions m WHERE m.id = mission
     RETURNING a.id INTO assignment;
     UPDATE missions.shoppers s SET waiting_since = at WHERE s.person_id = person;
     PERFORM missions.tell(assignment, CASE WHEN is_accepted THEN 'agreed' ELSE 'offered' END);

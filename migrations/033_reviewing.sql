@@ -119,6 +119,32 @@ BEGIN
         ELSE at END;
 END $$;
 
+-- Until when an offer is kept that is made at a time: for a part of what is left of the mission,
+-- from when the person can see it; from that time on where the mission would be over by then. The
+-- reminder comes while a quarter of it is left or, where they sleep then until it is too late, half
+-- of it.
+CREATE FUNCTION missions.term(mission bigint, person bigint, at timestamptz)
+RETURNS missions.answer_term LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    begins timestamptz := missions.seen_at(person, at);
+    of record;
+    term missions.answer_term;
+BEGIN
+    SELECT m.closes_at, r.lead, r.offer_for, r.offer_at_least INTO of
+    FROM missions.missions m CROSS JOIN missions.rules r WHERE m.id = mission;
+    IF begins + of.offer_at_least > of.closes_at - of.lead THEN
+        begins := at;
+    END IF;
+    term.answer_by := least(of.closes_at, begins
+        + greatest(of.offer_at_least, least(of.offer_for, (of.closes_at - begins) / 4)));
+    term.remind_at := term.answer_by - (term.answer_by - begins) / 4;
+    IF missions.seen_at(person, term.remind_at) >= term.answer_by THEN
+        term.remind_at := begins + (term.answer_by - begins) / 2;
+    END IF;
+    RETURN term;
+END $$;
+
 -- When who has until a time to go, or to hand in, is reminded next; null: no more.
 CREATE FUNCTION missions.next_reminder(due_at timestamptz, at timestamptz)
 RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
@@ -233,9 +259,9 @@ BEGIN
         IF held.state = 'offered' AND held.answer_by > at THEN
             PERFORM missions.tell(held.id, 'waiting');
         ELSIF held.state <> 'offered' AND held.due_at > at THEN
-            -- Numbered on from one thing that they have to do to the next.
-            PERFORM missions.tell(held.id, 'reminder', (SELECT count(*)::int
-                    + CASE held.state WHEN 'arrived' THEN 11 * (held.returns + 1) ELSE 0 END
+            PERFORM missions.tell(held.id, CASE held.state WHEN 'arrived' THEN 'unfinished'
+                    -- Numbered on when it is given back.
+                    ELSE 'reminder' END, (SELECT count(*)::int + 11 * held.returns
                 FROM missions.rules r CROSS JOIN unnest(r.remind_before) b
                 WHERE held.due_at - b <= at));
         END IF;

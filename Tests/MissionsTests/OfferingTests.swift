@@ -199,46 +199,6 @@ import Testing
         }
     }
 
-    @Test func `who sleeps has the same time to answer, from when they wake`() async throws {
-        let ground = try await MissionGround()
-        _ = try await ground.session.query(
-            """
-            UPDATE notification.people SET time_zone = 'America/Toronto', quiet_from = '22:00',
-                quiet_until = '07:00' WHERE id IN (1, 2)
-            """)
-        _ = try await ground.session.query(
-            """
-            UPDATE notification.people SET time_zone = 'America/Toronto', quiet_from = '12:00',
-                quiet_until = '14:00' WHERE id = 3
-            """)
-        for (person, at, wakes) in [
-            (1, "2027-01-20 03:30Z", "2027-01-20 12:00Z"),
-            (1, "2027-01-20 11:59Z", "2027-01-20 12:00Z"),
-            (1, "2027-01-20 12:00Z", "2027-01-20 12:00Z"),
-            // The night in which clocks go forward.
-            (2, "2027-03-14 04:00Z", "2027-03-14 11:00Z"),
-            (3, "2027-01-20 18:00Z", "2027-01-20 19:00Z"),
-            (3, "2027-01-20 19:00Z", "2027-01-20 19:00Z"),
-            (4, "2027-01-20 03:30Z", "2027-01-20 03:30Z"),
-        ] {
-            let seen = try await ground.text(
-                "SELECT missions.seen_at(\(person), '\(at)') = '\(wakes)'")
-            #expect(seen == "t", "\(person) \(at)")
-        }
-        let mission = try await ground.open()
-        _ = try await ground.session.query(
-            "UPDATE notification.people SET quiet_from = '00:00', quiet_until = '23:59' "
-                + "WHERE id = 1")
-        _ = try await ground.given(mission, 1)
-        #expect(
-            try await ground.text(
-                """
-                SELECT answer_by - missions.seen_at(1, offered_at)
-                    = (m.closes_at - missions.seen_at(1, offered_at)) / 4
-                FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
-                """) == "t")
-    }
-
     @Test func `what somebody holds is refused as busy, and the rest is offered`() async throws {
         let ground = try await MissionGround()
         let (one, other) = (try await ground.open(slots: 2), try await ground.open(3))

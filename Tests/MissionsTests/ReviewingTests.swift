@@ -265,7 +265,7 @@ import Testing
         #expect(try await ground.arrive(1, id).reason == "ok")
         #expect(try await remind("due_at - interval '3 hours'") == 1)
         #expect(
-            try await ground.told(id) == ["offered 0", "waiting 0", "reminder 13"])
+            try await ground.told(id) == ["offered 0", "waiting 0", "unfinished 2"])
         for number in [1, 3, 4] {
             _ = try await ground.answer("finish_step(1, \(id), \(number), '{}')")
         }
@@ -273,6 +273,6 @@ import Testing
         #expect(try await remind("due_at") == 0)
         _ = try await ground.text("SELECT missions.review(\(id), 'Olga', 'return', 'too dark')")
         #expect(try await remind("due_at - interval '1 hour'") == 1)
-        #expect(try await ground.told(id).last == "reminder 24")
+        #expect(try await ground.told(id).last == "unfinished 13")
     }
 }

@@ -25,6 +25,7 @@ import Testing
         """#,
         "survey.expiring.digest": digest, "mission.offered.digest": digest,
         "mission.due_soon.digest": digest, "mission.waiting.digest": digest,
+        "mission.unfinished.digest": digest, "mission.unfinished": mission,
         "mission.waiting": mission, "mission.agreed": mission, "mission.dismissed": mission,
         "mission.offered": mission, "mission.due_soon": mission, "mission.missed": mission,
         "mission.hired": "{}", "mission.suspended": mission, "mission.withdrawn": mission,

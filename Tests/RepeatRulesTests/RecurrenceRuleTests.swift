@@ -1,5 +1,6 @@
 import Foundation
 import Gregorian
+import Recurrence
 import RepeatRules
 import TestServices
 import Testing
@@ -127,13 +128,24 @@ extension CivilDate {
     private struct Question {
         var rule: String
         var start: CivilDate
+        var zone = "UTC"
+        var second = 0
     }
 
-    @Test func `three thousand rules have the days that dateutil finds`() async throws {
+    /// Whose clocks change at odd times, by odd amounts, or leave out a day.
+    private static let zones = [
+        "America/Toronto", "America/St_Johns", "America/Havana", "America/Sao_Paulo",
+        "America/Asuncion", "Europe/Paris", "Europe/Dublin", "Africa/Casablanca", "Asia/Beirut",
+        "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "Pacific/Chatham", "UTC",
+    ]
+
+    @Test func `three thousand rules have the days that dateutil finds, in all zones`() async throws
+    {
         let seed = UInt64.random(in: 0 ... .max)
         var dice = SplitMix(seed: seed)
         let questions = (0..<3_000).map { _ in Self.question(&dice) }
         let answers = try await Self.answers(questions)
+        let database = ZoneDatabase()
         var days = 0
         for (question, answer) in zip(questions, answers) {
             var found: [CivilDate] = []
@@ -141,7 +153,12 @@ extension CivilDate {
                 found = try RecurrenceRule(question.rule).dates(
                     from: question.start, atMost: 20, within: Self.years)
             } catch { #expect(error == .empty(years: Self.years), "\(question)") }
-            #expect(found.map(\.text).joined(separator: " ") == answer, "\(question), seed \(seed)")
+            let zone = try database.zone(named: question.zone)
+            let said = found.map { day in
+                let begin = zone.firstSecond(of: question.second, onDay: day.daysSince1970)
+                return "\(day.text)@\(begin)"
+            }
+            #expect(said.joined(separator: " ") == answer, "\(question), seed \(seed)")
             days += found.count
         }
         #expect(days > 20_000)
@@ -206,7 +223,11 @@ extension CivilDate {
             parts.append("UNTIL=" + last.text.filter { $0 != "-" })
         default: break
         }
-        return Question(rule: parts.joined(separator: ";"), start: start)
+        return Question(
+            rule: parts.joined(separator: ";"), start: start,
+            zone: zones[dice.number(0...zones.count - 1)],
+            // Often at night, when clocks change.
+            second: dice.number(0...1) == 0 ? dice.number(0...8) * 1_800 : dice.number(0...86_399))
     }
 
     private static func answers(_ questions: [Question]) async throws -> [String] {
@@ -215,7 +236,7 @@ extension CivilDate {
             ProcessInfo.processInfo.environment["ERRAND_ORACLES"],
             "set it to what 'scripts/oracles' prints: a Python that has dateutil")
         let lines = questions.map {
-            "\($0.start.text) 20 \($0.start.year + years) \($0.rule)"
+            "\($0.start.text) 20 \($0.start.year + years) \($0.zone) \($0.second) \($0.rule)"
         }
         let program = try Program(
             "/usr/bin/env", [python, oracle], input: lines.joined(separator: "\n"))

@@ -49,8 +49,7 @@ TABLE = """
 Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
 4 Missions: JobQueue Matching Notifications Postgres Threads |
-4 Household: Gregorian JobQueue Notifications Postgres Recurrence RepeatRules \
-| FoundationEssentials
+4 Household: Gregorian JobQueue Notifications Postgres Recurrence RepeatRules |
 
 5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian Household JobQueue \
 Ledger Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing \
@@ -71,7 +70,7 @@ Postgres Recurrence Redis |
 7 DurableFilesTests: DurableFiles TestServices |
 7 PaymentFilesTests: DurableFiles Gregorian LatinText PaymentFiles TestServices |
 7 RecurrenceTests: Gregorian Recurrence TestServices |
-7 RepeatRulesTests: Gregorian RepeatRules TestServices |
+7 RepeatRulesTests: Gregorian Recurrence RepeatRules TestServices |
 7 TerminalTests: Terminal TestServices |
 7 DeliveryTests: Delivery HTTP TestServices |
 7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |

@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import JobQueue
 import Notifications
 import Postgres
@@ -74,7 +73,7 @@ package struct TellHousehold: Job {
                 try job.intent(news, row, job: context.id, now: now)
             }
             let people = try rows.map { try $0.int64("person_id") }
-            try await job.withdrawTurns(news, from: people, now: context.now, in: transaction)
+            try await job.withdrawTurns(news, from: people, in: transaction)
             for first in stride(from: 0, to: intents.count, by: batch) {
                 let some = Array(intents[first..<min(first + batch, intents.count)])
                 try await teller.tell(some, now: context.now, in: transaction)
@@ -86,7 +85,7 @@ package struct TellHousehold: Job {
     /// Takes back what people have not been told yet of turns that are not theirs any more, or that
     /// is told anew.
     private func withdrawTurns(
-        _ news: HouseholdNews, from people: [Int64], now: Date, in transaction: Transaction
+        _ news: HouseholdNews, from people: [Int64], in transaction: Transaction
     ) async throws {
         var turns = occurrenceIDs ?? [occurrenceID].compactMap(\.self)
         var people = people + [personID, insteadOf].compactMap(\.self)
@@ -105,7 +104,7 @@ package struct TellHousehold: Job {
         guard !turns.isEmpty else { return }
         try await HeldNotices.withdraw(
             of: turns.map { "chore_turn:\($0)" }, to: people, because: "it is not so any more",
-            now: now, in: transaction)
+            in: transaction)
     }
 
     /// What one person is told.

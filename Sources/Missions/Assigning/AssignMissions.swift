@@ -48,7 +48,9 @@ package struct AssignMissions: Job {
         {
             return .snooze(.zero)
         }
-        return result.metBusyOnes ? .snooze(busyPause) : .done
+        // What has become free goes to the next best at once; all come again by the schedule.
+        guard job.missionID != nil, !result.refused.isEmpty else { return .done }
+        return .snooze(result.metBusyOnes ? busyPause : pause)
     }
 
     static func schedule() throws -> Schedule {

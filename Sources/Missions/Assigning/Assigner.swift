@@ -13,6 +13,8 @@ package struct Assigner: Sendable {
 
     private let now: Instant
     private let limit: Duration
+    /// Offers are as much later than `now` as it takes to come to them.
+    private let created = ContinuousClock.now
 
     package init(now: Instant, limit: Duration = Self.limit) {
         self.now = now
@@ -94,7 +96,7 @@ package struct Assigner: Sendable {
             let refused = try await offer(pairs, &result, in: offers)
             result.refused += refused.filter { $0.reason != Self.busy || attempt == Self.attempts }
             pairs = refused.filter { $0.reason == Self.busy }.map(\.pair)
-            if pairs.isEmpty { break }
+            guard !pairs.isEmpty, attempt < Self.attempts else { break }
             try await Task.sleep(for: Self.pause)
         }
     }
@@ -112,7 +114,8 @@ package struct Assigner: Sendable {
                     [
                         .int64Array(some.map(\.mission)), .int64Array(some.map(\.shopper)),
                         .int64Array(some.map(\.score)),
-                        .floatArray(some.map { Float($0.distance) }), .timestamp(now),
+                        .floatArray(some.map { Float($0.distance) }),
+                        .timestamp(now.adding(created.duration(to: .now))),
                     ])
             }
             for row in rows {
@@ -158,6 +161,7 @@ package struct Assigner: Sendable {
             reasons[refusal.pair.mission] = "refused: \(refusal.reason)"
         }
         let order = reasons.keys.sorted()
+        let score = result.offered.reduce(0) { $0 + $1.score }
         return [
             Statement(
                 Self.reasons,
@@ -168,12 +172,12 @@ package struct Assigner: Sendable {
             Statement(
                 Self.run,
                 [
-                    .timestamp(now), .int64(result.offered.reduce(0) { $0 + $1.score }),
+                    .timestamp(now), .int64(score),
                     .int64(plan.bound),
                     .int32(Int32(plan.missions)), .int32(Int32(clamping: plan.slots)),
                     .int32(Int32(plan.shoppers)), .int32(Int32(plan.candidates)),
                     .int32(Int32(result.offered.count)), .float(Float(result.took / .seconds(1))),
-                    .bool(plan.isOptimal),
+                    .bool(score == plan.bound),
                 ]),
             Statement(Self.forget, [.timestamp(now)]),
         ]

@@ -15,7 +15,8 @@ package struct TellOfMissions: Job {
     /// What they are told.
     package enum Event: String, Codable, Sendable, CaseIterable {
         // Of an assignment.
-        case offered, agreed, waiting, reminder, withdrawn, returned, paid, rejected, missed
+        case offered, agreed, waiting, reminder, unfinished
+        case withdrawn, returned, paid, rejected, missed
         // Of a person.
         case hired, suspended, dismissed
     }
@@ -79,7 +80,8 @@ extension TellOfMissions.Event {
         case .offered: (.missionOffered, ["offered"])
         case .agreed: (.missionAgreed, ["accepted"])
         case .waiting: (.missionWaiting, ["offered"])
-        case .reminder: (.missionDueSoon, ["accepted", "arrived"])
+        case .reminder: (.missionDueSoon, ["accepted"])
+        case .unfinished: (.missionUnfinished, ["arrived"])
         case .withdrawn: (.missionWithdrawn, ["withdrawn"])
         case .returned: (.missionReturned, ["arrived"])
         case .paid: (.missionPaid, ["paid"])
@@ -104,7 +106,9 @@ extension TellOfMissions {
             (SELECT jsonb_object_agg(f.key, f.value) FROM jsonb_each(jsonb_build_object(
                 'title', m.title, 'branch', b.name,
                 'pay', jsonb_build_object('minor', m.pay, 'currency', m.currency),
-                'starts_at', m.opens_at, 'ended_at', m.closes_at, 'answer_by', a.answer_by,
+                'starts_at', m.opens_at, 'ended_at',
+                CASE WHEN a.arrived_at IS NULL THEN m.closes_at ELSE a.due_at END,
+                'answer_by', a.answer_by,
                 'ends_at', CASE WHEN a.state = 'arrived' THEN a.due_at ELSE m.closes_at END,
                 'reason', coalesce(a.reason, 'it is not needed any more'))) f
                 WHERE f.key = ANY ($2)) AS data

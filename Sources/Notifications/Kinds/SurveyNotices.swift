@@ -2,7 +2,8 @@
 extension NoticeKind {
     static let survey = [
         couponNearby, couponExpiring, couponRedeemed, surveyExpiring, missionOffered,
-        missionWaiting, missionAgreed, missionDueSoon, missionMissed, missionHired,
+        missionWaiting, missionAgreed, missionDueSoon, missionUnfinished, missionMissed,
+        missionHired,
         missionSuspended, missionDismissed, missionWithdrawn,
         missionReturned, missionPaid, missionRejected, payoutHeld, payoutIssued, payoutReturned,
     ]
@@ -96,6 +97,16 @@ extension NoticeKind {
     package static let missionDueSoon: NoticeKind = {
         var kind = NoticeKind(
             "mission.due_soon", app: .survey, channels: [.push, .inbox],
+            fields: ["title": .text, "branch": .text, "ends_at": .time])
+        kind.mergesHeld = true
+        kind.listedInDigest = "title"
+        return kind
+    }()
+
+    /// What they have begun at a branch is to be handed in soon.
+    package static let missionUnfinished: NoticeKind = {
+        var kind = NoticeKind(
+            "mission.unfinished", app: .survey, channels: [.push, .inbox],
             fields: ["title": .text, "branch": .text, "ends_at": .time])
         kind.mergesHeld = true
         kind.listedInDigest = "title"

@@ -38,10 +38,10 @@ enum MissionAssignCommand {
                 exit: .usage, message: "--greedy only shows: give --dry-run too")
         }
         let mission = invocation[only].map(Int64.init)
-        let assigner = Assigner(now: .now(), limit: invocation[limit])
         let pool = try invocation.patientPool(2)
         guard !isDry else {
             let began = ContinuousClock.now
+            let assigner = Assigner(now: .now(), limit: invocation[limit])
             let plan = try await pool.transaction {
                 try await assigner.plan(mission, greedily: invocation[greedy], in: $0)
             }
@@ -52,6 +52,8 @@ enum MissionAssignCommand {
         try invocation.confirm(
             mission.map { "offer the free slots of mission \($0)?" }
                 ?? "offer the free slots of all open missions?")
+        // Not before it is confirmed: offers count their time from then.
+        let assigner = Assigner(now: .now(), limit: invocation[limit])
         let found = try await assigner.assign(mission, locking: pool, offering: pool)
         guard let result = found else {
             throw CommandFailure(
@@ -65,7 +67,10 @@ enum MissionAssignCommand {
                 "mission \(refusal.pair.mission) could not be offered to person "
                     + "\(refusal.pair.shopper): \(refusal.reason)")
         }
-        return result.refused.isEmpty ? .done : .partlyDone
+        if result.refused.count > 10 {
+            invocation.output.warn("and \(result.refused.count - 10) more")
+        }
+        return result.refused.isEmpty ? .done : result.offered.isEmpty ? .conflict : .partlyDone
     }
 
     /// Says why one mission that was named was not looked at.
