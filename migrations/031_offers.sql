@@ -291,8 +291,8 @@ BEGIN
             WHERE a.person_id = n.person_id AND a.due_day = m.due_day
               AND (a.state IN ('offered', 'accepted') OR a.arrived_at IS NOT NULL))
             < n.daily_capacity
-        -- Not sorted once more, so that it ends with the last of them; all of equal way, so that the
-        -- same shoppers are found each time.
+        -- Not sorted once more, so that it ends with the last of them; all of equal way, so that
+        -- the same shoppers are found each time.
         ORDER BY n.way FETCH FIRST (rules.candidates) ROWS WITH TIES
     ) c
     ORDER BY m.id, c.way, c.person_id;
