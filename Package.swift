@@ -66,6 +66,7 @@ let migrationFiles = [
     "039_turns.sql",
     "040_groceries.sql",
     "041_board.sql",
+    "042_roles.sql",
 ]
 
 let package = Package(
@@ -87,6 +88,7 @@ let package = Package(
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CHaru", providers: [.apt(["libhpdf-dev"])]),
         .systemLibrary(name: "CICal", providers: [.apt(["libical-dev"])]),
+        .systemLibrary(name: "CMicroHTTPD", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CSystem"),
 
         // Floor 1: thin, safe Swift over them; pointers stop here.
@@ -95,6 +97,7 @@ let package = Package(
         room("Postgres", uses: ["CPostgres", "Gregorian", "Threads"]),
         room("Redis", uses: ["CRedis", "Threads"]),
         room("HTTP", uses: ["CCurl", "CSystem", "Threads"]),
+        room("HTTPServer", uses: ["CMicroHTTPD"]),
         room("Crypto", uses: ["CCrypto"]),
         room("QRCode", uses: ["CPNG", "CQRCode"]),
         room("LatinText"),
@@ -148,14 +151,17 @@ let package = Package(
                 "Gregorian", "JobQueue", "Notifications", "Postgres", "Recurrence", "RepeatRules",
             ]),
 
+        room(
+            "StatusPage", uses: ["HTTPServer", "JobQueue", "Postgres", "Redis", "Threads"]),
+
         // Floor 5: the command.
         .executableTarget(
             name: "errand",
             dependencies: [
                 "Coupons", "Crypto", "Notifications", "Delivery", "DurableFiles", "Gregorian",
-                "Household", "JobQueue", "Ledger", "Matching", "Migrations", "Missions",
-                "PaymentFiles", "Payouts", "Postgres", "QRCode", "Recurrence", "Redis", "Sealing",
-                "Terminal", "Threads", "Votes",
+                "HTTP", "HTTPServer", "Household", "JobQueue", "Ledger", "Matching", "Migrations",
+                "Missions", "PaymentFiles", "Payouts", "Postgres", "QRCode", "Recurrence", "Redis",
+                "Sealing", "StatusPage", "Terminal", "Threads", "Votes",
             ],
             swiftSettings: strict),
 
@@ -167,6 +173,7 @@ let package = Package(
         tests("PostgresTests", of: ["Postgres", "Threads"]),
         tests("RedisTests", of: ["Redis", "Threads"]),
         tests("HTTPTests", of: ["HTTP"]),
+        tests("HTTPServerTests", of: ["HTTP", "HTTPServer"]),
         tests("CryptoTests", of: ["Crypto"]),
         tests("SealingTests", of: ["Crypto", "Postgres", "Sealing"]),
         tests("QRCodeTests", of: ["QRCode"]),
@@ -218,8 +225,9 @@ let package = Package(
             of: [
                 "Gregorian", "Household", "JobQueue", "Notifications", "Postgres", "Recurrence",
             ]),
-        tests("CommandTests", of: ["Postgres", "Redis"]),
-        tests("CrashTests", of: ["Postgres", "Redis"]),
+        tests("StatusPageTests", of: ["HTTPServer", "JobQueue", "Postgres", "StatusPage"]),
+        tests("CommandTests", of: ["HTTP", "Postgres", "Redis"]),
+        tests("CrashTests", of: ["JobQueue", "Migrations", "Postgres", "Redis"]),
         .executableTarget(
             name: "bench",
             dependencies: [

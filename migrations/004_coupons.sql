@@ -1,8 +1,8 @@
 -- Coupons that people hold, the branches where they count, and the reports of where people are.
 
-CREATE EXTENSION IF NOT EXISTS postgis;
+CREATE EXTENSION IF NOT EXISTS postgis SCHEMA public;
 -- So that one index finds the branches of an establishment near a place.
-CREATE EXTENSION IF NOT EXISTS btree_gist;
+CREATE EXTENSION IF NOT EXISTS btree_gist SCHEMA public;
 CREATE SCHEMA coupons;
 
 CREATE TABLE coupons.establishments (

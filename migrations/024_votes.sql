@@ -19,7 +19,7 @@
 -- were prepared; and who sees the calls of cast() sees what is chosen. A dump has the open keys
 -- unless it is taken with --no-unlogged-table-data.
 
-CREATE EXTENSION IF NOT EXISTS pgcrypto;
+CREATE EXTENSION IF NOT EXISTS pgcrypto SCHEMA public;
 CREATE SCHEMA votes;
 
 CREATE TABLE votes.rules (

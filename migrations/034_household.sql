@@ -20,6 +20,10 @@ CREATE TABLE household.rules (
     overdue_times smallint NOT NULL DEFAULT 3 CHECK (overdue_times BETWEEN 0 AND 100),
     -- Of one group.
     most_members smallint NOT NULL DEFAULT 30 CHECK (most_members BETWEEN 1 AND 200),
+    most_chores int NOT NULL DEFAULT 500 CHECK (most_chores > 0),
+    -- Still to be bought.
+    most_items int NOT NULL DEFAULT 2000 CHECK (most_items > 0),
+    most_notes int NOT NULL DEFAULT 1000 CHECK (most_notes > 0),
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
 );
 INSERT INTO household.rules DEFAULT VALUES;
@@ -40,6 +44,20 @@ CREATE TABLE household.groups (
     name text NOT NULL CHECK (length(name) BETWEEN 1 AND 100 AND name !~ '[[:cntrl:]]')
 ) WITH (fillfactor = 70);
 CREATE INDEX groups_dues ON household.groups (time_zone, dues_told_on, id);
+
+-- What jobs know of the time zones that groups have.
+CREATE TABLE household.zones (
+    time_zone text COLLATE "C" PRIMARY KEY,
+    -- Stands for its rules: when it changes, so do the times that were computed by them.
+    rules text COLLATE "C",
+    -- Times were computed by other rules, and not all of them anew yet.
+    is_outdated boolean NOT NULL DEFAULT false,
+    -- Why its rules cannot be read. Until they can, chores of its groups do not come, and the ends
+    -- of its months are not planned.
+    fault text CHECK (length(fault) BETWEEN 1 AND 500),
+    faulty_since timestamptz,
+    CHECK ((fault IS NULL) = (faulty_since IS NULL))
+);
 
 -- When debts are told on the last days of months in the zones that groups have: written by a job,
 -- because Swift alone knows time zones. One row serves all groups of a zone.
@@ -233,6 +251,8 @@ CREATE TABLE household.chores (
     at_time time CHECK (at_time < '24:00'),
     -- Raised by each change that makes what a job has found out worthless.
     plan int NOT NULL DEFAULT 1,
+    -- The job that finds out the next occurrence; null once it is known.
+    plan_job bigint,
     -- How many occurrences were taken.
     taken int NOT NULL DEFAULT 0,
     -- Days from the completion to the next; only where mode is after_done.
@@ -246,13 +266,15 @@ CREATE TABLE household.chores (
     -- RRULE of RFC 5545 without its name; null: once.
     rule text COLLATE "C" CHECK (length(rule) BETWEEN 1 AND 500 AND rule !~ '[[:cntrl:]]'),
     title text NOT NULL CHECK (length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]'),
-    -- Why its rule cannot be followed.
+    -- Why it does not come any more.
     fault text CHECK (length(fault) BETWEEN 1 AND 500),
     CHECK ((mode = 'after_done') = (after_days IS NOT NULL)),
     CHECK (mode = 'calendar' OR rule IS NULL)
 ) WITH (fillfactor = 80);
 CREATE INDEX chores_next ON household.chores (next_at, id) WHERE next_at IS NOT NULL;
 CREATE INDEX chores_group ON household.chores (group_id, id) WHERE NOT is_removed;
+CREATE INDEX chores_faulty ON household.chores (group_id) WHERE fault IS NOT NULL;
+CREATE INDEX chores_plan_job ON household.chores (plan_job) WHERE plan_job IS NOT NULL;
 
 -- Who takes turns, in the order of position.
 --
@@ -280,7 +302,7 @@ CREATE TABLE household.occurrences (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     chore_id bigint NOT NULL REFERENCES household.chores,
     group_id bigint NOT NULL,
-    -- Null when nobody was there.
+    -- Null when nobody was there, or when its day was over before it could be given to anybody.
     assignee_id bigint REFERENCES notification.people,
     -- Whose turn it would have been, had they not been away, or had nobody stepped in.
     instead_of bigint REFERENCES notification.people,
@@ -289,8 +311,10 @@ CREATE TABLE household.occurrences (
     done_at timestamptz,
     -- When it was done, skipped, or missed.
     ended_at timestamptz,
-    -- When it is overdue and its assignee told of it, or told again.
+    -- When it is overdue, and when its assignee is told so, or told again.
     remind_at timestamptz,
+    -- Before then they are not told that it is overdue.
+    remind_from timestamptz NOT NULL,
     due_on date NOT NULL,
     -- Of the chore, from 1.
     number int NOT NULL,
@@ -323,4 +347,4 @@ CREATE TRIGGER is_kept BEFORE DELETE OR TRUNCATE ON household.members
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
 VALUES ('household.tell', 1, 'household', 1, 50), ('household.plan', 1, 'household', 1, 20),
     ('household.chores', 1, 'household', 1, 5), ('household.dues', 1, 'household', 1, 5),
-    ('household.sweep', 1, 'household', 1, 5);
+    ('household.sweep', 1, 'household', 1, 5), ('household.zones', 1, 'household', 1, 5);

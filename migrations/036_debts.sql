@@ -331,8 +331,8 @@ BEGIN
         PERFORM household.reverse_debts(of.transaction_id, 'edited');
         PERFORM household.settle_bill(bill, coalesce(split, of.split), persons, parts);
     END IF;
-    PERFORM household.happened(home, 'bill_edited', person,
-        jsonb_build_object('bill_id', bill, 'revision', revision));
+    PERFORM household.happened(home, 'bill_edited', person, jsonb_build_object('bill_id', bill,
+        'revision', revision, 'payer_id', of.payer_id));
     RETURN revision;
 END $$;
 
@@ -356,4 +356,26 @@ BEGIN
     WHERE b.id = bill;
     PERFORM household.happened(home, 'bill_removed', person, jsonb_build_object('bill_id', bill));
     RETURN true;
+END $$;
+
+-- The bills and trips of the person's group, the newest first. For the next page, hand in what the
+-- last line said.
+CREATE FUNCTION household.bills(
+    person bigint, before_on date DEFAULT 'infinity',
+    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
+) RETURNS TABLE (bill_id bigint, spent_on date, title text, amount bigint, payer_id bigint,
+    split text, is_trip boolean, receipt text, revision int, persons bigint[], shares bigint[])
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT b.id, b.spent_on, b.title, b.amount, b.payer_id, b.split, b.is_trip,
+        b.receipt, b.revision, s.persons, s.shares
+    FROM household.bills b CROSS JOIN LATERAL (
+        SELECT array_agg(s.person_id ORDER BY s.person_id) AS persons,
+            array_agg(s.amount ORDER BY s.person_id) AS shares
+        FROM household.shares s WHERE s.bill_id = b.id AND s.revision = b.revision
+    ) s
+    WHERE b.group_id = household.home_of($1) AND NOT b.is_removed
+      AND (b.spent_on, b.id) < (before_on, before_id)
+    ORDER BY b.spent_on DESC, b.id DESC LIMIT least(greatest(at_most, 0), 1000);
 END $$;

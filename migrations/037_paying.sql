@@ -223,28 +223,6 @@ BEGIN
     FROM household.simplified(household.home_of(person)) s;
 END $$;
 
--- The bills and trips of the person's group, the newest first. For the next page, hand in what the
--- last line said.
-CREATE FUNCTION household.bills(
-    person bigint, before_on date DEFAULT 'infinity',
-    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
-) RETURNS TABLE (bill_id bigint, spent_on date, title text, amount bigint, payer_id bigint,
-    split text, is_trip boolean, receipt text, revision int, persons bigint[], shares bigint[])
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY SELECT b.id, b.spent_on, b.title, b.amount, b.payer_id, b.split, b.is_trip,
-        b.receipt, b.revision, s.persons, s.shares
-    FROM household.bills b CROSS JOIN LATERAL (
-        SELECT array_agg(s.person_id ORDER BY s.person_id) AS persons,
-            array_agg(s.amount ORDER BY s.person_id) AS shares
-        FROM household.shares s WHERE s.bill_id = b.id AND s.revision = b.revision
-    ) s
-    WHERE b.group_id = household.home_of($1) AND NOT b.is_removed
-      AND (b.spent_on, b.id) < (before_on, before_id)
-    ORDER BY b.spent_on DESC, b.id DESC LIMIT least(greatest(at_most, 0), 1000);
-END $$;
-
 -- Zones that need the ends of this month and the next ones; a job writes them with
 -- household.set_month_end().
 CREATE FUNCTION household.zones_to_plan(until timestamptz)
@@ -322,6 +300,66 @@ BEGIN
     RETURN seen;
 END $$;
 
+-- Whom some groups tell at the end of a month: those who owe there and, of who lives there, who
+-- owes anywhere. Not who lives in another group that is still to tell them of the same month.
+CREATE FUNCTION household.debtors(groups bigint[], month date)
+RETURNS TABLE (group_id bigint, person_id bigint) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    -- Side by side: a join could be planned to read all balances.
+    RETURN QUERY SELECT d.group_id, d.person_id FROM (
+        SELECT u.id AS group_id, o.person_id FROM unnest(groups) AS u (id) CROSS JOIN LATERAL (
+            SELECT s.person_id, (SELECT b.amount FROM ledger.balances b
+                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+            FROM household.sides s WHERE s.group_id = u.id OFFSET 0) o
+        WHERE o.amount < 0
+        UNION
+        SELECT u.id, m.person_id FROM unnest(groups) AS u (id)
+        JOIN household.members m ON m.group_id = u.id AND m.left_at IS NULL
+        CROSS JOIN LATERAL (
+            SELECT (SELECT b.amount FROM ledger.balances b
+                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+            FROM household.sides s WHERE s.person_id = m.person_id AND s.group_id <> u.id
+            OFFSET 0) o
+        WHERE o.amount < 0
+    ) d
+    WHERE NOT EXISTS (
+        SELECT FROM household.members m JOIN household.groups g ON g.id = m.group_id
+        JOIN household.month_ends e ON e.time_zone = g.time_zone AND e.on_day = month
+        WHERE m.person_id = d.person_id AND m.left_at IS NULL AND m.group_id <> d.group_id
+          AND g.dues_told_on < month AND g.created_at <= e.at AND e.told_at IS NULL);
+END $$;
+
+-- What the notice says of all that a person owes now, at the end of a month; null when that is
+-- nothing.
+CREATE FUNCTION household.dues_notice(person bigint, month date) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    notice jsonb;
+BEGIN
+    WITH owed AS MATERIALIZED (
+        SELECT g.id, g.name, g.currency, o.other_id, -o.amount AS amount
+        FROM (SELECT s.group_id, s.other_id, (SELECT b.amount FROM ledger.balances b
+                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+            FROM household.sides s WHERE s.person_id = person OFFSET 0) o
+        JOIN household.groups g ON g.id = o.group_id WHERE o.amount < 0
+    )
+    SELECT jsonb_build_object('month_end', month,
+        'groups', (SELECT jsonb_agg(n.name ORDER BY n.id)
+            FROM (SELECT DISTINCT o.id, o.name FROM owed o) n),
+        'total', (SELECT jsonb_agg(jsonb_build_object('minor', t.amount, 'currency', t.currency)
+                ORDER BY t.currency)
+            FROM (SELECT o.currency, sum(o.amount) AS amount FROM owed o GROUP BY 1) t),
+        'items', jsonb_agg(jsonb_build_object('minor', o.amount, 'currency', o.currency,
+                'to', household.name_of(o.id, o.other_id) || CASE
+                    WHEN (SELECT count(DISTINCT p.id) FROM owed p) > 1 THEN ', ' || o.name
+                    ELSE '' END)
+            ORDER BY o.currency, o.amount DESC, o.other_id))
+    INTO notice FROM owed o HAVING count(*) > 0;
+    RETURN notice;
+END $$;
+
 -- Enqueues the jobs that tell the debts of some groups at the end of a month.
 CREATE FUNCTION household.tell_dues(homes bigint[], month date) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -335,7 +373,7 @@ BEGIN
     SELECT k.queue FROM errand.kinds k WHERE k.kind = 'household.tell' ON CONFLICT DO NOTHING;
     WITH owing AS (
         SELECT d.group_id, row_number() OVER (ORDER BY d.group_id) AS place
-        FROM (SELECT DISTINCT d.group_id FROM household.dues(homes) d) d
+        FROM (SELECT DISTINCT d.group_id FROM household.debtors(homes, month) d) d
     ), batches AS (
         SELECT jsonb_agg(o.group_id ORDER BY o.group_id) AS ids FROM owing o
         GROUP BY (o.place - 1) / 100

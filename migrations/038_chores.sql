@@ -16,16 +16,20 @@ BEGIN
     RETURN of;
 END $$;
 
--- Has the next occurrence found out anew.
+-- Has the next occurrence found out anew; not of a chore of which nobody takes turns.
 CREATE FUNCTION household.replan(chore bigint) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     plan int;
 BEGIN
     UPDATE household.chores c SET plan = c.plan + 1, next_on = NULL, next_at = NULL, fault = NULL
-    WHERE c.id = chore RETURNING c.plan INTO plan;
-    PERFORM errand.enqueue('household.plan',
-        jsonb_build_object('chore_id', chore, 'plan', plan));
+    WHERE c.id = chore AND EXISTS (SELECT FROM household.turns t WHERE t.chore_id = chore)
+    RETURNING c.plan INTO plan;
+    IF FOUND THEN
+        UPDATE household.chores c SET plan_job = errand.enqueue('household.plan',
+            jsonb_build_object('chore_id', chore, 'plan', plan))
+        WHERE c.id = chore;
+    END IF;
 END $$;
 
 CREATE FUNCTION household.expect_chore(
@@ -34,8 +38,8 @@ CREATE FUNCTION household.expect_chore(
 BEGIN
     PERFORM household.expect(length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]',
         'title: expected 1 to 200 characters in one line');
-    PERFORM household.expect(starts_on BETWEEN '2000-01-01' AND '9999-12-31',
-        'starts_on: expected a day of the years 2000 to 9999');
+    PERFORM household.expect(starts_on BETWEEN '2000-01-01' AND '2500-12-31',
+        'starts_on: expected a day of the years 2000 to 2500');
     PERFORM household.expect(rule IS NULL
             OR length(rule) <= 500 AND rule ~ '^[A-Z]+=[A-Za-z0-9+,:=;-]+$',
         'rule: expected an RRULE of RFC 5545, such as FREQ=WEEKLY;INTERVAL=2;BYDAY=TU');
@@ -64,11 +68,17 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     home CONSTANT bigint := household.enter(person);
     is_for_all CONSTANT boolean := persons IS NULL;
+    most CONSTANT int := (SELECT r.most_chores FROM household.rules r);
     chore bigint;
     place int;
 BEGIN
     PERFORM household.expect_chore(title, starts_on, rule, mode, after_days);
     PERFORM household.expect(does_skip_count IS NOT NULL, 'does_skip_count: found null');
+    IF (SELECT count(*) FROM household.chores c
+        WHERE c.group_id = home AND NOT c.is_removed) >= most THEN
+        PERFORM household.refuse_state(format('a group has at most %s chores', most),
+            'Remove one that nobody needs any more.');
+    END IF;
     IF is_for_all THEN
         SELECT array_agg(m.person_id ORDER BY m.joined_at, m.person_id) INTO persons
         FROM household.members m WHERE m.group_id = home AND m.left_at IS NULL;
@@ -116,7 +126,7 @@ CREATE FUNCTION household.drop_chore(chore bigint) RETURNS void LANGUAGE plpgsql
 #variable_conflict use_variable
 BEGIN
     UPDATE household.chores c SET is_removed = true, next_on = NULL, next_at = NULL,
-        plan = c.plan + 1
+        plan_job = NULL, plan = c.plan + 1
     WHERE c.id = chore;
     UPDATE household.occurrences o SET state = 'dropped', remind_at = NULL
     WHERE o.chore_id = chore AND o.state IN ('due', 'overdue');
@@ -155,24 +165,27 @@ BEGIN
 END $$;
 
 -- Writes down what such a job has found: the next day, and the instant at which its occurrence is
--- taken; both null when there is none any more. False when the chore has changed since.
+-- taken; both null when there is none any more, or it waits. False when the chore has changed.
 CREATE FUNCTION household.plan_chore(chore bigint, plan int, next_on date, next_at timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
-    UPDATE household.chores c SET next_on = next_on, next_at = next_at, fault = NULL
-    WHERE c.id = chore AND c.plan = plan AND NOT c.is_removed;
+    UPDATE household.chores c SET next_on = next_on, next_at = next_at, plan_job = NULL,
+        fault = NULL
+    WHERE c.id = chore AND c.plan = plan AND NOT c.is_removed
+      AND EXISTS (SELECT FROM household.turns t WHERE t.chore_id = chore);
     RETURN FOUND;
 END $$;
 
--- Writes down why a chore's rule cannot be followed, and tells who made it.
+-- Writes down why a chore does not come any more, and tells all who live there, each of whom can
+-- mend it. False when that is known, or the chore has changed since.
 CREATE FUNCTION household.fail_chore(chore bigint, plan int, fault text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     home bigint;
 BEGIN
-    UPDATE household.chores c SET next_on = NULL, next_at = NULL, fault = fault
+    UPDATE household.chores c SET next_on = NULL, next_at = NULL, plan_job = NULL, fault = fault
     WHERE c.id = chore AND c.plan = plan AND NOT c.is_removed AND c.fault IS DISTINCT FROM fault
     RETURNING c.group_id INTO home;
     IF NOT FOUND THEN
@@ -185,16 +198,18 @@ BEGIN
 END $$;
 
 -- Chores whose next occurrence is to be taken, locked; each is handed to household.take() with
--- what its rule says comes after next_on.
+-- what its rule says comes after next_on. Not in zones that cannot be read.
 CREATE FUNCTION household.due_chores(at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
 RETURNS TABLE (chore_id bigint, next_on date, starts_on date, at_time time, rule text, mode text,
-    time_zone text) LANGUAGE plpgsql AS $$
+    time_zone text, plan int) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     at := coalesce(at, clock_timestamp());
-    RETURN QUERY SELECT c.id, c.next_on, c.starts_on, c.at_time, c.rule, c.mode, g.time_zone
+    RETURN QUERY SELECT c.id, c.next_on, c.starts_on, c.at_time, c.rule, c.mode, g.time_zone, c.plan
     FROM household.chores c JOIN household.groups g ON g.id = c.group_id
-    WHERE c.next_at <= at ORDER BY c.next_at, c.id LIMIT at_most
+    WHERE c.next_at <= at AND NOT EXISTS (SELECT FROM household.zones z
+        WHERE z.time_zone = g.time_zone AND z.fault IS NOT NULL)
+    ORDER BY c.next_at, c.id LIMIT at_most
     FOR NO KEY UPDATE OF c SKIP LOCKED;
 END $$;
 
@@ -204,9 +219,12 @@ END $$;
 -- shifts no turn.
 --   due_at            from when it is overdue
 --   next_on, next_at  as of household.plan_chore(); null for what counts from its completion
+--   remind_from       before then nobody is told that it is overdue; null: due_at
+--   is_over           its day is over, and a later one has come: it is missed, and nobody's
 CREATE FUNCTION household.take_turn(
     chore bigint, due_on date, due_at timestamptz, next_on date DEFAULT NULL,
-    next_at timestamptz DEFAULT NULL
+    next_at timestamptz DEFAULT NULL, remind_from timestamptz DEFAULT NULL,
+    is_over boolean DEFAULT false
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -233,40 +251,15 @@ BEGIN
             ended_at = clock_timestamp()
         WHERE o.chore_id = chore AND o.state IN ('due', 'overdue');
     END IF;
-    INSERT INTO household.occurrences AS o (chore_id, group_id, due_on, due_at, remind_at, number,
-        assignee_id)
-    VALUES (chore, of.group_id, due_on, due_at, due_at, of.taken + 1,
-        household.next_turn(of.group_id, chore))
+    INSERT INTO household.occurrences AS o (chore_id, group_id, due_on, due_at, remind_at,
+        remind_from, number, assignee_id, state, ended_at)
+    VALUES (chore, of.group_id, due_on, due_at, CASE WHEN NOT is_over THEN due_at END,
+        greatest(remind_from, due_at), of.taken + 1,
+        CASE WHEN NOT is_over THEN household.next_turn(of.group_id, chore) END,
+        CASE WHEN is_over THEN 'missed' ELSE 'due' END::household.occurrence_state,
+        CASE WHEN is_over THEN clock_timestamp() END)
     RETURNING o.id INTO occurrence;
-    RETURN occurrence;
-END $$;
-
--- Has everybody told who is late, and told again as household.rules says; returns how many. Not of
--- what is missed in a moment, because the chore comes again.
-CREATE FUNCTION household.remind_overdue(at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
-RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    reminded jsonb;
-BEGIN
-    at := coalesce(at, clock_timestamp());
-    WITH late AS (
-        SELECT o.id, o.reminders FROM household.occurrences o
-        JOIN household.chores c ON c.id = o.chore_id
-        WHERE o.remind_at <= at AND (c.next_at <= at) IS NOT TRUE
-        ORDER BY o.remind_at LIMIT at_most FOR NO KEY UPDATE OF o SKIP LOCKED
-    ), told AS (
-        UPDATE household.occurrences o SET state = 'overdue', reminders = l.reminders + 1,
-            remind_at = CASE WHEN l.reminders < r.overdue_times THEN at + r.overdue_every END
-        FROM late l, household.rules r WHERE o.id = l.id RETURNING o.id
-    )
-    SELECT jsonb_agg(t.id ORDER BY t.id) INTO reminded FROM told t;
-    IF reminded IS NULL THEN
-        RETURN 0;
-    END IF;
-    PERFORM errand.enqueue('household.tell',
-        jsonb_build_object('event', 'chore_overdue', 'occurrence_ids', reminded));
-    RETURN jsonb_array_length(reminded);
+    RETURN CASE WHEN NOT is_over THEN occurrence END;
 END $$;
 
 -- An occurrence of the person's group that is still to be done, with its chore locked.
@@ -292,7 +285,8 @@ BEGIN
     RETURN of;
 END $$;
 
--- Ends what is due, and has the next found out where that counts from now.
+-- Ends what is due, and has the next found out where that counts from now. What does not come any
+-- more leaves the lists with that; its history stays.
 CREATE FUNCTION household.finish_occurrence(
     of household.occurrences, after household.occurrence_state, done_by bigint, at timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -303,6 +297,9 @@ BEGIN
     WHERE o.id = of.id;
     PERFORM household.replan(c.id) FROM household.chores c
     WHERE c.id = of.chore_id AND c.mode = 'after_done' AND NOT c.is_removed;
+    UPDATE household.chores c SET is_removed = true, plan = c.plan + 1
+    WHERE c.id = of.chore_id AND c.mode = 'calendar' AND c.next_on IS NULL
+      AND c.plan_job IS NULL AND c.fault IS NULL;
 END $$;
 
 -- Notes that somebody has done what was due, whoever's turn it was, and tells all. Who steps in

@@ -67,7 +67,9 @@ BEGIN
     SET turns = t.turns + CASE t.person_id WHEN person THEN 1 ELSE -1 END
     WHERE t.chore_id = of.chore_id AND t.person_id IN (of.assignee_id, person);
     UPDATE household.occurrences o SET assignee_id = person,
-        instead_of = coalesce(o.instead_of, of.assignee_id)
+        instead_of = coalesce(o.instead_of, of.assignee_id), reminders = 0,
+        remind_at = CASE o.state WHEN 'overdue' THEN clock_timestamp() + interval '1 day'
+            ELSE o.remind_at END
     WHERE o.id = of.id;
 END $$;
 
@@ -78,8 +80,13 @@ CREATE FUNCTION household.hand_over(of household.occurrences) RETURNS void LANGU
 BEGIN
     UPDATE household.turns t SET turns = t.turns - 1
     WHERE t.chore_id = of.chore_id AND t.person_id = of.assignee_id;
+    -- They have a day, too, before they are told that it is overdue.
     UPDATE household.occurrences o SET instead_of = coalesce(o.instead_of, of.assignee_id),
-        assignee_id = household.next_turn(of.group_id, of.chore_id)
+        assignee_id = household.next_turn(of.group_id, of.chore_id),
+        remind_from = greatest(o.remind_from, clock_timestamp() + interval '1 day'), reminders = 0,
+        remind_at = CASE o.state
+            WHEN 'overdue' THEN greatest(o.remind_from, clock_timestamp() + interval '1 day')
+            ELSE o.remind_at END
     WHERE o.id = of.id;
     PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'chore_handed_over',
         'group_id', of.group_id, 'chore_id', of.chore_id, 'occurrence_id', of.id,
@@ -89,16 +96,18 @@ END $$;
 -- Takes the occurrences of some chores, and has all be told whose turns they are by one job. The
 -- arguments are those of household.take_turn(), one of each for each chore. Returns how many.
 CREATE FUNCTION household.take_many(
-    chores bigint[], due_on date[], due_at timestamptz[], next_on date[], next_at timestamptz[]
+    chores bigint[], due_on date[], due_at timestamptz[], next_on date[], next_at timestamptz[],
+    remind_from timestamptz[] DEFAULT NULL, is_over boolean[] DEFAULT NULL
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     taken jsonb;
 BEGIN
     SELECT jsonb_agg(t.id ORDER BY t.id) INTO taken FROM (
-        SELECT household.take_turn(u.chore, u.due_on, u.due_at, u.next_on, u.next_at) AS id
-        FROM unnest(chores, due_on, due_at, next_on, next_at)
-            AS u (chore, due_on, due_at, next_on, next_at)
+        SELECT household.take_turn(u.chore, u.due_on, u.due_at, u.next_on, u.next_at,
+            u.remind_from, coalesce(u.is_over, false)) AS id
+        FROM unnest(chores, due_on, due_at, next_on, next_at, remind_from, is_over)
+            AS u (chore, due_on, due_at, next_on, next_at, remind_from, is_over)
         OFFSET 0) t
     WHERE t.id IS NOT NULL;
     IF taken IS NULL THEN
@@ -124,13 +133,36 @@ BEGIN
         WHERE o.chore_id = chore AND o.due_on = due_on);
 END $$;
 
+-- Moves what was computed by other rules of a zone: when chores come next, as of
+-- household.plan_chore(), and from when turns are overdue that are not yet.
+CREATE FUNCTION household.move_times(
+    chores bigint[], next_at timestamptz[], turns bigint[], due_at timestamptz[]
+) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    UPDATE household.chores c SET next_at = u.next_at
+    FROM unnest(chores, next_at) AS u (id, next_at)
+    WHERE c.id = u.id AND c.next_on IS NOT NULL AND c.next_at <> u.next_at;
+    UPDATE household.occurrences o SET due_at = u.due_at, remind_at = u.due_at,
+        remind_from = o.remind_from + (u.due_at - o.due_at)
+    FROM unnest(turns, due_at) AS u (id, due_at)
+    WHERE o.id = u.id AND o.state = 'due' AND o.due_at <> u.due_at;
+END $$;
+
 -- Lets a new member take part in what is for all, as the last.
 CREATE FUNCTION household.join_rotations(home bigint, person bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
+DECLARE
+    nobodys bigint[];
 BEGIN
     PERFORM FROM household.chores c WHERE c.group_id = home AND NOT c.is_removed
     ORDER BY c.id FOR NO KEY UPDATE;
+    nobodys := ARRAY(
+        SELECT c.id FROM household.chores c
+        WHERE c.group_id = home AND NOT c.is_removed AND c.is_for_all AND c.fault IS NOT NULL
+          AND NOT EXISTS (SELECT FROM household.turns t WHERE t.chore_id = c.id)
+        ORDER BY c.id);
     INSERT INTO household.turns (chore_id, person_id, position, turns)
     SELECT c.id, person, 1 + coalesce((
             SELECT max(t.position) FROM household.turns t WHERE t.chore_id = c.id), 0),
@@ -142,14 +174,17 @@ BEGIN
     FROM household.chores c JOIN household.occurrences o ON o.chore_id = c.id
     WHERE c.group_id = home AND NOT c.is_removed AND c.is_for_all
       AND o.state IN ('due', 'overdue') AND o.assignee_id IS NULL;
+    PERFORM household.replan(n.chore) FROM unnest(nobodys) AS n (chore);
 END $$;
 
--- Takes a member who leaves out of all chores; what was due of them goes to the next.
+-- Takes a member who leaves out of all chores; what was due of them goes to the next. Chores of
+-- which nobody else takes turns do not come any more, until the others say who does.
 CREATE FUNCTION household.leave_rotations(home bigint, person bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     of household.occurrences;
+    stopped household.chores;
 BEGIN
     PERFORM FROM household.chores c WHERE c.group_id = home AND NOT c.is_removed
     ORDER BY c.id FOR NO KEY UPDATE;
@@ -160,6 +195,15 @@ BEGIN
           AND o.state IN ('due', 'overdue') ORDER BY o.id
     LOOP
         PERFORM household.hand_over(of);
+    END LOOP;
+    FOR stopped IN SELECT * FROM household.chores c
+        WHERE c.group_id = home AND NOT c.is_removed
+          AND EXISTS (SELECT FROM household.members m
+            WHERE m.group_id = home AND m.left_at IS NULL)
+          AND NOT EXISTS (SELECT FROM household.turns t WHERE t.chore_id = c.id)
+    LOOP
+        PERFORM household.fail_chore(stopped.id, stopped.plan,
+            'Nobody who takes turns lives here any more: say who does.');
     END LOOP;
 END $$;
 
@@ -172,10 +216,17 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     home CONSTANT bigint := household.enter(person);
+    was_nobodys boolean;
 BEGIN
     PERFORM household.standing_chore(home, chore);
     PERFORM household.expect(is_for_all IS NOT NULL, 'is_for_all: found null');
+    SELECT c.fault IS NOT NULL  -- such as that nobody did it
+        OR NOT EXISTS (SELECT FROM household.turns t WHERE t.chore_id = chore)
+    INTO was_nobodys FROM household.chores c WHERE c.id = chore;
     PERFORM household.rotate(home, chore, persons);
+    IF was_nobodys THEN
+        PERFORM household.replan(chore);
+    END IF;
     UPDATE household.chores c SET is_for_all = is_for_all WHERE c.id = chore;
     PERFORM household.happened(home, 'rotation_changed', person,
         jsonb_build_object('chore_id', chore));
@@ -293,8 +344,9 @@ BEGIN
     ORDER BY o.due_on DESC, o.id DESC LIMIT 10000;
 END $$;
 
--- What each has done of the chores of a group, by days, weeks (from Monday), months or
--- years, from a day until another, which is not among them.
+-- What each has done of the chores of a group, by days, weeks (from Monday), months or years, from
+-- a day until another, which is not among them. All who live there in a period are in it, with 0
+-- where they had no turn, but for periods that are still to come.
 --   assigned    turns that were theirs in the end
 --   done        of all, whoever's turn it was; late: of those, after they were due
 --   for_others  of those done, instead of somebody else
@@ -302,9 +354,14 @@ CREATE FUNCTION household.stats_of(home bigint, from_on date, until_on date, per
 RETURNS TABLE (begins_on date, person_id bigint, assigned bigint, done bigint, late bigint,
     for_others bigint, skipped bigint, missed bigint) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
+DECLARE
+    step interval;
+    -- Their days by the clocks of any zone: which is theirs is not known here.
+    today CONSTANT date := (clock_timestamp() AT TIME ZONE 'UTC' + interval '14 hours')::date;
 BEGIN
     PERFORM household.expect(period IN ('day', 'week', 'month', 'year'),
         'period: expected day, week, month or year');
+    step := ('1 ' || period)::interval;
     -- Who does it has the turn: done_by is the assignee.
     RETURN QUERY SELECT date_trunc($4, o.due_on::timestamp)::date, o.assignee_id, count(*),
         count(*) FILTER (WHERE o.state = 'done'),
@@ -315,7 +372,20 @@ BEGIN
     FROM household.occurrences o
     WHERE o.group_id = home AND o.due_on >= from_on AND o.due_on < until_on
       AND o.assignee_id IS NOT NULL AND o.state <> 'dropped'
-    GROUP BY 1, 2 ORDER BY 1, 2;
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT b.begins_on, m.person_id, 0, 0, 0, 0, 0, 0
+    FROM household.members m CROSS JOIN LATERAL (
+        SELECT p::date AS begins_on FROM generate_series(
+            date_trunc($4, greatest(from_on,
+                (m.joined_at AT TIME ZONE 'UTC' - interval '12 hours')::date)::timestamp),
+            least(until_on - 1, today,
+                (m.left_at AT TIME ZONE 'UTC' + interval '14 hours')::date)::timestamp, step) p) b
+    WHERE m.group_id = home AND NOT EXISTS (SELECT FROM household.occurrences o
+        WHERE o.group_id = home AND o.due_on >= greatest(from_on, b.begins_on)
+          AND o.due_on < least(until_on, (b.begins_on + step)::date)
+          AND o.assignee_id = m.person_id AND o.state <> 'dropped')
+    ORDER BY 1, 2;
 END $$;
 
 -- The same of the group that the person lives in.

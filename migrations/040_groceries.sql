@@ -1,33 +1,35 @@
 -- Groceries: what is to be bought, and trips to the shop, whose cost is split like a bill's.
 
--- By which names of things to buy are equal: whatever their case, accents and white space, and in
--- the singular or the plural. It is compared and never shown, so that it need not be a word:
--- endings are folded that English and French plurals add (tomatoes, berries, loaves, gâteaux,
--- journaux), and the same ones of the singular.
+-- By which names of things to buy are equal: whatever their case and white space, and in the
+-- singular or the plural. It is compared and never shown, so that it need not be a word.
+--
+-- Accents tell words apart (pâte, pâté), and a final e does (can, cane). Plurals lose their s or x.
+-- Where English adds es, as to peach, box, glass and tomato, the singular may have ended in e, too
+-- (quiche, mousse, shoe): there both lose the e. Of ies (berries, cookies) and ie comes y, and of
+-- the few that change f into v (loaves), f.
 CREATE FUNCTION household.name_key(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     key text := '';
     word text;
 BEGIN
-    name := replace(replace(lower(name), 'œ', 'oe'), 'æ', 'ae');
-    name := translate(name, 'àâäáãåçéèêëíîïìñóôöòõúùûüýÿÀÂÄÁÃÅÇÉÈÊËÍÎÏÌÑÓÔÖÒÕÚÙÛÜÝ’',
-        'aaaaaaceeeeiiiinooooouuuuyyaaaaaaceeeeiiiinooooouuuuy''');
-    FOREACH word IN ARRAY regexp_split_to_array(btrim(name, E' \t\n\r\u00A0'),
-        '[[:space:]\u00A0]+')
-    LOOP
-        IF length(word) > 3 THEN
-            word := CASE
-                WHEN word LIKE '%eaux' OR word LIKE '%yaux' OR word LIKE '%oux'
-                    OR word LIKE '%eux' THEN left(word, -1)
-                WHEN word LIKE '%aux' THEN left(word, -2) || 'l'
-                WHEN word LIKE '%s' AND word NOT LIKE '%ss' THEN left(word, -1)
-                ELSE word END;
-        END IF;
-        IF length(word) > 3 AND word LIKE '%e' THEN
-            word := left(word, -1);
-        END IF;
-        key := key || ' ' || CASE WHEN word LIKE '%y' THEN left(word, -1) || 'i'
-            WHEN word LIKE '%v' THEN left(word, -1) || 'f' ELSE word END;
+    -- Where the database's own rules for case know ASCII alone.
+    name := translate(lower(normalize(name)), 'ÀÂÄÁÃÅÇÉÈÊËÍÎÏÌÑÓÔÖÒÕÚÙÛÜÝ’',
+        'àâäáãåçéèêëíîïìñóôöòõúùûüý''');
+    name := replace(replace(replace(replace(name, 'Œ', 'oe'), 'œ', 'oe'), 'Æ', 'ae'), 'æ', 'ae');
+    name := translate(name, U&'\00A0\202F', '  ');
+    FOREACH word IN ARRAY regexp_split_to_array(btrim(name, E' \t\n\r'), '[[:space:]]+') LOOP
+        word := CASE
+            WHEN word ~ '(loa|lea|hal|cal|shel|scar|wol)ves$' THEN left(word, -3) || 'f'
+            WHEN word ~ 'knives$' THEN left(word, -3) || 'fe'
+            WHEN word ~ '..(ch|sh|ss|x|z|o)es$' THEN left(word, -2)
+            WHEN word ~ '..(ch|sh|ss|x|z|o)e$' THEN left(word, -1)
+            WHEN word ~ '..ies$' THEN left(word, -3) || 'y'
+            WHEN word ~ '..ie$' THEN left(word, -2) || 'y'
+            WHEN word ~ '.(eau|yau|ou|eu)x$' THEN left(word, -1)
+            WHEN word ~ '.aux$' THEN left(word, -2) || 'l'
+            WHEN word ~ '..[^s]s$' THEN left(word, -1)
+            ELSE word END;
+        key := key || ' ' || word;
     END LOOP;
     RETURN substr(key, 2);
 END $$;
@@ -43,8 +45,14 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     home CONSTANT bigint := household.enter(person);
+    most CONSTANT int := (SELECT r.most_items FROM household.rules r);
     item bigint;
 BEGIN
+    IF (SELECT count(*) FROM household.items i
+        WHERE i.group_id = home AND i.state = 'open') >= most THEN
+        PERFORM household.refuse_state(format('a list has at most %s items', most),
+            'Take something off, or complete a trip.');
+    END IF;
     name := btrim(name);
     unit := lower(btrim(unit));
     PERFORM household.expect(length(name) BETWEEN 1 AND 100 AND name !~ '[[:cntrl:]]',
@@ -170,7 +178,15 @@ DECLARE
         SELECT FROM household.items i WHERE i.bill_id = bill AND i.price > 0);
     communal numeric;
     stranger bigint;
+    dearest household.items;
 BEGIN
+    SELECT * INTO dearest FROM household.items i WHERE i.bill_id = bill
+    ORDER BY i.price DESC NULLS LAST, i.id LIMIT 1;
+    PERFORM household.expect(coalesce((
+            SELECT sum(i.price) FROM household.items i WHERE i.bill_id = bill), 0)
+            * cardinality(persons) <= 10000000000,
+        format('item %s (%s): its price of %s is too high to split by items: all of them, times '
+            'the persons, may come to 10^10', dearest.id, dearest.name, dearest.price));
     SELECT i.person_id INTO stranger FROM household.items i
     WHERE i.bill_id = bill AND i.person_id <> ALL (persons) ORDER BY 1 LIMIT 1;
     IF stranger IS NOT NULL THEN
@@ -252,6 +268,7 @@ END $$;
 
 -- Changes a trip: what it posted is reversed, it is split anew, and all are told. All of these are
 -- set as they are given; items that it has no more are open again. Returns the trip's revision.
+--   receipt  null leaves it as it is, an empty one takes it away
 CREATE FUNCTION household.edit_trip(
     person bigint, trip bigint, items bigint[], amount bigint, split text, persons bigint[],
     parts bigint[] DEFAULT NULL, prices bigint[] DEFAULT NULL, receipt text DEFAULT NULL
@@ -266,12 +283,12 @@ BEGIN
     PERFORM household.expect(items IS NOT NULL, 'items: found null');
     PERFORM household.expect(split IN ('equal', 'weights', 'amounts', 'items'),
         'split: expected equal, items, weights or amounts');
-    PERFORM household.expect(receipt IS NULL OR length(receipt) BETWEEN 1 AND 500,
-        'receipt: expected 1 to 500 characters');
+    PERFORM household.expect(receipt IS NULL OR length(receipt) <= 500,
+        'receipt: expected up to 500 characters');
     PERFORM household.expect_bearers(home, trip, persons);
     PERFORM household.reverse_debts(of.transaction_id, 'edited');
     UPDATE household.bills b SET amount = amount, split = split,
-        receipt = coalesce(receipt, of.receipt), revision = of.revision + 1,
+        receipt = nullif(coalesce(receipt, of.receipt), ''), revision = of.revision + 1,
         changed_at = clock_timestamp()
     WHERE b.id = trip;
     PERFORM household.settle_trip(home, trip, items, prices, split, persons, parts);

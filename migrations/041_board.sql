@@ -14,6 +14,11 @@ DECLARE
     note bigint;
 BEGIN
     SELECT * INTO rules FROM household.rules;
+    IF (SELECT count(*) FROM household.notes n
+        WHERE n.group_id = home AND n.expires_at > at) >= rules.most_notes THEN
+        PERFORM household.refuse_state(format('a board has at most %s notes', rules.most_notes),
+            'Take one off, or wait until one goes.');
+    END IF;
     expires_at := coalesce(expires_at, at + rules.noted_for);
     PERFORM household.expect(length(body) BETWEEN 1 AND 2000,
         'body: expected 1 to 2000 characters');
@@ -69,6 +74,107 @@ BEGIN
         ORDER BY e.expires_at LIMIT at_most FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS expired = ROW_COUNT;
     RETURN expired;
+END $$;
+
+-- Marks what is overdue, and has everybody told who is late, and told again, as household.rules
+-- says; returns how many turns it has seen to. Not of what is missed in a moment, because the chore
+-- comes again.
+CREATE FUNCTION household.remind_overdue(at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    reminded jsonb;
+    seen bigint;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    WITH late AS (
+        SELECT o.id, o.reminders, o.remind_from FROM household.occurrences o
+        JOIN household.chores c ON c.id = o.chore_id
+        WHERE o.remind_at <= at AND (c.next_at <= at) IS NOT TRUE
+        ORDER BY o.remind_at LIMIT at_most FOR NO KEY UPDATE OF o SKIP LOCKED
+    ), told AS (
+        UPDATE household.occurrences o SET state = 'overdue',
+            reminders = l.reminders + CASE WHEN l.remind_from <= at THEN 1 ELSE 0 END,
+            remind_at = CASE WHEN l.remind_from > at THEN l.remind_from
+                WHEN l.reminders < r.overdue_times THEN at + r.overdue_every END
+        FROM late l, household.rules r WHERE o.id = l.id
+        RETURNING o.id, l.remind_from <= at AS is_told
+    )
+    SELECT count(*), jsonb_agg(t.id ORDER BY t.id) FILTER (WHERE t.is_told) INTO seen, reminded
+    FROM told t;
+    IF reminded IS NOT NULL THEN
+        PERFORM errand.enqueue('household.tell',
+            jsonb_build_object('event', 'chore_overdue', 'occurrence_ids', reminded));
+    END IF;
+    RETURN seen;
+END $$;
+
+-- Finds chores whose next occurrence nobody finds out any more, because the job has died or was
+-- cancelled, and says so to those who live there; returns how many.
+CREATE FUNCTION household.fail_unplanned(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    lost record;
+    failed bigint := 0;
+BEGIN
+    FOR lost IN
+        -- The longest under way: of many at once, those behind them come soon enough.
+        SELECT c.id, c.plan FROM household.chores c WHERE c.id IN (
+            SELECT w.id FROM (SELECT p.id, p.plan_job FROM household.chores p
+                -- Those of a zone that cannot be used wait for it, and for nothing else.
+                WHERE p.plan_job IS NOT NULL AND NOT EXISTS (SELECT FROM household.groups g
+                    JOIN household.zones z ON z.time_zone = g.time_zone
+                    WHERE g.id = p.group_id AND z.fault IS NOT NULL)
+                ORDER BY p.plan_job LIMIT 1000) w
+            WHERE NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = w.plan_job) LIMIT at_most)
+        ORDER BY c.id FOR NO KEY UPDATE OF c SKIP LOCKED
+    LOOP
+        failed := failed + household.fail_chore(lost.id, lost.plan,
+            'Its next day could not be found out: change it, or wait until it is mended.')::int;
+    END LOOP;
+    RETURN failed;
+END $$;
+
+-- Writes down why the rules of a zone cannot be read. False when that was known.
+CREATE FUNCTION household.fail_zone(time_zone text, fault text, at timestamptz) RETURNS boolean
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    INSERT INTO household.zones AS z (time_zone, fault, faulty_since)
+    VALUES (time_zone, left(fault, 500), at)
+    ON CONFLICT ON CONSTRAINT zones_pkey DO UPDATE
+    SET fault = excluded.fault, faulty_since = coalesce(z.faulty_since, at)
+    WHERE z.fault IS DISTINCT FROM excluded.fault;
+    RETURN FOUND;
+END $$;
+
+-- Writes down what the rules of a zone are, which can be read; whether times have to be computed
+-- anew by them: those of groups whose times were computed by others.
+CREATE FUNCTION household.set_zone(time_zone text, rules text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    was household.zones;
+BEGIN
+    SELECT * INTO was FROM household.zones z WHERE z.time_zone = time_zone FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO household.zones (time_zone, rules) VALUES (time_zone, rules)
+        ON CONFLICT DO NOTHING;
+        RETURN false;
+    END IF;
+    IF was.fault IS NOT NULL OR was.rules IS DISTINCT FROM rules THEN
+        UPDATE household.zones z SET rules = rules, fault = NULL, faulty_since = NULL,
+            is_outdated = z.is_outdated OR coalesce(z.rules <> rules, false)
+        WHERE z.time_zone = time_zone RETURNING z.is_outdated INTO was.is_outdated;
+    END IF;
+    IF was.fault IS NOT NULL THEN
+        -- What was asked for meanwhile.
+        PERFORM household.replan(c.id)
+        FROM household.groups g JOIN household.chores c ON c.group_id = g.id
+        WHERE g.time_zone = time_zone AND c.plan_job IS NOT NULL AND NOT c.is_removed;
+    END IF;
+    RETURN was.is_outdated;
 END $$;
 
 -- Asks that those are reminded who owe the person: one, or all of them. Whether and when they are
@@ -173,17 +279,6 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce((SELECT m.called FROM household.members m
         WHERE m.group_id = home AND m.person_id = person), 'Room-mate ' || person);
-END $$;
-
--- An amount in a list of a notice, such as 12.30 CAD.
-CREATE FUNCTION household.amount_text(minor bigint, currency text) RETURNS text
-LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
-DECLARE
-    digits CONSTANT int := coalesce((SELECT c.exponent FROM ledger.currencies c
-        WHERE c.code = currency), 2);
-BEGIN
-    RETURN round(minor / 10::numeric ^ digits, digits)::text || ' ' || currency;
 END $$;
 
 -- The group that a person lives in; no row when they live in none.

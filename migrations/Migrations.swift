@@ -55,6 +55,7 @@ package let migrations: [Migration] = [
     Migration(number: 39, name: "turns", sql: PackageResources._39_turns_sql),
     Migration(number: 40, name: "groceries", sql: PackageResources._40_groceries_sql),
     Migration(number: 41, name: "board", sql: PackageResources._41_board_sql),
+    Migration(number: 42, name: "roles", sql: PackageResources._42_roles_sql),
 ]
 
 /// Why the schema could not be brought up to date.
@@ -120,6 +121,7 @@ package struct Migrator: Sendable {
     /// - Returns: those applied now.
     /// - Throws: ``MigrationError``; `PostgresError` when the database cannot be reached.
     package func migrate() async throws -> [Migration] {
+        try await session.requireOwnProcess(for: "migrating")
         _ = try await session.query("SELECT pg_advisory_lock($1)", [.int64(Self.lock)])
         do {
             let applied = try await applyPending()

@@ -15,6 +15,7 @@ package enum HouseholdKinds {
         kinds.handle(SweepHouseholds.self) { _, context in
             try await SweepHouseholds.run(context)
         }
+        kinds.handle(WatchZones.self) { _, context in try await WatchZones.run(context) }
         kinds.handle(TellHousehold.self) { job, context in
             try await TellHousehold.run(job, context, by: catalogue)
         }
@@ -22,6 +23,7 @@ package enum HouseholdKinds {
             kinds.schedule(try TakeChores.schedule())
             kinds.schedule(try TellDues.schedule())
             kinds.schedule(try SweepHouseholds.schedule())
+            kinds.schedule(try WatchZones.schedule())
         } catch { preconditionFailure("\(error)") }
     }
 }

@@ -78,8 +78,8 @@ public struct JobKinds: Sendable {
 
     /// Declares when jobs of a kind are made by the clock.
     ///
-    /// A worker that starts with these kinds writes it into the database; what an operator changed
-    /// there stays.
+    /// A worker that starts with these kinds and works the queue of its jobs writes it into the
+    /// database; what an operator changed there stays.
     public mutating func schedule(_ schedule: Schedule) {
         precondition(
             schedules[schedule.name] == nil, "two schedules of the name \(schedule.name)")

@@ -163,5 +163,8 @@ package struct PeopleZones: Sendable {
         }
     }
 
+    /// The same, with the reason for one that is not known.
+    package func exact(_ name: String) throws(ZoneError) -> Zone { try zones.zone(named: name) }
+
     func zone(named name: String) throws -> Zone { try known(name) ?? .utc }
 }

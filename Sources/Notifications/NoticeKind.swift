@@ -33,11 +33,18 @@ package struct NoticeKind: Sendable, Equatable {
         case soon
         /// At the person's own time for automatic notices.
         case ownTime
+        /// The same where that comes before the time in this fact of the notice; otherwise as soon
+        /// as quiet hours allow.
+        case ownTimeBefore(String)
     }
 
     /// A fact that the notice's words may use.
     package enum Field: Sendable, Equatable {
-        case text, count, metres, amount, day, time, list
+        case text, count, metres, amount, day, time
+        /// Of texts, or of amounts with the names of those to whom they are owed.
+        case list
+        /// Amounts in several currencies, in one sentence.
+        case amounts
     }
 
     /// Dotted, as `coupon.nearby`; also the name of its templates.

@@ -58,7 +58,8 @@ package struct NoticeRows: Sendable {
     private static let uncommon = """
         SELECT \(NoticeRecord.columns)
         FROM (
-            SELECT * FROM notification.notices WHERE is_uncommon AND id < $1 AND id >= $2
+            SELECT \(NoticeRecord.stored) FROM notification.notices
+            WHERE is_uncommon AND id < $1 AND id >= $2
             ORDER BY id DESC LIMIT $9
         ) AS looked
         WHERE \(passes)
@@ -69,7 +70,7 @@ package struct NoticeRows: Sendable {
     /// order of time, from which ids differ by a few places only.
     private static let ofPerson = """
         WITH theirs AS MATERIALIZED (
-            SELECT * FROM notification.notices
+            SELECT \(NoticeRecord.stored) FROM notification.notices
             WHERE person_id = $9 AND id < $1 AND id >= $2 AND \(passes)
             ORDER BY created_at DESC LIMIT $7 + 1000
         )

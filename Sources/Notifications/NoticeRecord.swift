@@ -38,6 +38,13 @@ package struct NoticeRecord: Sendable {
     /// The job that recorded or decided it.
     package var jobID: Int64?
 
+    /// What ``columns`` is made of: all but the facts, which not everybody may read.
+    static let stored = """
+        id, public_id, person_id, kind, subject, dedupe_key, status, reason, app, urgency,
+            created_at, decided_at, answered_at, expires_at, hold_until, hold_reason, sender_id,
+            merged_into, job_id
+        """
+
     static let columns = """
         id, public_id::text AS public_id, person_id, kind, subject, dedupe_key,
             status::text AS status, reason, app, urgency, created_at, decided_at, answered_at,

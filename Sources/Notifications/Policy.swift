@@ -89,9 +89,12 @@ package struct Policy: Sendable {
     private static let adult = 16
 
     /// Decides about one intent; the first rule that objects has its way.
+    ///
+    /// - Parameter deadline: a person's own time from then on is too late, as the kind's timing
+    ///   says; nil: it never is.
     package func decide(
         _ kind: NoticeKind, person: PersonFacts, history: SubjectHistory, expires: Instant,
-        now: Instant
+        deadline: Instant? = nil, now: Instant
     ) -> NoticeDecision {
         guard expires > now else { return .expire("it was of no more use") }
         if let objection = objection(to: kind, person, now) { return .drop(objection) }
@@ -114,7 +117,8 @@ package struct Policy: Sendable {
         if kind.urgency == .promotional, person.promotionalCount >= promotionalCap {
             return .drop("\(person.promotionalCount) promotional notices in 24 hours are the most")
         }
-        return time(kind, person, expires: expires, now: now) ?? .tell(channels)
+        return time(kind, person, expires: expires, deadline: deadline, now: now)
+            ?? .tell(channels)
     }
 
     /// Why a person may not hear of this kind at all.
@@ -206,7 +210,8 @@ package struct Policy: Sendable {
 
     /// Holds what has come at the wrong time of the person's day; nil when it is a good one.
     private func time(
-        _ kind: NoticeKind, _ person: PersonFacts, expires: Instant, now: Instant
+        _ kind: NoticeKind, _ person: PersonFacts, expires: Instant, deadline: Instant?,
+        now: Instant
     ) -> NoticeDecision? {
         func hold(_ until: Instant, _ why: String) -> NoticeDecision {
             guard until < expires else {
@@ -215,10 +220,12 @@ package struct Policy: Sendable {
             return .hold(until: until, why: "\(why) until \(until)")
         }
         guard kind.urgency != .urgent else { return nil }
-        if kind.timing == .ownTime {
+        if kind.timing != .soon {
             let own = person.zone.time(person.noticeTime, onDayOf: now)
-            if own > now { return hold(own, "waits for the person's own time") }
-            if now < own.adding(ownTimeGrace) { return nil }
+            if own > now, own < deadline ?? .infinity {
+                return hold(own, "waits for the person's own time")
+            }
+            if own <= now, now < own.adding(ownTimeGrace) { return nil }
         }
         guard let quiet = person.quietHours, let end = quiet.end(after: now, in: person.zone)
         else { return nil }

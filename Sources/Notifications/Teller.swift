@@ -112,7 +112,8 @@ package struct Teller: Sendable {
         var ruling = Ruling(
             intent, kind,
             policy.decide(
-                kind, person: person, history: history, expires: intent.expiresAt, now: now))
+                kind, person: person, history: history, expires: intent.expiresAt,
+                deadline: kind.deadline(in: intent.data), now: now))
         try equip(&ruling, person)
         return ruling
     }
@@ -129,6 +130,12 @@ package struct Teller: Sendable {
 }
 
 extension NoticeKind {
+    /// From when on a person's own time is too late for a notice with these data.
+    package func deadline(in data: [UInt8]) -> Instant? {
+        guard case .ownTimeBefore(let fact) = timing else { return nil }
+        return NoticeFacts.time(fact, in: data)
+    }
+
     /// Whether what people were told before decides about it.
     var isRemembered: Bool { cooldown != nil || isReminder || urgency == .promotional }
 }

@@ -11,18 +11,20 @@ import Glibc
     private let limit: Duration
     /// How another thread stops what is under way.
     private(set) var canceller: Canceller?
-    /// Server and database, for error texts.
-    private var place = ""
+    /// Server and database, for error texts and listings.
+    private(set) var place = ""
 
     /// Connects, by every host that the settings name.
     init(_ settings: SessionSettings) throws(PostgresError) {
-        try Link.check(settings.url)
+        let asksForWriting = try Link.namesSeveralHosts(settings.url)
         limit = settings.timeLimit
-        // What stands before "dbname" is a default, which the URL in it may override.
+        // What stands before "dbname" is a default, which the URL in it may override. A host that
+        // is gone without a word is given up after some ten seconds.
         let pairs: [(String, String)] = [
             ("connect_timeout", String(max(settings.connectTimeout.components.seconds, 2))),
-            ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
-            ("tcp_user_timeout", "20000"), ("fallback_application_name", settings.name),
+            ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
+            ("tcp_user_timeout", "10000"), ("fallback_application_name", settings.name),
+            ("target_session_attrs", asksForWriting ? "read-write" : ""),
             ("client_encoding", "UTF8"), ("dbname", settings.url),
         ]
         let opened = unsafe Link.withCStrings(pairs.map(\.0)) { names in
@@ -44,6 +46,9 @@ import Glibc
     deinit { unsafe PQfinish(connection) }
 
     var descriptor: Int32 { unsafe PQsocket(connection) }
+
+    /// The server process that serves this connection, as the greeting told it.
+    var processNumber: Int32 { unsafe PQbackendPID(connection) }
 
     var serverVersion: Int { Int(unsafe PQserverVersion(connection)) }
 
@@ -76,7 +81,8 @@ import Glibc
     private static func place(_ connection: OpaquePointer) -> String {
         let host = unsafe PQhost(connection).map { unsafe String(cString: $0) } ?? ""
         let database = unsafe PQdb(connection).map { unsafe String(cString: $0) } ?? ""
-        return "\(host)/\(database)"
+        let port = unsafe PQport(connection).map { unsafe String(cString: $0) } ?? ""
+        return host.hasPrefix("/") ? "\(host)/\(database)" : "\(host):\(port)/\(database)"
     }
 
     /// The error for a connection that is of no use any more.
@@ -90,18 +96,32 @@ import Glibc
             .joined(separator: " ")
     }
 
-    /// Refuses a malformed URL without repeating it: it may hold a password.
-    private static func check(_ url: String) throws(PostgresError) {
+    /// Whether a URL names several hosts; a malformed one is refused without repeating it,
+    /// because it may hold a password.
+    private static func namesSeveralHosts(_ url: String) throws(PostgresError) -> Bool {
         var message: UnsafeMutablePointer<CChar>?
         let options = unsafe PQconninfoParse(url, &message)
         defer {
             unsafe PQconninfoFree(options)
             unsafe PQfreemem(message)
         }
-        guard unsafe options == nil else { return }
-        throw .usage(
-            "the database URL is malformed: expected postgresql://user@host:5432/database or "
-                + "\"host=… dbname=…\"")
+        guard let options = unsafe options else {
+            throw .usage(
+                "the database URL is malformed: expected postgresql://user@host:5432/database, "
+                    + "with several hosts //user@host1:5432,host2:5432/database, or "
+                    + "\"host=… dbname=…\"")
+        }
+        var place = unsafe options
+        while let keyword = unsafe place.pointee.keyword {
+            let name = unsafe String(cString: keyword)
+            if name == "host" || name == "hostaddr", let value = unsafe place.pointee.val,
+                unsafe String(cString: value).contains(",")
+            {
+                return true
+            }
+            unsafe place += 1
+        }
+        return false
     }
 
     /// Why a connection was not made: libpq gives the server's words, and no SQLSTATE with them.

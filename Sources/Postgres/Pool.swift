@@ -20,7 +20,8 @@ public final class Pool: Sendable {
     }
 
     private let settings: SessionSettings
-    private let limit: Int
+    /// How many it lends at a time at most.
+    package let limit: Int
     private let onMaking: @Sendable (Session) -> Void
     private let state = Mutex(State())
 
@@ -90,6 +91,9 @@ public final class Pool: Sendable {
     package func sessionApart(on thread: OwnThread) -> Session {
         Session(settings, thread: thread)
     }
+
+    /// How many sessions are lent now.
+    package var lentCount: Int { state.withLock { $0.made - $0.idle.count } }
 
     /// How many wait for a session now.
     public var waitingCount: Int { state.withLock(\.waiters.count) }

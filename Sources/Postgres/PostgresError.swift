@@ -58,10 +58,15 @@ public struct ServerError: Sendable, CustomStringConvertible {
     /// Where in the statement, in characters from 1.
     public var position: Int?
 
-    /// Connection trouble, shutdown, deadlock, serialization, and too many connections pass.
+    /// Whether the server takes no writes: a standby, or one that was made read-only.
+    public var isOfReadOnlyServer: Bool { sqlState == "25006" }
+
+    /// Connection trouble, shutdown, deadlock, serialization, and too many connections pass; a
+    /// server that only reads is left for one that writes.
     public var isTransient: Bool {
         sqlState.hasPrefix("08") || sqlState.hasPrefix("57P") || sqlState.hasPrefix("40")
             || sqlState.hasPrefix("53") || sqlState == "55P03" || sqlState == "57014"
+            || isOfReadOnlyServer
     }
 
     /// Whether the server ends the connection with this error.

@@ -8,11 +8,13 @@ public import Threads
 /// of an answer ends the connection, so that the next caller never gets what was meant for this
 /// one. Statements are prepared when they are first used.
 public actor Session {
-    private let settings: SessionSettings
+    let settings: SessionSettings
     let thread: OwnThread
     private let ownsThread: Bool
     private(set) var link: Link?
     var prepared = PreparedStatements()
+    /// Set behind a pooler that lends server processes for a transaction.
+    var transactionSetup: TransactionSetup?
     var listening: Listening?
     /// The number of the transaction that ``transaction(_:)`` or a pool has begun here.
     var begun: UInt64?
@@ -64,7 +66,13 @@ public actor Session {
         canceller.withLock(\.self)?.cancel()
     }
 
+    /// Which host and port of those in the URL it is connected to; connects to find out.
+    public func place() throws(PostgresError) -> String { try connected().place }
+
     // MARK: The connection
+
+    /// The connections of all sessions of this process.
+    package static let connections = ConnectionTally()
 
     /// Connects, unless there is a connection.
     public func connect() throws(PostgresError) { _ = try connected() }
@@ -87,12 +95,16 @@ public actor Session {
             guard wasIdle else { throw Self.lostInTransaction }
         }
         guard begun == nil else { throw Self.lostInTransaction }
-        let fresh = try Link(settings)
+        let settings = settings
+        let fresh = try Self.connections.counting { () throws(PostgresError) in
+            try Link(settings)
+        }
         link = fresh
         canceller.withLock { $0 = fresh.canceller }
         prepared = PreparedStatements()
         do throws(PostgresError) {
-            try script(settings.script)
+            try findPooler(fresh)
+            if transactionSetup == nil { try script(settings.script) }
             try startListening()
         } catch {
             disconnect()
@@ -124,6 +136,8 @@ public actor Session {
             disconnect()
             return .unreachable("the server ended the connection: \(error)")
         }
+        // A standby, or a primary that was demoted: the next connect looks for one that writes.
+        if error.isOfReadOnlyServer, !settings.isReadOnly { disconnect() }
         if let link, link.isSpoiled, spoiled == nil { spoiled = error }
         settle()
         return .server(error)

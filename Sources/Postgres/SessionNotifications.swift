@@ -45,6 +45,7 @@ extension Session {
     /// Lets a fresh connection listen, if anybody wants to hear.
     func startListening() throws(PostgresError) {
         guard let listening, let link else { return }
+        guard transactionSetup == nil else { return try requireOwnProcess(for: "LISTEN") }
         let commands = listening.channels.map {
             "LISTEN \"\($0.replacing("\"", with: "\"\""))\""
         }

@@ -46,7 +46,8 @@ extension Session {
         let link = try connected()
         var failure: ServerError?
         do throws(PostgresError) {
-            try link.sendScript(sql)
+            let head = link.isIdle ? transactionSetup?.sql.map { $0 + ";\n" } : nil
+            try link.sendScript((head ?? "") + sql)
             while let result = try link.nextResult() {
                 try Self.refuseCopy(result)
                 if result.kind == .failed { failure = failure ?? result.error }
@@ -96,6 +97,7 @@ extension Session {
     /// What was sent, in the order in which it is answered.
     private enum Step {
         case deallocate
+        case setUp
         case prepare(name: String, sql: String)
         case execute(isFresh: Bool)
     }
@@ -106,12 +108,18 @@ extension Session {
         for statement in statements { try statement.check() }
         let link = try connected()
         let wasIdle = link.isIdle
+        // The next transaction of a pooled session may meet a server that knows none of them.
+        let prepare = prepare && transactionSetup == nil
         var failure: Failure?
         do throws(PostgresError) {
             try link.enterPipeline()
             var steps: [Step] = []
             steps.reserveCapacity(statements.count)
             try makeRoom(for: statements, prepare: prepare, on: link, &steps)
+            if wasIdle, let setup = transactionSetup?.sql {
+                try link.sendUnprepared(Statement(setup))
+                steps.append(.setUp)
+            }
             for statement in statements {
                 try send(statement, prepare: prepare, on: link, &steps)
             }
@@ -197,7 +205,7 @@ extension Session {
                 failure = Failure(error: error, isStale: isStale, mayRepeat: false)
             }
             switch step {
-            case .deallocate: break
+            case .deallocate, .setUp: break
             case .prepare(let name, let sql):
                 if result.kind != .rows { prepared.remove(name, sql) }
             case .execute:

@@ -15,6 +15,10 @@ public actor Connection {
     private let replyTimeout: Duration
     private let thread: OwnThread
     private let ownsThread: Bool
+    private var sentinels: SentinelRound?
+    /// The server that it is connected to, where sentinels named it.
+    private var master: Endpoint?
+    private var nextConfirmation = ContinuousClock.now
     private var context: Context?
     private var loadedScripts: [String: String] = [:]
     /// Answers to what was posted, not read yet.
@@ -42,6 +46,9 @@ public actor Connection {
         self.replyTimeout = replyTimeout
         self.thread = thread ?? OwnThread(name: name)
         ownsThread = thread == nil
+        if case .sentinels(let service) = address.place {
+            sentinels = SentinelRound(service, connectTimeout: connectTimeout)
+        }
         // hiredis 0.14 writes without MSG_NOSIGNAL: a server that went away must be an error of
         // the call and not the end of the process.
         _ = Self.ignoresBrokenPipes
@@ -56,12 +63,72 @@ public actor Connection {
         if ownsThread { thread.stop() }
     }
 
+    /// The connections to Redis of this process.
+    package static let connections = ConnectionTally()
+
     // MARK: Commands
 
     /// Connects, signs in and selects the database, unless that is done.
+    ///
+    /// Behind sentinels these are asked each time, and the server itself must say that it is a
+    /// master.
     public func connect() throws(RedisError) {
         guard context == nil else { return }
-        let fresh = try Context(address, connectTimeout: connectTimeout, replyTimeout: replyTimeout)
+        guard sentinels != nil else { return try connect(to: address) }
+        master = try sentinels?.find { endpoint throws(RedisError) in
+            try connect(to: RedisAddress(address, at: endpoint))
+            try expectMaster()
+            return endpoint
+        }
+        nextConfirmation = .now + Self.confirmInterval
+    }
+
+    private static let confirmInterval = Duration.seconds(5)
+
+    /// Where the connection leads, if sentinels named the place.
+    public var masterPlace: String? { context == nil ? nil : master?.description }
+
+    /// Leaves a server that the sentinels do not call the master any more; asks them every five
+    /// seconds at most, and otherwise returns at once.
+    ///
+    /// A server that was cut off together with this client goes on answering, and hears of
+    /// nothing.
+    /// - Throws: `.unreachable` when it is left; the next command goes to the new one.
+    public func confirmMaster() throws(RedisError) {
+        guard context != nil, let master, sentinels != nil, nextConfirmation <= .now else {
+            return
+        }
+        guard let named = try? sentinels?.find({ $0 }) else {
+            // Who asks nobody learns nothing: what is there goes on as it is, and is not held up
+            // by sentinels that are gone.
+            nextConfirmation = .now + Self.confirmInterval * 12
+            return
+        }
+        nextConfirmation = .now + Self.confirmInterval
+        guard named != master else { return }
+        close()
+        throw .unreachable("\(master) is not the master of \(address) any more, \(named) is")
+    }
+
+    private func expectMaster() throws(RedisError) {
+        switch try exchange([Command("ROLE")], Reply.copy)[0] {
+        case .error(let text) where text.hasPrefix("NOPERM"): return
+        case .error(let text):
+            close()
+            throw RedisError(answer: text, from: address)
+        case let reply:
+            let role = reply.array?.first?.text ?? "nothing known"
+            guard role != "master" else { return }
+            close()
+            throw .unreachable("it says of itself that it is \(role), no master")
+        }
+    }
+
+    private func connect(to address: RedisAddress) throws(RedisError) {
+        let (connectTimeout, replyTimeout) = (connectTimeout, replyTimeout)
+        let fresh = try Self.connections.counting { () throws(RedisError) in
+            try Context(address, connectTimeout: connectTimeout, replyTimeout: replyTimeout)
+        }
         socket.withLock { $0 = fresh.descriptor }
         context = fresh
         loadedScripts = [:]
@@ -152,6 +219,7 @@ public actor Connection {
             if case .error(let text) = Reply(head: answer) { failure = text }
         }
         guard let failure else { return }
+        if RedisError.isOfWrongServer(failure) { close() }
         // The server may have forgotten the script: it is loaded again.
         loadedScripts = [:]
         throw RedisError(answer: failure, from: address)
@@ -223,11 +291,17 @@ public actor Connection {
         values.reserveCapacity(commands.count)
         for command in commands { context.append(command.bytes) }
         var failure: RedisError?
+        var isWrongServer = false
         for _ in commands {
             guard let answer = context.nextAnswer() else { throw lost(context) }
+            if case .error(let text) = Reply(head: answer), RedisError.isOfWrongServer(text) {
+                isWrongServer = true
+            }
             // All answers are read even when one cannot be used: the next caller's come behind.
             do { values.append(try read(answer)) } catch { failure = failure ?? error }
         }
+        // With the next command another one is looked for.
+        if isWrongServer { close() }
         if let failure { throw failure }
         return values
     }

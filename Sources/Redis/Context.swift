@@ -27,6 +27,8 @@ import Glibc
             unsafe made = redisConnectWithTimeout(host, port, timeval(connectTimeout))
         case .socket(let path):
             unsafe made = redisConnectUnixWithTimeout(path, timeval(connectTimeout))
+        case .sentinels:
+            throw .usage("\(address): a service is reached by way of the master that it has")
         }
         guard let made = unsafe made else {
             throw .unreachable("\(address): no memory for a connection")

@@ -1,11 +1,15 @@
 /// Where a Redis server is and how to sign in there, from a URL.
 ///
-/// `redis://[[user:]password@]host[:port][/database]`, or
-/// `unix://[[user:]password@]/path/to.sock[?db=number]` (also `redis+unix:`, `redis-socket:`).
+/// `redis://[[user:]password@]host[:port][/database]`,
+/// `unix://[[user:]password@]/path/to.sock[?db=number]` (also `redis+unix:`, `redis-socket:`), or
+/// `redis+sentinel://[[user:]password@]host[:port][,host[:port]…]/service[/database]` for the
+/// master that Sentinel names; where the sentinels themselves ask for a password, it is given as
+/// `?sentinel_user=name&sentinel_password=word`.
 public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
     enum Place: Sendable, Equatable {
         case tcp(host: String, port: Int32)
         case socket(path: String)
+        case sentinels(SentinelService)
     }
 
     let place: Place
@@ -19,18 +23,20 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
     public init(url: String) throws(RedisError) {
         guard let colon = url.range(of: "://") else {
             throw .usage(
-                "the Redis URL has no scheme: expected redis://host:6379/0 or unix:///path/to.sock")
+                "the Redis URL has no scheme: expected redis://host:6379/0 or unix:///path/to.sock"
+                    + " or redis+sentinel://host:26379,host:26379/service")
         }
         let scheme = url[..<colon.lowerBound].lowercased()
         var rest = url[colon.upperBound...]
         switch scheme {
-        case "redis", "unix", "redis+unix", "redis-socket": break
+        case "redis", "redis+sentinel", "unix", "redis+unix", "redis-socket": break
         case "rediss":
             throw .usage(
                 "rediss:// is not supported: this program speaks plain Redis; put a TLS tunnel "
                     + "such as stunnel before the server and name its local end")
         default:
-            throw .usage("Redis URL scheme \"\(scheme)\": expected redis or unix")
+            throw .usage(
+                "Redis URL scheme \"\(scheme)\": expected redis or unix or redis+sentinel")
         }
         var user: String?
         var password: String?
@@ -47,22 +53,78 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
             rest = rest[rest.index(after: at)...]
         }
         // The parts below are shown when they are wrong, so none of the password may be in them.
-        guard !rest.contains("@") || (scheme != "redis" && rest.hasPrefix("/")) else {
+        guard !rest.contains("@") || (!scheme.isOverTCP && rest.hasPrefix("/")) else {
             throw .usage("the Redis URL has a / before its @: in a password it is written as %2F")
         }
         self.user = user.flatMap { $0.isEmpty ? nil : $0 }
         self.password = password
-        if scheme == "redis" {
-            (place, database) = try Self.tcp(rest)
-        } else {
-            (place, database) = try Self.socket(rest)
+        switch scheme {
+        case "redis": (place, database) = try Self.tcp(rest)
+        case "redis+sentinel": (place, database) = try Self.sentinels(rest)
+        default: (place, database) = try Self.socket(rest)
         }
+    }
+
+    /// The same user, password and database at another place.
+    init(_ other: RedisAddress, at endpoint: Endpoint) {
+        place = .tcp(host: endpoint.host, port: endpoint.port)
+        user = other.user
+        password = other.password
+        database = other.database
+    }
+
+    /// A sentinel, which knows no databases.
+    init(sentinel: Endpoint, of service: SentinelService) {
+        place = .tcp(host: sentinel.host, port: sentinel.port)
+        user = service.user
+        password = service.password
+        database = 0
     }
 
     private static func tcp(_ text: Substring) throws(RedisError) -> (Place, Int) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        var host = parts.first ?? ""
-        var port: Int32 = 6379
+        let endpoint = try endpoint(parts.first ?? "", defaultPort: 6379)
+        var database = 0
+        if parts.count == 2, !parts[1].isEmpty { database = try Self.number(parts[1]) }
+        return (.tcp(host: endpoint.host, port: endpoint.port), database)
+    }
+
+    /// Reads `host:port,host:port/service/database?option=value`.
+    private static func sentinels(_ text: Substring) throws(RedisError) -> (Place, Int) {
+        let halves = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = (halves.first ?? "").split(
+            separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count > 1, !parts[1].isEmpty else {
+            throw .usage(
+                "the Redis URL names no service: expected "
+                    + "redis+sentinel://host:26379,host:26379/service")
+        }
+        var service = SentinelService(name: try decoded(parts[1]), sentinels: [])
+        for place in (parts.first ?? "").split(separator: ",", omittingEmptySubsequences: false) {
+            service.sentinels.append(try endpoint(place, defaultPort: 26_379))
+        }
+        var database = 0
+        if parts.count == 3, !parts[2].isEmpty { database = try number(parts[2]) }
+        for item in halves.dropFirst().first?.split(separator: "&") ?? [] {
+            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            switch (pair.first, pair.count) {
+            case ("sentinel_user", 2): service.user = try decoded(pair[1])
+            case ("sentinel_password", 2): service.password = try decoded(pair[1])
+            default:
+                // Only its name: what was mistyped may be the password's option.
+                throw .usage(
+                    "Redis URL option \"\(pair.first ?? "")\": expected sentinel_user=NAME or "
+                        + "sentinel_password=WORD")
+            }
+        }
+        return (.sentinels(service), database)
+    }
+
+    private static func endpoint(
+        _ text: Substring, defaultPort: Int32
+    ) throws(RedisError) -> Endpoint {
+        var host = text
+        var port = defaultPort
         if host.hasPrefix("[") {
             let end = host.firstIndex(of: "]") ?? host.startIndex
             let after = host[host.index(after: end)...]
@@ -78,9 +140,7 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         guard !host.isEmpty else {
             throw .usage("the Redis URL names no host: expected redis://host:6379/0")
         }
-        var database = 0
-        if parts.count == 2, !parts[1].isEmpty { database = try Self.number(parts[1]) }
-        return (.tcp(host: try decoded(host), port: port), database)
+        return Endpoint(host: try decoded(host), port: port)
     }
 
     private static func socket(_ text: Substring) throws(RedisError) -> (Place, Int) {
@@ -142,6 +202,8 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
             switch place {
             case .tcp(let host, let port): ["-h", host, "-p", "\(port)"]
             case .socket(let path): ["-s", path]
+            // Which host that is, only the sentinels know at the time.
+            case .sentinels(let service): ["-h", "MASTER-OF-\(service.name)"]
             }
         return place + (user.map { ["--user", $0] } ?? []) + (password == nil ? [] : ["--askpass"])
     }
@@ -151,11 +213,15 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         switch place {
         case .tcp(let host, let port): "Redis at \(host):\(port), database \(database)"
         case .socket(let path): "Redis at \(path), database \(database)"
+        case .sentinels(let service): "Redis service \(service), database \(database)"
         }
     }
 }
 
 extension String {
+    /// Whether it is the scheme of a URL that names hosts.
+    fileprivate var isOverTCP: Bool { self == "redis" || self == "redis+sentinel" }
+
     fileprivate func range(of text: String) -> Range<Index>? {
         var start = startIndex
         while start < endIndex {

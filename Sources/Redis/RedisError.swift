@@ -14,9 +14,8 @@ public enum RedisError: Error, Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .unreachable: true
         case .server(let text):
-            ["LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN"].contains {
-                text.hasPrefix($0)
-            }
+            ["LOADING", "BUSY", "TRYAGAIN"].contains { text.hasPrefix($0) }
+                || Self.isOfWrongServer(text)
         case .refused, .usage: false
         }
     }
@@ -27,6 +26,12 @@ public enum RedisError: Error, Sendable, Equatable, CustomStringConvertible {
         case .unreachable(let text), .refused(let text), .usage(let text): text
         case .server(let text): "Redis answered: \(text)"
         }
+    }
+
+    /// Whether an error answer says that the server is no master, or one without its replicas:
+    /// after a failover, another one is.
+    static func isOfWrongServer(_ text: String) -> Bool {
+        ["READONLY", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED"].contains { text.hasPrefix($0) }
     }
 
     /// What an error answer means.

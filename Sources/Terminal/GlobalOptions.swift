@@ -44,9 +44,11 @@ package enum GlobalOptions {
         help: "Use this context of contexts.toml; given here, its URLs win over the environment's")
     package static let databaseURL = Option<String?>.text(
         "database-url", placeholder: "URL", environment: "DATABASE_URL",
-        help: "PostgreSQL to use, as a libpq URL or key=value text")
+        help: "PostgreSQL to use, as a libpq URL or key=value text; DATABASE_URL_FILE may name "
+            + "a file that holds it")
     package static let redisURL = Option<String?>.text(
-        "redis-url", placeholder: "URL", environment: "REDIS_URL", help: "Redis to use")
+        "redis-url", placeholder: "URL", environment: "REDIS_URL",
+        help: "Redis to use; REDIS_URL_FILE may name a file that holds it")
     package static let readOnly = Option.flag(
         "read-only", environment: "ERRAND_READ_ONLY", help: "Refuse whatever changes something")
     package static let commandTimeout = Option<Duration?>.duration(

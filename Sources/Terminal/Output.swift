@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Synchronization
 
 /// Where a command prints, in the form that its user asked for.
@@ -39,6 +40,8 @@ package struct Output: Sendable {
     private let hasHeaders: Bool
     private let choice: ColumnChoice
     private let isStrict: Bool
+    /// Whether what is told beside results goes to a collector of logs.
+    private let isCollected: Bool
     private let progress = Progress()
 
     /// Output in a form; colour is decided for each stream.
@@ -49,6 +52,7 @@ package struct Output: Sendable {
         hasHeaders = form.hasHeaders
         choice = ColumnChoice(names: form.columns)
         isStrict = form.isStrict
+        isCollected = LogFormat.isCollected(environment, screen)
         times = form.format.isForPeople ? form.times : .utc
         paint = Paint(form.color, isTerminal: screen.outputIsTerminal, environment: environment)
         errorPaint = Paint(
@@ -173,11 +177,13 @@ package struct Output: Sendable {
     /// Tells a person something on standard error, unless they want quiet.
     package func note(_ text: String) {
         guard !isQuiet else { return }
+        guard !isCollected else { return collect("info", text) }
         screen.writeError(line: DisplayWidth.harmless(text, keepingLines: true))
     }
 
     /// Warns on standard error, also when quiet.
     package func warn(_ text: String) {
+        guard !isCollected else { return collect("warning", text) }
         let text = DisplayWidth.harmless(text, keepingLines: true)
         screen.writeError(line: errorPaint("warning:", .yellow, .bold) + " " + text)
     }
@@ -225,6 +231,15 @@ package struct Output: Sendable {
         }
     }
 
+    /// Writes a line to standard error as the log has them.
+    private func collect(_ level: String, _ text: String, _ more: [(String, Cell)] = []) {
+        let head: [(String, Cell)] = [
+            ("at", .time(Date())), ("level", .text(level)), ("message", .text(text)),
+        ]
+        screen.writeError(
+            line: String(decoding: Record(head + more).json.serialized, as: UTF8.self))
+    }
+
     /// Prints why a command stopped, on standard error.
     func complain(_ failure: CommandFailure, program: String) {
         guard format != .json else {
@@ -237,6 +252,14 @@ package struct Output: Sendable {
                 members = .object(list)
             }
             return screen.writeError(line: String(decoding: members.serialized, as: UTF8.self))
+        }
+        guard !isCollected else {
+            let hint = failure.hint.map { [("hint", Cell.text($0))] } ?? []
+            return collect(
+                "error", failure.message,
+                hint + [
+                    ("code", .text(failure.exit.name)), ("exit", .int(Int(failure.exit.rawValue))),
+                ])
         }
         let message = DisplayWidth.harmless(failure.message, keepingLines: true)
         screen.writeError(line: errorPaint("\(program):", .red, .bold) + " " + message)

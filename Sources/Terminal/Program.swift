@@ -113,9 +113,11 @@ package struct Program: Sendable {
         let scanner = ArgumentScanner(
             specs: command.allOptions.map(\.spec), caller: "\(name) \(command.name)")
         let scanned = try scanner.scan(rest)
+        let needed = [GlobalOptions.databaseURL, GlobalOptions.redisURL].map(\.spec)
+            .filter { scanned.options[$0.name] == nil }.compactMap(\.environment)
         let contexts = try ContextsInForce(
             asked: scanned.options[GlobalOptions.context.spec.name]?.first?.text,
-            environment: environment)
+            environment: SecretFile.resolved(needed, in: environment))
         return .run(
             try Invocation(
                 of: command, scanned: scanned, environment: contexts.environment,

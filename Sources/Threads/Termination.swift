@@ -12,12 +12,17 @@ public enum Termination {
     private static let sources = Mutex<[Kept]>([])
 
     /// Calls `action` each time that one of them comes, in place of the process's death.
+    ///
+    /// From when it returns on: before, a signal may go by unheard.
     public static func onRequest(_ action: @escaping @Sendable () -> Void) {
         for number in [SIGTERM, SIGINT] {
             _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            let isHeard = DispatchSemaphore(value: 0)
             source.setEventHandler(handler: action)
+            source.setRegistrationHandler { isHeard.signal() }
             source.activate()
+            isHeard.wait()
             let kept = Kept(source: source)
             sources.withLock { $0.append(kept) }
         }

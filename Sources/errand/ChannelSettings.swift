@@ -25,7 +25,8 @@ struct ChannelSettings {
     ///
     /// - Throws: `CommandFailure` (usage) that names the variable or file and what was expected.
     init(_ environment: [String: String]) throws {
-        let variables = Variables(all: environment)
+        let variables = Variables(
+            all: try SecretFile.resolved(["ERRAND_SMTP_URL"], in: environment))
         mail = try Self.mail(variables)
         apns = try Self.apns(variables)
         fcm = try Self.fcm(variables)
@@ -105,7 +106,9 @@ struct ChannelSettings {
         } catch {
             throw CommandFailure(
                 exit: .usage, message: "mail is not set up right: \(error)",
-                hint: "ERRAND_SMTP_URL=smtp://user:password@host:587, ERRAND_MAIL_FROM=address")
+                hint:
+                    "ERRAND_SMTP_URL=smtp://user:password@host:587, or ERRAND_SMTP_URL_FILE with a "
+                    + "file that holds it; ERRAND_MAIL_FROM=address")
         }
     }
 

@@ -54,10 +54,33 @@ extension Invocation {
         _ name: String = "errand-cli", setup: [String] = [], isReadOnly: Bool = false
     ) throws -> SessionSettings {
         let isReadOnly = isReadOnly || self[GlobalOptions.readOnly]
-        return SessionSettings(
+        var settings = SessionSettings(
             try databaseURL(), name: name,
             setup: ["SET TimeZone = 'UTC'"]
                 + (isReadOnly ? ["SET default_transaction_read_only = on"] : []) + setup)
+        settings.pooling = try pooling
+        return settings
+    }
+
+    /// What stands between this program and PostgreSQL, where `ERRAND_POOLER` says it.
+    var pooling: Pooling {
+        get throws(CommandFailure) {
+            guard let name = environment["ERRAND_POOLER"], !name.isEmpty else { return .detected }
+            guard let pooling = Pooling(rawValue: name) else {
+                throw CommandFailure(
+                    exit: .usage, message: "ERRAND_POOLER=\(name): there is no such pooler",
+                    hint: "there are: session (or none at all), transaction, and detected, which "
+                        + "is the default")
+            }
+            return pooling
+        }
+    }
+
+    /// The servers of a worker.
+    func servers() throws -> Servers {
+        var servers = Servers(database: try databaseURL(), redis: try redisAddress())
+        servers.pooling = try pooling
+        return servers
     }
 
     /// The session, whose statements end on the server too when the command has to end early.
@@ -99,19 +122,21 @@ extension Invocation {
         }
     }
 
-    /// Writes a line an event to standard error: for people on a terminal, as JSON elsewhere.
+    /// Writes a line an event to standard error: for people on a terminal, as JSON elsewhere,
+    /// unless ERRAND_LOG_FORMAT says which.
     ///
-    /// - Throws: `CommandFailure` (usage) when ERRAND_LOG names no level.
+    /// - Throws: `CommandFailure` (usage) when ERRAND_LOG names no level, or ERRAND_LOG_FORMAT no
+    ///   format.
     var log: Log {
         get throws {
             let level = try logLevel
-            return log(from: level)
+            let asText = try LogFormat.given(environment).map { $0 == .text }
+            return log(from: level, asText: asText ?? output.screen.errorIsTerminal)
         }
     }
 
-    private func log(from level: Log.Level) -> Log {
+    private func log(from level: Log.Level, asText: Bool) -> Log {
         let (screen, times) = (output.screen, output.times)
-        let asText = screen.errorIsTerminal
         return Log(minimum: level) { entry in
             let now = Date()
             if asText {
@@ -145,6 +170,12 @@ enum Kinds {
         kinds.handle(PushDelivery.self) { _, _ in }
         kinds.handle(WebhookDelivery.self) { _, _ in }
         return kinds
+    }
+
+    /// Those with the schedules of a worker that has this environment's keys.
+    static func scheduling(_ invocation: Invocation) throws -> JobKinds {
+        withoutDeliveries(
+            try catalogue(invocation), sealing: try KeySettings.keys(invocation.environment))
     }
 
     private static func withoutDeliveries(

@@ -128,7 +128,9 @@ extension CommandLine {
             let url = try TestDatabase.here().url.replacingOccurrences(
                 of: "errand@", with: "\(role)@")
             let found = try await findings(11, environment: ["DATABASE_URL": url])
-            expect(found["permissions"], "critical", "no access to ", remedy: "GRANT SELECT")
+            expect(
+                found["permissions"], "critical", "no access to functions of schema errand, ",
+                remedy: "GRANT errand_worker TO \(role)")
             // Those who may only look can do that, and no more.
             try await errand("queue", "ls", "--database-url", url).expect(0)
             try await errand("status", "--database-url", url).expect(0)
@@ -142,14 +144,16 @@ extension CommandLine {
             async throws
         {
             let role = "writer_\(ProcessInfo.processInfo.processIdentifier)"
-            let schemas = "errand, notification, coupons"
+            let schemas = "errand, notification, coupons, ledger, payouts, votes, missions"
             try await change(
                 """
                 CREATE ROLE \(role) LOGIN;
                 GRANT SELECT ON public.errand_migrations TO \(role);
-                GRANT USAGE ON SCHEMA errand, notification TO \(role);
+                GRANT USAGE ON SCHEMA \(schemas) TO \(role);
                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schemas) TO \(role);
                 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA \(schemas) TO \(role);
+                GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA \(schemas) TO \(role);
+                REVOKE EXECUTE ON FUNCTION ledger.post FROM \(role);
                 REVOKE INSERT ON notification.people FROM \(role);
                 REVOKE USAGE ON SEQUENCE errand.jobs_id_seq FROM \(role)
                 """)
@@ -159,8 +163,8 @@ extension CommandLine {
             #expect(
                 found?["found"]
                     == """
-                    no access to functions of schema coupons, functions of schema notification, \
-                    schema coupons, sequence errand.jobs_id_seq, table notification.people
+                    no access to functions of schema ledger, schema household, \
+                    sequence errand.jobs_id_seq, table notification.people
                     """)
             // As the owner of the tables, not as the user who lacks them.
             try await Fault(found: "", remedy: found?["remedy"].text ?? "no remedy").mend(

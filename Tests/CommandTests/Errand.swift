@@ -121,7 +121,7 @@ func start(
     let ground = [
         "DATABASE_URL": database.url, "ERRAND_OPERATOR": "tester", "ERRAND_QUEUES": "",
         "ERRAND_CONCURRENCY": "", "ERRAND_LEASE": "", "ERRAND_GRACE": "", "ERRAND_WINDOW": "",
-        "ERRAND_LOG": "", "COLUMNS": "",
+        "ERRAND_LOG": "", "ERRAND_LOG_FORMAT": "", "ERRAND_LISTEN": "", "COLUMNS": "",
         "TZDIR": TestZones.folder ?? "", "TZ": "UTC", "ERRAND_CONTEXT": "",
         "ERRAND_READ_ONLY": "", "ERRAND_COLOR": "", "XDG_CONFIG_HOME": "/nonexistent",
     ]

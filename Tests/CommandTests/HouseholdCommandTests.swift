@@ -84,6 +84,11 @@ extension AppCommands {
             #expect(shown["founder"] == 41 && shown["emptied_at"] == nil)
             let card = try await errand("household", "show", "1")
             #expect(card.output.contains("150.00"))
+            try await change("SELECT household.fail_zone('Asia/Tokyo', 'it is damaged', now())")
+            #expect(try await made("household", "show", "2")["zone_fault"] == "it is damaged")
+            #expect(shown["zone_fault"] == nil)
+            let doctor = try await errand("doctor", "-ojson").output
+            #expect(doctor.contains("it is damaged: the chores of 1 groups of Asia/Tokyo"))
             let yen = try await made("household", "show", "2")
             #expect(yen["currency"] == "JPY" && yen["members"].elements.count == 1)
             for verb in ["show", "dues", "chores", "feed", "stats"] {
@@ -253,9 +258,13 @@ extension AppCommands {
             ).records
             #expect(months.map { $0["begins_on"] } == ["2026-03-01"])
             #expect(months.map { $0["assigned"] } == [1])
-            // The turn's day counts, by default up to today.
-            try await errand("household", "stats", "1", "--by", "day")
-                .expect(0, "nobody of group 1 had a turn")
+            // The turn's day counts, by default up to today; who had none is there with 0.
+            let today = try await errand("household", "stats", "1", "--by", "day", "-ojson").records
+            #expect(today.map { $0["person"] }.suffix(3) == [41, 42, 43])
+            #expect(today.allSatisfy { $0["assigned"] == 0 })
+            try await errand(
+                "household", "stats", "1", "--from", "2025-03-01", "--until", "2025-04-01"
+            ).expect(0, "nobody of group 1")
             try await errand("household", "stats", "1", "--from", "2026-02-30")
                 .expect(2, "expected a day such as 2026-11-01")
             try await errand(

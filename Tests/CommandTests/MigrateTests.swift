@@ -42,6 +42,34 @@ extension CommandLine {
             try await errand("enqueue", "demo.noop", environment: empty).expect(0)
         }
 
+        private func schedules(_ environment: [String: String]) async throws -> Set<String> {
+            let list = try await errand("schedule", "ls", "-ojson", environment: environment)
+            list.expect(0)
+            return Set(try list.records.compactMap { $0["queue"].text })
+        }
+
+        @Test func `schedules come with the workers of their queues, or when asked for`()
+            async throws
+        {
+            let empty = try await emptyDatabase()
+            try await errand("migrate", environment: empty).expect(0)
+            #expect(try await schedules(empty) == [])
+            try await errand("work", "--queues", "ledger", "--drain", environment: empty).expect(0)
+            #expect(try await schedules(empty) == ["ledger"])
+            try await errand("migrate", "--schedules", "missions,payouts", environment: empty)
+                .expect(0)
+            #expect(try await schedules(empty) == ["ledger", "missions", "payouts"])
+        }
+
+        @Test func `a queue without schedules is refused before anything is done`() async throws {
+            let empty = try await emptyDatabase()
+            try await errand("migrate", "--schedules", "payouts,vote", environment: empty).expect(
+                2, "no schedule makes jobs of the queue vote", "queues with schedules: coupons, ",
+                "votes too, where ERRAND_KEYS")
+            let status = try await errand("migrate", "status", "-ojson", environment: empty)
+            #expect(try states(status) == ["pending"])
+        }
+
         @Test func `the table names each migration and where it stands`() async throws {
             let run = try await errand("migrate", "status")
             run.expect(0)
@@ -50,11 +78,14 @@ extension CommandLine {
             #expect(run.lines[1].contains("applied"))
         }
 
-        @Test func `two at once share the work`() async throws {
+        @Test func `ten at once share the work`() async throws {
             let empty = try await emptyDatabase()
-            async let one = errand("migrate", "-ojson", environment: empty)
-            async let other = errand("migrate", "-ojson", environment: empty)
-            let runs = try await [one, other]
+            let runs = try await withThrowingTaskGroup(of: Run.self) { group in
+                for _ in 0..<10 {
+                    group.addTask { try await errand("migrate", "-ojson", environment: empty) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
             for run in runs { run.expect(0) }
             let applied = try runs.flatMap { try $0.records.map { $0["number"].id } }
             let status = try await errand("migrate", "status", "-ojson", environment: empty)

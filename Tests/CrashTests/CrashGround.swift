@@ -45,8 +45,11 @@ final class CrashGround: Sendable {
     // MARK: The command
 
     /// Starts `errand` with these arguments.
+    ///
+    /// - Parameter host: the network namespace that it runs in, instead of the test's.
     func start(
-        _ arguments: [String], environment: [String: String] = [:], input: String? = nil
+        _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
+        on host: String? = nil
     ) throws -> Program {
         // An empty variable counts as unset: nothing of the shell that runs the tests gets in.
         let own = [
@@ -54,24 +57,18 @@ final class CrashGround: Sendable {
             "ERRAND_CONCURRENCY": "", "ERRAND_LEASE": "", "ERRAND_GRACE": "", "ERRAND_WINDOW": "",
             "ERRAND_LOG": "",
         ]
+        // "ip netns exec" becomes the program: its number and its end are those of errand.
+        let words = (host.map { ["/sbin/ip", "netns", "exec", $0] } ?? []) + [Program.errand]
         let program = try Program(
-            Program.errand, arguments, environment: own.merging(environment) { $1 },
+            words[0], words.dropFirst() + arguments, environment: own.merging(environment) { $1 },
             input: input)
         programs.withLock { $0.append(program) }
         return program
     }
 
     /// Starts a worker whose lease is short, so that its death is soon noticed.
-    func worker(_ arguments: [String] = []) throws -> Program {
-        try start(["work", "--lease", "2s", "--grace", "5s"] + arguments)
-    }
-
-    /// Makes the schema, with the program's own schedules paused: they would make jobs of queues
-    /// that the test's workers do not work.
-    func migrate() async throws {
-        try await done("migrate")
-        _ = try await session.query(
-            "UPDATE errand.schedules SET paused_at = now(), paused_by = 'test'")
+    func worker(_ arguments: [String] = [], on host: String? = nil) throws -> Program {
+        try start(["work", "--lease", "2s", "--grace", "5s"] + arguments, on: host)
     }
 
     /// A command that has to succeed.
@@ -193,7 +190,7 @@ struct CrashingTrait: SuiteTrait, TestTrait, TestScoping {
         guard testCase != nil else { return try await function() }
         let (name, place) = try await servers.newDatabase()
         let ground = CrashGround(name: name, place: place, on: servers)
-        try await ground.migrate()
+        try await ground.done("migrate")
         try await CrashGround.use(ground) { try await function() }
     }
 }

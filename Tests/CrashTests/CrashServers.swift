@@ -10,6 +10,7 @@ import TestServices
 actor CrashServers {
     static let engine = CrashServers("crash")
     static let apps = CrashServers("crash-apps")
+    static let failover = CrashServers("crash-failover")
 
     /// Those of the running test.
     static func here() throws -> CrashServers { try CrashGround.here().servers }

@@ -11,6 +11,10 @@ import Testing
 /// The same under what the apps need, beside them on servers of their own.
 @Suite("Crashes under the apps", .serialized, .crashing(.apps)) enum AppCrashTests {}
 
+/// The same with servers that take over from others, and networks that part, on servers of their
+/// own.
+@Suite("Failover", .serialized, .crashing(.failover)) enum FailoverTests {}
+
 extension CrashTests {
     /// Workers that die, hang, or are asked to end.
     @Suite("Workers") struct WorkerFaultTests {

@@ -28,11 +28,11 @@ import Testing
             FROM household.occurrences ORDER BY id
             """)
         #expect(due == ["03-06 01:00", "03-20 00:00"])
-        // What nobody was there to take is not made up for, but for the first.
+        // What nobody was there to take is not made up for.
         #expect(
             try await ground.take(chore, at: "2030-05-01T00:00:00Z")
-                == ["2030-03-05", "2030-03-19", "2030-04-02"])
-        #expect(try await ground.next(chore) == "2030-04-30 04-30 04:00")
+                == ["2030-03-05", "2030-03-19", "2030-04-02", "2030-04-30"])
+        #expect(try await ground.next(chore) == "2030-05-14 05-14 04:00")
     }
 
     @Test func `the last day of months, once, and what ends`() async throws {
@@ -60,7 +60,7 @@ import Testing
         #expect(try await ground.next(late) == "2020-06-01 06-01 00:00")
     }
 
-    @Test func `a rule that cannot be followed is told to who made it`() async throws {
+    @Test func `a rule that cannot be followed is told to all who can mend it`() async throws {
         let ground = try await HomeGround()
         let chore = try await ground.chore("'2030-01-01', 'FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30'")
         #expect(try await ground.next(chore).hasPrefix("no day in 100 years"))
@@ -68,7 +68,7 @@ import Testing
         #expect(try await ground.next(second).contains("daily at the most"))
         #expect(
             try await ground.told().filter { $0.hasPrefix("chore_fault") }
-                == ["chore_fault 1", "chore_fault 2"])
+                == (1...2).flatMap { _ in (1...3).map { "chore_fault \($0)" } })
         try await ground.call(
             "change_chore(1, \(chore), 'Dishes', '2030-01-01', 'FREQ=DAILY', 'calendar', NULL, "
                 + "NULL, false)")
@@ -108,6 +108,7 @@ import Testing
 
     @Test func `turns go round fairly through batches, joins and leaves`() async throws {
         let ground = try await HomeGround(people: 5, members: 3, zone: "UTC")
+        _ = try await ground.session.query("UPDATE household.rules SET most_chores = 600")
         for _ in 0..<520 {
             try await ground.session.script(
                 "SELECT household.add_chore(1, 'C', '2030-01-01', 'FREQ=DAILY')")

@@ -62,6 +62,20 @@ import Testing
         try await ground.work()
         #expect(try await ground.told().sorted() == ["bill_edited 2", "bill_edited 3"])
         try await ground.forget()
+        // Who had paid it by mistake, and bears nothing of it, is told of that.
+        let other = try await ground.number(
+            """
+            SELECT household.add_bill(1, 'Net', 600, ARRAY[1,3], 'r2', '2026-11-20', payer => 2)
+            """)
+        try await ground.work()
+        try await ground.forget()
+        try await ground.call("edit_bill(1, \(other), payer => 1)")
+        try await ground.work()
+        #expect(try await ground.told().sorted() == ["bill_edited 2", "bill_edited 3"])
+        try await ground.forget()
+        try await ground.call("remove_bill(1, \(other))")
+        try await ground.work()
+        try await ground.forget()
         try await ground.call("remove_bill(1, \(bill))")
         let payment = try await ground.number(
             "SELECT household.paid(2, 1, 2, 1, 500, 'p1')")
@@ -100,14 +114,19 @@ import Testing
         async throws
     {
         let ground = try await HomeGround(zone: "UTC")
-        let chore = try await ground.chore("(now() AT TIME ZONE 'UTC')::date - 1")
+        let chore = try await ground.chore("(now() AT TIME ZONE 'UTC')::date, 'FREQ=YEARLY'")
         #expect(try await ground.told() == ["chore_added 2", "chore_added 3"])
         try await ground.forget()
-        // What came for yesterday is overdue: it is not told as due.
+        // What is due today is told to be overdue a day later.
         let now = Instant.now()
         _ = try await TakeChores.take(in: ground.pool, now: now)
+        #expect(try await SweepHouseholds.sweep(in: ground.pool, now: now) == [:])
+        try await ground.work()
+        #expect(try await ground.told() == ["chore_due 1"])
+        try await ground.forget()
+        let later = now.adding(.seconds(86_401))
         #expect(
-            try await SweepHouseholds.sweep(in: ground.pool, now: now) == ["remind_overdue": 1])
+            try await SweepHouseholds.sweep(in: ground.pool, now: later) == ["remind_overdue": 1])
         try await ground.work()
         #expect(try await ground.told() == ["chore_overdue 1"])
         try await ground.forget()

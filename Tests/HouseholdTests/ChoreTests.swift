@@ -44,9 +44,14 @@ import Testing
             try await ground.rows(
                 "chore_to_plan(\(chore), 2)", "after_days, last_on, last_ended_at IS NOT NULL")
                 == ["(5,2026-11-20,t)"])
+        // Those are in it, too, who had no turn.
+        try await ground.session.script("UPDATE household.members SET joined_at = '2026-11-02Z'")
         #expect(
-            try await ground.rows("stats(3, '2026-11-01', '2026-12-01', 'month')")
-                == ["(2026-11-01,2,1,1,1,1,0,0)"])
+            try await ground.rows("stats(3, '2026-10-01', '2026-12-01', 'month')")
+                == [
+                    "(2026-11-01,1,0,0,0,0,0,0)", "(2026-11-01,2,1,1,1,1,0,0)",
+                    "(2026-11-01,3,0,0,0,0,0,0)",
+                ])
         // The one who stepped in comes last.
         #expect(
             try await ground.rows("rotation(1, \(chore))", "person_id") == ["1", "3", "2"])
@@ -79,6 +84,27 @@ import Testing
                 "SELECT assignee_id || ' ' || instead_of FROM household.occurrences "
                     + "WHERE id = \(fourth)") == ["3 1"])
         #expect(try await ground.turns(chore, 1) == [1])
+    }
+
+    @Test func `what is done and does not come again leaves lists and rotations`() async throws {
+        let ground = try await HouseholdGround()
+        for state in ["done", "skip"] {
+            let chore = try await ground.number(
+                "SELECT household.add_chore(1, 'Paint', '2026-11-20', persons => '{1}')")
+            try await ground.call("plan_chore(\(chore), 1, '2026-11-20', '2026-11-20Z')")
+            let turn = try await ground.call("take(\(chore), '2026-11-20', '2026-11-21Z')")
+            #expect(try await ground.rows("chores(2)", "chore_id") == ["\(chore)"])
+            try await ground.call("\(state)(1, \(turn))")
+            #expect(try await ground.rows("chores(2)", "chore_id").isEmpty)
+        }
+        let jobs = "SELECT count(*) FROM errand.jobs WHERE kind = 'household.plan'"
+        let before = try await ground.number(jobs)
+        try await ground.call("set_group(1, NULL, 'Asia/Tokyo')")
+        try await ground.join(4)
+        // But for the months in the zone.
+        #expect(try await ground.number(jobs) == before + 1)
+        #expect(try await ground.number("SELECT count(*) FROM household.turns") == 2)
+        #expect(try await ground.rows("occurrences(1, '2026-11-01', '2026-12-01')").count == 2)
     }
 
     @Test func `who is late is told, and told again three times at most`() async throws {
@@ -124,7 +150,7 @@ import Testing
                 == "P0002: no chore of your group has the id \(chore)")
         #expect(try await ground.rows("chores(1)").isEmpty)
         for wrong in [
-            "'', '2027-01-01'", "'D', NULL", "'D', '2027-01-01', 'daily'",
+            "'', '2027-01-01'", "'D', NULL", "'D', '2501-01-01'", "'D', '2027-01-01', 'daily'",
             "'D', '2027-01-01', 'FREQ=DAILY', 'after_done', 3", "'D', '2027-01-01', mode => 'x'",
             "'D', '2027-01-01', mode => 'after_done'", "'D', '2027-01-01', after_days => 3",
             "'D', '2027-01-01', persons => '{1,1}'", "'D', '2027-01-01', persons => '{}'",

@@ -21,7 +21,7 @@ import Testing
         ] { #expect(try await ground.sqlState("SELECT * FROM \(call)", in: session) == nil) }
         let tables = try await ground.texts(
             "SELECT tablename FROM pg_tables WHERE schemaname = 'household'")
-        #expect(tables.count == 16)
+        #expect(tables.count == 17)
         for table in tables {
             #expect(
                 try await ground.sqlState("SELECT * FROM household.\(table)", in: session)
@@ -33,6 +33,7 @@ import Testing
             "happened(1, 'x', 1)", "post_debts(1, 'k', 'x', 'x:1', 1, '{2}', '{5}')",
             "reverse_debts(1, 'x')", "set_month_end('UTC', '2027-01-31', now())", "dues('{1}')",
             "forget_sessions()", "move_in(1, 5, now())", "enter(1)", "rotate(1, 1, '{1}')",
+            "fail_zone('UTC', 'x', now())", "fail_unplanned()", "debtors('{1}', '2027-01-31')",
         ] {
             #expect(
                 try await ground.sqlState("SELECT household.\(call)", in: session) == "42501",

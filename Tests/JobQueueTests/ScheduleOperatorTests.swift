@@ -14,7 +14,8 @@ import Testing
         var kinds = JobKinds()
         kinds.handle(Plain.self) { _, _ in }
         kinds.schedule(schedule)
-        _ = try await ground.session.pipeline(kinds.declarations())
+        _ = try await ground.session.pipeline(
+            kinds.declarations(schedulesOf: kinds.scheduledQueues))
     }
 
     private func edit(_ name: String, _ settings: [String: Any], args: String? = nil) async throws {

@@ -146,7 +146,8 @@ import Testing
         var kinds = JobKinds()
         kinds.handle(Plain.self) { _, _ in }
         kinds.schedule(try Schedule("ten", "@daily", run: Plain(n: 9)))
-        _ = try await ground.session.pipeline(kinds.declarations())
+        _ = try await ground.session.pipeline(
+            kinds.declarations(schedulesOf: kinds.scheduledQueues))
         let listing = try #require(try await ground.schedules.list(named: "ten").first)
         #expect(listing.schedule.recurrence == "*/10 * * * *")
         #expect(listing.schedule.isDeclared)

@@ -281,6 +281,37 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
         #expect(Self.text(decision) == each.expected)
     }
 
+    @Test(
+        "an own time that comes too late is not waited for",
+        arguments: [
+            // In order: own time and end of quiet hours, in hours; the deadline; what is decided
+            // at noon about what is of use until 20:00.
+            (18, nil, "2026-06-15T18:00:01Z", "hold 2026-06-15T18:00:00Z"),
+            (18, nil, "2026-06-15T18:00:00Z", "tell"), (18, nil, "2026-06-15T08:00:00Z", "tell"),
+            (18, 14, "2026-06-15T17:00:00Z", "hold 2026-06-15T14:00:00Z"),
+            (18, 19, "2026-06-15T17:00:00Z", "hold 2026-06-15T19:00:00Z"),
+            (18, 21, "2026-06-15T17:00:00Z", "expire"),
+            // Their own time outweighs quiet hours only when it has come.
+            (12, 14, "2026-06-15T08:00:00Z", "tell"),
+            (10, 14, "2026-06-15T17:00:00Z", "hold 2026-06-15T14:00:00Z"),
+        ] as [(Int, Int?, String, String)])
+    func deadline(own: Int, quiet: Int?, deadline: String, expected: String) throws {
+        let kind = made(NoticeKind("test.kind", app: .household, channels: [.inbox], fields: [:])) {
+            $0.timing = .ownTimeBefore("due_at")
+        }
+        let person = made(try Self.person()) { person in
+            person.noticeTime = own * 3_600
+            person.quietHours = quiet.map { QuietHours(from: 36_000, until: $0 * 3_600) }
+        }
+        let data = Array(#"{"due_at":"\#(deadline)"}"#.utf8)
+        #expect(kind.deadline(in: data) == (try moment(deadline)))
+        let decision = Policy().decide(
+            kind, person: person, history: SubjectHistory(),
+            expires: try moment("2026-06-15T20:00:00Z"), deadline: kind.deadline(in: data),
+            now: try moment(Self.noon))
+        #expect(Self.text(decision).hasPrefix(expected))
+    }
+
     @Test func `the cap can be another`() throws {
         var policy = Policy()
         policy.promotionalCap = 1

@@ -71,6 +71,9 @@ import Testing
         #expect(words.text == expected)
     }
 
+    private static let listExpectation =
+        #"a list of texts, or of amounts such as {"minor":1230,"currency":"CAD","to":"Ann"}"#
+
     static let mistypedFacts = [
         ("title", "5", "a text"), ("title", "null", "a text"), ("title", #"["a"]"#, "a text"),
         ("count", #""2""#, "a whole number from 0"), ("count", "2.0", "a whole number from 0"),
@@ -105,9 +108,10 @@ import Testing
         ("at", #""2026-11-20""#, #"a time, such as "2026-11-20T17:30:00Z""#),
         ("at", #""2026-11-20T17:30:00""#, #"a time, such as "2026-11-20T17:30:00Z""#),
         ("at", #""infinity""#, #"a time, such as "2026-11-20T17:30:00Z""#),
-        ("items", #""one""#, "a list of texts"), ("items", #"["one", 2]"#, "a list of texts"),
-        ("items", #"[["one"]]"#, "a list of texts"), ("items", "[null]", "a list of texts"),
-        ("items", "{}", "a list of texts"),
+        ("items", #""one""#, listExpectation), ("items", #"["one", 2]"#, listExpectation),
+        ("items", #"[["one"]]"#, listExpectation), ("items", "[null]", listExpectation),
+        ("items", "{}", listExpectation),
+        ("items", #"[{"minor":1,"currency":"CAD"}]"#, listExpectation),
     ]
 
     @Test("a mistyped fact is named, not shown", arguments: mistypedFacts)

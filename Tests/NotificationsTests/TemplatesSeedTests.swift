@@ -47,8 +47,11 @@ import Testing
         {"by": "Ann <&> Ben", "group": "Flat <7>", "title": "Dishes & <pans>",
          "body": "Back <soon>", "amount": {"minor": 4210, "currency": "CAD"},
          "share": {"minor": 1404, "currency": "CAD"}, "until": "2026-11-20T16:05:00Z",
-         "due_on": "2026-11-20", "reason": "FREQ=<none>", "month_end": "2026-11-30",
-         "total": {"minor": 4210, "currency": "CAD"}, "items": ["30.00 CAD to <Ann>"],
+         "due_on": "2026-11-20", "due_at": "2026-11-20T23:00:00Z", "reason": "FREQ=<none>",
+         "month_end": "2026-11-30", "groups": ["Flat <7>", "Flat 8"],
+         "total": [{"minor": 3000, "currency": "CAD"}, {"minor": 5, "currency": "EUR"}],
+         "items": [{"minor": 3000, "currency": "CAD", "to": "<Ann>"},
+             {"to": "B \"],\" en", "currency": "EUR", "minor": 5}],
          "at": "2026-11-20T16:05:00Z"}
         """#
     private static let mission = #"""
@@ -108,6 +111,12 @@ import Testing
         }
         #expect((words.html != nil) == (channel == .email))
         if channel == .push { #expect(words.title.count < 70 && words.text.count < 180) }
+    }
+
+    @Test func `debts are written as all amounts are, each and together`() throws {
+        let words = try render("household.dues", .inbox)
+        #expect(words.title == "You owe CA$30.00 and €0.05 in Flat <7> and Flat 8")
+        #expect(words.text.contains("\n\nCA$30.00 to <Ann>\n€0.05 to B \"],\" en\n\n"))
     }
 
     @Test func `coupons that expire keep their words`() throws {
@@ -217,7 +226,7 @@ import Testing
         "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
         "vote.published": "Who <leads>?", "vote.review": "Who <leads>?",
         "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
-        "household.invited": "Flat <7>", "household.dues": "30.00 CAD to <Ann>",
+        "household.invited": "Flat <7>", "household.dues": "CA$30.00 to <Ann>",
         "household.session_failed": "If that was not you",
         "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
     ]

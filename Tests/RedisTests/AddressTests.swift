@@ -68,7 +68,13 @@ import Testing
     @Test(arguments: [
         ("", "no scheme: expected redis://host:6379/0 or unix:///path/to.sock"),
         ("localhost:6379", "no scheme"),
-        ("http://localhost", "scheme \"http\": expected redis or unix"),
+        ("http://localhost", "scheme \"http\": expected redis or unix or redis+sentinel"),
+        ("redis+sentinel://host", "names no service"),
+        ("redis+sentinel://host/", "names no service"),
+        ("redis+sentinel://host,/main", "names no host"),
+        ("redis+sentinel://host:x,b/main", "port \"x\": expected 1 to 65535"),
+        ("redis+sentinel://host/main/one", "database \"one\": expected a number such as 0"),
+        ("redis+sentinel://host/main?db=1", "option \"db\": expected sentinel_user=NAME"),
         ("rediss://localhost", "a TLS tunnel"),
         ("redis://", "names no host"),
         ("redis:///0", "names no host"),
@@ -106,12 +112,35 @@ import Testing
         "redis://:hush/tell@host:6379/0", "redis://app:hush/tell@host", "redis://hush/tell@host",
         "redis://:x@hush/tell@host", "unix://:hush/tell@/run/redis.sock",
         "unix://:x@hush/tell@/run/redis.sock", "redis://:hush%tell@host",
+        "redis+sentinel://:hush/tell@host/main",
+        "redis+sentinel://host/main?sentinel_passwort=hush",
         "redis://:hush@host:port", "http://:hush@host", "rediss://:hush@host", ":hush@host",
     ])
     func `a refusal shows nothing of the password`(_ url: String) {
         let error = #expect(throws: RedisError.self) { try RedisAddress(url: url) }
         let text = error?.description ?? ""
         #expect(!text.contains("hush") && !text.contains("tell"), "\(text)")
+    }
+
+    @Test func `a service is read with its sentinels and both passwords`() throws {
+        let address = try RedisAddress(
+            url: "redis+sentinel://app:se%2Fcret@10.0.0.1:7000,[::1],third/main/3"
+                + "?sentinel_user=watch&sentinel_password=w%26rd%3D")
+        let service = SentinelService(
+            name: "main",
+            sentinels: [
+                Endpoint(host: "10.0.0.1", port: 7000), Endpoint(host: "::1", port: 26_379),
+                Endpoint(host: "third", port: 26_379),
+            ],
+            user: "watch", password: "w&rd=")
+        #expect(address.place == .sentinels(service))
+        #expect(address.user == "app")
+        #expect(address.password == "se/cret")
+        #expect(address.database == 3)
+        #expect(
+            address.description
+                == "Redis service main of the sentinels 10.0.0.1:7000, [::1]:26379, third:26379, "
+                + "database 3")
     }
 
     @Test func `the longest path that fits is taken`() throws {

@@ -15,6 +15,7 @@ TABLE = """
 0 CPNG:
 0 CHaru:
 0 CICal:
+0 CMicroHTTPD:
 0 CSystem:
 
 1 Threads: CSystem | Dispatch Glibc Synchronization
@@ -22,6 +23,7 @@ TABLE = """
 1 Postgres: CPostgres Gregorian Threads | FoundationEssentials Glibc Synchronization
 1 Redis: CRedis Threads | Glibc Synchronization
 1 HTTP: CCurl CSystem Threads | FoundationEssentials Glibc Synchronization
+1 HTTPServer: CMicroHTTPD | Glibc Synchronization
 1 Crypto: CCrypto | Glibc
 1 QRCode: CPNG CQRCode | Glibc
 1 LatinText:
@@ -50,10 +52,12 @@ Recurrence Sealing | FoundationEssentials Synchronization
 4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
 4 Missions: JobQueue Matching Notifications Postgres Threads |
 4 Household: Gregorian JobQueue Notifications Postgres Recurrence RepeatRules |
+4 StatusPage: HTTPServer JobQueue Postgres Redis Threads \
+| FoundationEssentials Glibc Synchronization
 
-5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian Household JobQueue \
-Ledger Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis Sealing \
-Terminal Threads Votes \
+5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian HTTP HTTPServer Household \
+JobQueue Ledger Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis \
+Sealing StatusPage Terminal Threads Votes \
 | Dispatch FoundationEssentials Glibc Synchronization
 
 6 TestServices: CSystem Crypto Postgres Redis Migrations JobQueue |
@@ -62,6 +66,7 @@ Postgres Recurrence Redis |
 7 PostgresTests: Postgres Threads TestServices |
 7 RedisTests: Redis Threads TestServices |
 7 HTTPTests: HTTP TestServices |
+7 HTTPServerTests: HTTP HTTPServer TestServices |
 7 CryptoTests: Crypto TestServices |
 7 SealingTests: Crypto Postgres Sealing TestServices |
 7 QRCodeTests: QRCode TestServices |
@@ -86,8 +91,9 @@ Postgres Recurrence Sealing TestServices |
 7 HouseholdTests: Postgres TestServices |
 7 HouseholdJobsTests: Gregorian Household JobQueue Notifications Postgres Recurrence \
 TestServices |
-7 CommandTests: Postgres Redis TestServices |
-7 CrashTests: Postgres Redis TestServices |
+7 StatusPageTests: HTTPServer JobQueue Postgres StatusPage TestServices |
+7 CommandTests: HTTP Postgres Redis TestServices |
+7 CrashTests: JobQueue Migrations Postgres Redis TestServices |
 """
 
 # What everything under Tests may import of the toolchain.

@@ -23,7 +23,7 @@ package struct ChoreRecord: Sendable {
     package var atTime: String?
     package var nextOn: String?
     package var nextAt: Instant?
-    /// Why its rule cannot be followed.
+    /// Why it does not come any more.
     package var fault: String?
     /// Occurrences so far.
     package var taken: Int
@@ -144,7 +144,7 @@ package struct ChoreRows: Sendable {
         """
 
     /// What each has done of a group's chores, from a day (as `2026-11-01`) until another, which
-    /// is not among them; nothing for periods in which a person had no turn.
+    /// is not among them; 0 for periods in which who lives there had no turn.
     package func statistics(
         of group: Int64, from: String, until: String, by period: ChoreStatistics.Period
     ) async throws -> [ChoreStatistics] {

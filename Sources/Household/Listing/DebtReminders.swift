@@ -1,4 +1,5 @@
 import JobQueue
+import Notifications
 package import Postgres
 
 /// What an operator has people reminded of in the name of a room-mate, with its lines of the audit.
@@ -42,10 +43,13 @@ package struct DebtReminders: Sendable {
 
 extension DebtReminders {
     /// The kind of notice by which people are reminded of debts.
-    package static let notice = "household.debt_reminder"
+    package static let notice = NoticeKind.householdDebtReminder.name
+    /// What it is about, for the policy: the group's id comes behind it, and who reminds whom is
+    /// known beside it.
+    static let subjectPrefix = "household_debt:"
 }
 
 extension DebtRecord {
-    /// What a reminder of it is about, for the policy; who reminds whom is known beside it.
-    package var subject: String { "household_debt:\(group)" }
+    /// What a reminder of it is about.
+    package var subject: String { DebtReminders.subjectPrefix + "\(group)" }
 }

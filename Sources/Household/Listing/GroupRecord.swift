@@ -18,6 +18,8 @@ package struct GroupRecord: Sendable {
     package var chores: Int
     /// What all owe each other, in minor units.
     package var owed: Int64
+    /// Why its time zone cannot be used; its chores do not come until it can.
+    package var zoneFault: String?
 
     // Side by side: a join could be planned to read all balances.
     static let columns = """
@@ -27,6 +29,7 @@ package struct GroupRecord: Sendable {
             WHERE m.group_id = g.id AND m.left_at IS NULL) AS members,
         (SELECT count(*) FROM household.chores c
             WHERE c.group_id = g.id AND NOT c.is_removed) AS chores,
+        (SELECT z.fault FROM household.zones z WHERE z.time_zone = g.time_zone) AS zone_fault,
         \(owing("s.group_id = g.id AND s.person_id < s.other_id", "abs(o.amount)")) AS owed
         """
 
@@ -52,6 +55,7 @@ package struct GroupRecord: Sendable {
         members = Int(try row.int64("members"))
         chores = Int(try row.int64("chores"))
         owed = try row.int64("owed")
+        zoneFault = try row.optionalText("zone_fault")
     }
 }
 

@@ -59,6 +59,31 @@ package struct ChorePlan: Sendable {
         Instant(unixSeconds: zone.firstSecond(of: 0, onDay: day.daysSince1970))
     }
 
+    /// How a turn goes to somebody who gets it at a moment.
+    package struct Giving: Sendable, Equatable {
+        /// From when on it is overdue.
+        package var due: Instant
+        /// Before then nobody is told that it is.
+        package var remindFrom: Instant
+    }
+
+    /// When the turn of a day is due that is given at a moment, and when its reminders come.
+    ///
+    /// That it is due is told at the person's own time of that day or, where that comes too late,
+    /// as soon as their quiet hours allow. That it is overdue is told at their own time, too: a
+    /// day after it was given at the earliest, so that nobody hears of both at once.
+    ///
+    /// What is given later than on its day, because no worker ran or it was asked for late, has
+    /// the rest of the day on which it is given.
+    package func given(_ day: CivilDate, at now: Instant) -> Giving {
+        let today = max(zone.day(of: now), day)
+        let tomorrow = begin(of: today.adding(days: 1))
+        var due = due(on: today)
+        if today > day, due <= now { due = tomorrow }
+        return Giving(
+            due: due, remindFrom: max(due, tomorrow, now.adding(.seconds(86_400))))
+    }
+
     /// From when on it is overdue.
     package func due(on day: CivilDate) -> Instant {
         guard let atTime else { return begin(of: day.adding(days: 1)) }

@@ -29,10 +29,14 @@ package struct PlanHousehold: Job {
         let now = Instant(date: context.now)
         try await context.database.transaction { transaction in
             if let chore = job.choreID, let plan = job.plan {
-                try await planChore(chore, plan, now: now, in: transaction)
+                try await planChore(chore, plan, now: now, in: transaction, log: context.log)
             } else if let name = job.timeZone {
-                if let zone = try PeopleZones.shared.known(name) {
+                do {
+                    let zone = try PeopleZones.shared.exact(name)
                     try await MonthEnd.plan(zone, now: now, in: transaction)
+                } catch let fault as ZoneError {
+                    try await ZoneFaults.note(
+                        fault, of: name, now: now, in: transaction, log: context.log)
                 }
             } else {
                 throw JobError.invalid("household.plan needs chore_id and plan, or time_zone")
@@ -52,16 +56,24 @@ package struct PlanHousehold: Job {
     private static let fail = "SELECT household.fail_chore($1, $2, $3)"
 
     private static func planChore(
-        _ chore: Int64, _ plan: Int32, now: Instant, in transaction: Transaction
+        _ chore: Int64, _ plan: Int32, now: Instant, in transaction: Transaction, log: Log
     ) async throws {
         let (chore, plan) = (Parameter.int64(chore), Parameter.int32(plan))
-        // Gone, changed since, or not done yet.
-        guard let row = try await transaction.query(read, [chore, plan]).first else { return }
+        guard let row = try await transaction.query(read, [chore, plan]).first else {
+            // Gone, changed since, or it waits until it is done.
+            _ = try await transaction.query(write, [chore, plan, .null, .null])
+            return
+        }
         let found: (day: CivilDate?, at: Instant?)
         do {
             found = try ChoreRow(row).next(now: now)
         } catch let fault as RecurrenceRuleError {
             _ = try await transaction.query(fail, [chore, plan, .text("\(fault)")])
+            return
+        } catch let fault as ZoneError {
+            // It is asked for again once the zone can be read.
+            try await ZoneFaults.note(
+                fault, of: try row.text("time_zone"), now: now, in: transaction, log: log)
             return
         }
         _ = try await transaction.query(
@@ -76,7 +88,7 @@ struct ChoreRow {
     var last: CivilDate?
     var ended: Instant?
 
-    /// - Throws: `RecurrenceRuleError` when its rule is none.
+    /// - Throws: `RecurrenceRuleError` when its rule is none, `ZoneError` for its zone.
     init(_ row: Row) throws {
         let mode: ChorePlan.Mode =
             if let days = try row.optionalInt32("after_days") {
@@ -89,7 +101,7 @@ struct ChoreRow {
         plan = ChorePlan(
             mode, startsOn: CivilDate(daysSince1970: Int(try row.int32("starts_on"))),
             atTime: try row.optionalInt32("at_time").map(Int.init),
-            zone: try PeopleZones.shared.known(try row.text("time_zone")) ?? .utc)
+            zone: try PeopleZones.shared.exact(try row.text("time_zone")))
         last = try row.optionalInt32("last_on").map { CivilDate(daysSince1970: Int($0)) }
         ended = try row.optionalTimestamp("last_ended_at")
     }

@@ -1,6 +1,7 @@
 package import JobQueue
 import Notifications
 package import Postgres
+import Recurrence
 
 /// At the end of a month, hands out the groups where somebody owes to the jobs that tell it; and
 /// plans the months of zones ahead.
@@ -23,12 +24,21 @@ package struct TellDues: Job {
     private static let hand = "SELECT household.due_groups($1, $2)"
 
     /// How many groups were seen to.
-    package static func handOut(in database: Pool, now: Instant) async throws -> Int {
+    ///
+    /// Zones whose rules cannot be read are passed over: their months come as they were planned.
+    package static func handOut(
+        in database: Pool, now: Instant, log: Log = .silent
+    ) async throws -> Int {
         try await database.transaction { transaction in
             let names = try await transaction.query(zones, [.timestamp(now.adding(ahead))])
                 .map { try $0.text(0) }
             for name in names {
-                guard let zone = try PeopleZones.shared.known(name) else { continue }
+                let zone: Zone
+                do throws(ZoneError) { zone = try PeopleZones.shared.exact(name) } catch {
+                    try await ZoneFaults.note(
+                        error, of: name, now: now, in: transaction, log: log)
+                    continue
+                }
                 try await MonthEnd.plan(zone, now: now, in: transaction)
             }
         }
@@ -43,7 +53,8 @@ package struct TellDues: Job {
     }
 
     static func run(_ context: JobContext) async throws {
-        let count = try await handOut(in: context.database, now: Instant(date: context.now))
+        let count = try await handOut(
+            in: context.database, now: Instant(date: context.now), log: context.log)
         if count > 0 { context.log.with("groups", count).info("debts of the month are told") }
     }
 

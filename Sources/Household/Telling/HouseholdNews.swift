@@ -43,6 +43,16 @@ enum HouseholdNews: String, CaseIterable, Sendable {
     /// Whether a person asks that others are reminded.
     var isAsked: Bool { self == .choreReminder || self == .debtReminder }
 
+    /// Whether it changes what people owe.
+    var movesMoney: Bool {
+        switch self {
+        case .billAdded, .billEdited, .billRemoved, .tripCompleted, .tripEdited, .tripRemoved,
+            .paid, .paymentUndone:
+            true
+        default: false
+        }
+    }
+
     /// How long it is worth being told, where nothing else ends it.
     var validity: Duration {
         switch self {
@@ -109,10 +119,13 @@ enum HouseholdNews: String, CaseIterable, Sendable {
         case .billAdded, .billEdited, .tripCompleted, .tripEdited:
             return Statement(
                 NewsStatements.bill,
-                [.optional(job.billID), person, .bool(false), .int32(job.revision ?? 1)])
+                [
+                    .optional(job.billID), person, .bool(false), .int32(job.revision ?? 1),
+                    .optional(job.payerID),
+                ])
         case .billRemoved, .tripRemoved:
             return Statement(
-                NewsStatements.bill, [.optional(job.billID), person, .bool(true), .null])
+                NewsStatements.bill, [.optional(job.billID), person, .bool(true), .null, .null])
         case .paid, .paymentUndone:
             return Statement(
                 NewsStatements.payment,

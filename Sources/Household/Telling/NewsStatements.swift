@@ -30,8 +30,8 @@ enum NewsStatements {
             ELSE NOT c.is_removed END
         """
 
-    /// Those who pay a bill $1 or bear some of it or did before its revision $4, and of a trip all,
-    /// but for person $2; if it is removed as $3 says.
+    /// Those who pay a bill $1 or bear some of it or did before its revision $4 (then $5 has paid
+    /// it), and of a trip all, but for person $2; if it is removed as $3 says.
     ///
     /// It is told as it is now, so that of several edits in a row each of them is told once.
     static let bill = """
@@ -49,6 +49,7 @@ enum NewsStatements {
             WHERE h.bill_id = b.id
               AND h.revision >= coalesce($4::int, b.revision) - CASE WHEN $3 THEN 0 ELSE 1 END
             UNION SELECT b.payer_id
+            UNION SELECT $5::bigint WHERE $5::bigint IS NOT NULL
             UNION SELECT m.person_id FROM household.members m
             WHERE b.is_trip AND m.group_id = b.group_id AND m.left_at IS NULL
               AND m.joined_at <= coalesce(b.changed_at, b.entered_at)) p
@@ -86,13 +87,14 @@ enum NewsStatements {
         SELECT o.assignee_id AS person_id, 'chore_turn:' || o.id AS subject, jsonb_build_object(
                 'by', CASE WHEN $3::bigint IS NULL THEN ''
                     ELSE household.name_of(o.group_id, $3::bigint) END,
-                'title', c.title, 'due_on', o.due_on) AS data,
+                'title', c.title, 'due_on', o.due_on, 'due_at', o.due_at) AS data,
             CASE $1 WHEN 'chore_due' THEN o.id::text
                 WHEN 'chore_overdue' THEN o.id || ':' || o.reminders
                 WHEN 'chore_handed_over' THEN o.id::text END AS event,
-            -- Also where somebody's own time comes later on that day.
-            CASE $1 WHEN 'chore_due' THEN o.due_at + CASE WHEN c.at_time IS NULL
-                THEN interval '0' ELSE interval '12 hours' END END AS expires_at
+            -- Also where quiet hours end later on that day.
+            CASE $1 WHEN 'chore_due' THEN least(o.remind_from, o.due_at + CASE
+                WHEN c.at_time IS NULL THEN interval '0' ELSE interval '12 hours' END)
+                END AS expires_at
         FROM household.occurrences o JOIN household.chores c ON c.id = o.chore_id
         WHERE o.id = ANY ($2) AND o.assignee_id IS NOT NULL AND NOT c.is_removed
           AND o.state::text = ANY (CASE $1 WHEN 'chore_due' THEN ARRAY['due']
@@ -100,14 +102,14 @@ enum NewsStatements {
           AND ($4::bigint[] IS NULL OR o.assignee_id = ANY ($4::bigint[]))
         """
 
-    /// What the turns $1 came after that was missed, and who had it.
+    /// What somebody had last and missed before the turns $1 came, and who.
     static let missed = """
         SELECT p.id, p.assignee_id AS person_id
         FROM household.occurrences o CROSS JOIN LATERAL (
             SELECT b.id, b.assignee_id, b.state FROM household.occurrences b
-            WHERE b.chore_id = o.chore_id AND b.due_on < o.due_on
+            WHERE b.chore_id = o.chore_id AND b.due_on < o.due_on AND b.assignee_id IS NOT NULL
             ORDER BY b.due_on DESC LIMIT 1) p
-        WHERE o.id = ANY ($1) AND p.state = 'missed' AND p.assignee_id IS NOT NULL
+        WHERE o.id = ANY ($1) AND p.state = 'missed'
         """
 
     /// What was to be done of chore $1 when it was removed.
@@ -116,18 +118,21 @@ enum NewsStatements {
         WHERE o.chore_id = $1::bigint AND o.state = 'dropped' ORDER BY o.due_on DESC LIMIT 3
         """
 
-    /// Who made chore $1, if it still cannot be planned since change $2.
+    /// All of the group of chore $1, each of whom can mend it, if it still does not come since
+    /// change $2.
     static let fault = """
-        SELECT c.created_by AS person_id, 'chore:' || c.id AS subject,
+        SELECT m.person_id, 'chore:' || c.id AS subject,
             jsonb_build_object('title', c.title, 'reason', c.fault) AS data,
             c.id || ':' || c.plan AS event, NULL::timestamptz AS expires_at
         FROM household.chores c
+        JOIN household.members m ON m.group_id = c.group_id AND m.left_at IS NULL
         WHERE c.id = $1::bigint AND c.plan = $2::int AND c.fault IS NOT NULL AND NOT c.is_removed
         """
 
     /// Those of $3 who owe person $2 of group $1.
     static let debts = """
-        SELECT d.debtor_id AS person_id, 'household_debt:' || d.group_id AS subject,
+        SELECT d.debtor_id AS person_id,
+            '\(DebtReminders.subjectPrefix)' || d.group_id AS subject,
             jsonb_build_object('by', household.name_of(d.group_id, d.creditor_id),
                 'amount', jsonb_build_object('minor', d.amount, 'currency', d.currency)) AS data,
             NULL::text AS event, NULL::timestamptz AS expires_at
@@ -135,23 +140,30 @@ enum NewsStatements {
         WHERE d.creditor_id = $2::bigint AND d.debtor_id = ANY ($3)
         """
 
-    /// All who owe somebody of groups $1, at the end $2 of a month.
+    /// Whom groups $1 tell at the end $2 of a month, each of all that they owe anywhere.
     ///
-    /// Told in their zones: on that day or, where quiet hours are, when these end; late rather than
-    /// never.
+    /// Each is told once of a month, whatever group comes first. In their zones: on that day or,
+    /// where quiet hours are, when these end; late rather than never.
     static let dues = """
-        SELECT d.debtor_id AS person_id, 'household_dues:' || d.group_id AS subject,
-            jsonb_build_object('group', g.name, 'month_end', $2::date,
-                'total', jsonb_build_object('minor', sum(d.amount), 'currency', g.currency),
-                'items', jsonb_agg(household.amount_text(d.amount, g.currency) || ' to '
-                    || household.name_of(g.id, d.creditor_id)
-                    ORDER BY d.amount DESC, d.creditor_id)) AS data,
-            d.group_id || ':' || $2::date AS event,
-            greatest(e.at + interval '40 hours',
-                $3::timestamptz + interval '24 hours') AS expires_at
-        FROM household.dues($1) d JOIN household.groups g ON g.id = d.group_id
-        LEFT JOIN household.month_ends e ON e.time_zone = g.time_zone AND e.on_day = $2::date
-        GROUP BY d.debtor_id, d.group_id, g.id, e.at ORDER BY 1, 2
+        SELECT p.person_id, '\(duesSubject)' AS subject, p.data, $2::date::text AS event,
+            $3::timestamptz + interval '40 hours' AS expires_at
+        FROM (SELECT d.person_id, household.dues_notice(d.person_id, $2::date) AS data
+            FROM (SELECT DISTINCT d.person_id FROM household.debtors($1, $2::date) d OFFSET 0) d
+            OFFSET 0) p
+        WHERE p.data IS NOT NULL ORDER BY 1
+        """
+    /// What all notices of dues are about: of those that wait, each person has one.
+    static let duesSubject = "household_dues"
+    /// Who has ever lived in group $1.
+    static let everybody = """
+        SELECT m.person_id FROM household.members m WHERE m.group_id = $1::bigint
+        """
+    /// What persons $1 owe now, at the ends of the months of notices with the facts $2; in their
+    /// order.
+    static let duesNow = """
+        SELECT household.dues_notice(u.person, (u.told::jsonb ->> 'month_end')::date)::text
+        FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS u (person, told, place)
+        ORDER BY u.place
         """
 
     /// Person $1, of whose sessions one with the digest $2 failed.

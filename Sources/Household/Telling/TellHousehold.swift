@@ -30,6 +30,8 @@ package struct TellHousehold: Job {
     package var insteadOf: Int64?
     package var billID: Int64?
     package var revision: Int32?
+    /// Who had paid a bill before it was edited.
+    package var payerID: Int64?
     package var paymentID: Int64?
     package var noteID: Int64?
     /// Who is to be reminded.
@@ -49,6 +51,7 @@ package struct TellHousehold: Job {
         case occurrenceIDs = "occurrence_ids"
         case insteadOf = "instead_of"
         case billID = "bill_id"
+        case payerID = "payer_id"
         case paymentID = "payment_id"
         case noteID = "note_id"
         case monthEnd = "month_end"
@@ -74,6 +77,9 @@ package struct TellHousehold: Job {
             }
             let people = try rows.map { try $0.int64("person_id") }
             try await job.withdrawTurns(news, from: people, in: transaction)
+            if news.movesMoney, let group = job.groupID {
+                try await HeldDues.renew(of: group, in: transaction)
+            }
             for first in stride(from: 0, to: intents.count, by: batch) {
                 let some = Array(intents[first..<min(first + batch, intents.count)])
                 try await teller.tell(some, now: context.now, in: transaction)

@@ -19,6 +19,7 @@ actor Dispatcher {
     private let share: Share
     let worker: WorkerIdentity
     private let limits: LimitBoard
+    private let vitals: Vitals
     /// How long to wait in Redis for a job before looking around.
     private let patience: Duration
     private let log: Log
@@ -42,7 +43,8 @@ actor Dispatcher {
 
     init(
         thread: OwnThread, claims: Session, window: ReadyWindow, queues: [LocalQueue],
-        share: Share, worker: WorkerIdentity, limits: LimitBoard, patience: Duration, log: Log,
+        share: Share, worker: WorkerIdentity, limits: LimitBoard, vitals: Vitals,
+        patience: Duration, log: Log,
         offer: @escaping @Sendable (Staged, Lane) -> Void
     ) {
         self.offer = offer
@@ -54,6 +56,7 @@ actor Dispatcher {
         self.share = share
         self.worker = worker
         self.limits = limits
+        self.vitals = vitals
         self.log = log
     }
 
@@ -96,6 +99,7 @@ actor Dispatcher {
                 }
                 let popped = try await pop(wanted, known)
                 redisComplaint.resolved(log, "Redis answers again")
+                vitals.redisAnswered()
                 if !popped.groups.isEmpty {
                     try await claim(popped.groups, under: known) { hand($0, events) }
                     claimComplaint.resolved(log, "jobs can be claimed again")
@@ -110,6 +114,7 @@ actor Dispatcher {
                 failures += 1
                 let complaint = error is RedisError ? redisComplaint : claimComplaint
                 complaint.warn(log, "no jobs can be taken: \(error)")
+                if error is RedisError { vitals.redisFailed("\(error)") }
                 await stop.sleep(for: .milliseconds(min(20 << min(failures, 6), 1_000)))
             }
         }
@@ -177,6 +182,7 @@ actor Dispatcher {
             isMine(queue) && !wanted.contains { $0.queue === queue }
         }
         guard full.allSatisfy({ $0.pokeWhenWanted() }) else { return popped }
+        try await window.connection.confirmMaster()
         // What is under a millisecond older servers round to nothing, which means for ever.
         let one = try await window.popOne(
             from: wanted.flatMap(\.queue.lanes), worker: worker.id,

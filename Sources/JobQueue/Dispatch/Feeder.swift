@@ -112,6 +112,7 @@ struct Feeder: Sendable {
             let isPoll = ContinuousClock.now >= nextPoll
             if asked.all { try await refreshLanes(&memory) }
             if isPoll {
+                try await window.connection.confirmMaster()
                 try await poll(&memory)
                 nextPoll = .now + pollInterval
             }

@@ -19,6 +19,7 @@ struct Heart: Sendable {
     let seats: [LeadSeat]
     let standing = Standing()
     let limits: LimitBoard
+    let vitals: Vitals
     let log: Log
 
     /// A job that ignores its cancellation for this long is given up.
@@ -51,6 +52,7 @@ struct Heart: Sendable {
         let complaint = Complaint()
         var pace = Pace()
         while !Task.isCancelled {
+            vitals.turned()
             do {
                 try await listen()
                 if ContinuousClock.now - lastBeat >= options.heartbeatInterval {
@@ -64,6 +66,7 @@ struct Heart: Sendable {
                 complaint.resolved(log, "the heartbeat is written again")
             } catch {
                 complaint.warn(log, "the heartbeat could not be written: \(error)")
+                vitals.missedBeat("\(error)")
             }
             expire()
             await wake.wait(upTo: running.isEmpty ? .seconds(1) : .milliseconds(250))
@@ -107,7 +110,9 @@ struct Heart: Sendable {
                 .bool(told.isQuiet), .int64Array(running.oldest(Self.toldJobs)),
                 .timestamp(told.limitsHeard),
             ])
+        vitals.beat()
         guard rows.affected == 0 else { return }
+        vitals.lostLease()
         // Silent for longer than the lease: what ran here belongs to others now.
         log.warning(
             "this worker was declared dead, having been silent for more than "

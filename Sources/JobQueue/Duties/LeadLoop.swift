@@ -41,6 +41,7 @@ struct LeaderLock: Sendable {
     /// From a leader that asks nothing it is taken by ending its connection: the next attempt
     /// gets it.
     func take(on session: Session) async throws -> Bool {
+        try await session.requireOwnProcess(for: "a leader")
         let lock = Parameter.int64(key)
         let isOurs = try await session.query("SELECT pg_try_advisory_lock($1)", [lock]).bool(0, 0)
         if isOurs { return true }
@@ -125,10 +126,15 @@ struct LeadLoop: Sendable {
     /// What is said of a lead that ended by itself, and of one that is well again.
     let interrupted: String
     let resolved: String
+    /// Of a process that does nothing else; a worker's heart tells more.
+    var vitals: Vitals?
 
     /// One who let go holds back for so long: whoever stands by asks every second.
     private static let restraint = Duration.seconds(3)
     private static let pollInterval = Duration.seconds(1)
+    /// After a second failure in a row: longer than others wait between two attempts, so that one
+    /// who reaches both servers takes over from one who does not.
+    private static let retreat = Duration.milliseconds(1_500)
 
     /// Leads until the task is cancelled; `work` calls what it is given when a round went well.
     func run(_ work: @escaping @Sendable (@escaping @Sendable () -> Void) async throws -> Void)
@@ -138,13 +144,21 @@ struct LeadLoop: Sendable {
         var failures = 0
         while !Task.isCancelled {
             let led = ContinuousClock.now
+            vitals?.turned()
             var pause: Duration?
             do {
                 guard try await take() else {
+                    vitals?.beat()
                     try await Task.sleep(for: Self.pollInterval)
                     continue
                 }
-                try await lead { try await work { complaint.resolved(log, resolved) } }
+                try await lead {
+                    try await work {
+                        complaint.resolved(log, resolved)
+                        vitals?.turned()
+                        vitals?.beat()
+                    }
+                }
             } catch  where error is CancellationError || Task.isCancelled {
                 // Asked to end: connections that were interrupted for it are no news.
                 break
@@ -154,11 +168,11 @@ struct LeadLoop: Sendable {
             } catch {
                 failures = ContinuousClock.now - led > .seconds(10) ? 1 : failures + 1
                 complaint.warn(log, "\(interrupted): \(error)")
+                vitals?.missedBeat("\(error)")
             }
             // Ends the session and with it the lock: another process may be better off.
             await session.close()
-            try? await Task.sleep(
-                for: pause ?? .milliseconds(min(50 << min(failures, 5), 1_000)))
+            try? await Task.sleep(for: pause ?? (failures > 1 ? Self.retreat : .milliseconds(50)))
         }
         await session.close()
     }

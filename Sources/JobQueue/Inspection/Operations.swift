@@ -75,6 +75,7 @@ package struct Operations: Sendable {
 
     /// Writes an operation down and takes it in hand; nothing is done yet.
     package func begin(_ request: Request, by operatorName: String) async throws -> Int64 {
+        try await session.requireOwnProcess(for: "a bulk operation")
         let sensitive = try await Inspector(session: session).sensitiveNames()
         return try await session.transaction { session in
             var filter = request.filter
@@ -128,6 +129,7 @@ package struct Operations: Sendable {
     package func resume(
         _ id: Int64, by operatorName: String, reason: String? = nil
     ) async throws -> Bool {
+        try await session.requireOwnProcess(for: "a bulk operation")
         guard try await session.query(Statements.holdOperation, [.int64(id)]).bool(0, 0) else {
             return false
         }

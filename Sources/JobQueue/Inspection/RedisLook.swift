@@ -10,6 +10,9 @@ package struct RedisLook: Sendable {
     /// What it does when its memory is full, such as `noeviction`.
     package var policy: String
 
+    /// Where it is, if sentinels named it.
+    package var masterPlace: String?
+
     /// So far is its clock ahead of ours; nil when it does not tell.
     package var clockLead: Duration?
 
@@ -45,6 +48,7 @@ package struct RedisLook: Sendable {
         let replies = try await connection.pipeline([Command("TIME"), Command("INFO")])
         let middle = asked.adding(Instant.now().durationSince(asked) / 2)
         var look = RedisLook(info: replies[1].text ?? "")
+        look.masterPlace = await connection.masterPlace
         look.clockLead = time(replies[0]).map { $0.durationSince(middle) }
         return look
     }

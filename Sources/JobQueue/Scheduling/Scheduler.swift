@@ -1,4 +1,4 @@
-import Postgres
+package import Postgres
 package import Recurrence
 
 /// Runs the schedules of a database.
@@ -13,6 +13,7 @@ package struct Scheduler: Sendable {
     private let patience: Duration
     private let wake = Signal()
     private let seat: LeadSeat
+    private let vitals: Vitals?
 
     /// Occurrences whose overlap is allowed get their jobs this much ahead; so the way through
     /// the database is over when they are due.
@@ -26,35 +27,39 @@ package struct Scheduler: Sendable {
 
     /// - Parameter patience: a leader that asks nothing for so long has lost its place.
     package init(
-        database: String, name: String = "errand-schedule", clock: ScheduleClock = .server,
-        zones: ZoneDatabase, patience: Duration, log: Log
+        database: String, clock: ScheduleClock = .server, pooling: Pooling = .detected,
+        zones: ZoneDatabase, patience: Duration, log: Log, vitals: Vitals? = nil
     ) {
+        var settings = SessionSettings(
+            database, name: Lead.scheduler.sessionName, setup: Self.setup)
+        settings.pooling = pooling
         self.init(
-            database: database, name: Lead.scheduler.sessionName, clock: clock, zones: zones,
-            patience: patience, seat: LeadSeat(.scheduler), log: log)
+            settings, clock: clock, zones: zones, patience: patience, seat: LeadSeat(.scheduler),
+            log: log, vitals: vitals)
     }
 
-    /// - Parameter name: of its session.
+    static let setup = Statements.poolSetup + ["SET statement_timeout = '60s'"]
+
+    /// - Parameter settings: of its session.
     init(
-        database: String, name: String, clock: ScheduleClock = .server, zones: ZoneDatabase,
-        patience: Duration, seat: LeadSeat, log: Log
+        _ settings: SessionSettings, clock: ScheduleClock = .server, zones: ZoneDatabase,
+        patience: Duration, seat: LeadSeat, log: Log, vitals: Vitals? = nil
     ) {
-        session = Session(
-            SessionSettings(
-                database, name: name,
-                setup: Statements.poolSetup + ["SET statement_timeout = '60s'"]))
+        session = Session(settings)
         self.clock = clock
         self.zones = zones
         self.patience = patience
         self.seat = seat
         self.log = log
+        self.vitals = vitals
     }
 
     /// Leads whenever it can, until the task is cancelled.
     package func run() async {
         let loop = LeadLoop(
             seat: seat, session: session, patience: patience, log: log,
-            interrupted: "the schedules were interrupted", resolved: "schedules run again")
+            interrupted: "the schedules were interrupted", resolved: "schedules run again",
+            vitals: vitals)
         await loop.run { onPassed in
             log.debug("leading: schedules run here, with time-zone data \(zones.version)")
             try await lead(onPassed)

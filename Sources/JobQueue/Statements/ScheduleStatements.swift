@@ -49,6 +49,16 @@ extension Statements {
         ) AS s
         """
 
+    /// PostgreSQL's clock, and by how many seconds the schedule that has waited longest is late.
+    static let scheduleLateness = """
+        SELECT c.now,
+            greatest(coalesce(extract(epoch FROM c.now - (
+                SELECT min(s.next_at) FROM errand.schedules s
+                WHERE s.paused_at IS NULL AND s.next_at > '-infinity'
+            )), 0), 0)::float8 AS lateness
+        FROM (SELECT clock_timestamp() AS now OFFSET 0) AS c
+        """
+
     /// The clock ($1, or PostgreSQL's own), when the next occurrence is due, and when the next of
     /// those within $2 seconds that must not be decided on ahead.
     ///

@@ -7,27 +7,7 @@ import Synchronization
 /// missed by nobody but those who look at rates.
 final class ActivityBook: Sendable {
     /// One row of the table.
-    struct Page: Sendable {
-        var started = 0
-        var completed = 0
-        var retried = 0
-        var dead = 0
-        var cancelled = 0
-        var snoozed = 0
-        var waits = DurationHistogram()
-        var runs = DurationHistogram()
-        fileprivate var isWritten = false
-
-        fileprivate mutating func count(_ verdict: Ending.Verdict) {
-            switch verdict {
-            case .completed: completed += 1
-            case .cancelled: cancelled += 1
-            case .dead: dead += 1
-            case .waiting(_, let error): if error == nil { snoozed += 1 } else { retried += 1 }
-            case .handedBack: break
-            }
-        }
-    }
+    typealias Page = ActivityPage
 
     private struct Minute: Sendable {
         /// In minutes of PostgreSQL's count.
@@ -39,8 +19,14 @@ final class ActivityBook: Sendable {
     /// long as any may be added, and for as long as the database may be away.
     private static let keptMinutes = 10
 
+    private struct State {
+        var minutes: [Minute] = []
+        /// What the minutes held that are kept no more.
+        var past: [String: Page] = [:]
+    }
+
     private let queue: String
-    private let minutes = Mutex<[Minute]>([])
+    private let state = Mutex(State())
 
     init(queue: String) { self.queue = queue }
 
@@ -50,7 +36,7 @@ final class ActivityBook: Sendable {
         change(kind, at: now) { page in
             for job in jobs {
                 if job.attempt == 1 { page.started += 1 }
-                page.waits.add(
+                page.addWait(
                     milliseconds: Double(now.microseconds &- job.runAt.microseconds) / 1_000)
             }
         }
@@ -63,29 +49,44 @@ final class ActivityBook: Sendable {
             for (place, ending) in endings.enumerated() {
                 page.count(ending.verdict)
                 guard place >= neverRan else { continue }
-                page.runs.add(milliseconds: Double(ending.duration))
+                page.addRun(milliseconds: Double(ending.duration))
             }
         }
     }
 
     private func change(_ kind: String, at now: Instant, _ body: (inout Page) -> Void) {
         let number = now.microseconds / 60_000_000
-        minutes.withLock { minutes in
-            var place = minutes.count - 1
-            if place < 0 || minutes[place].number != number {
-                place = Self.place(of: number, in: &minutes)
+        state.withLock { state in
+            var place = state.minutes.count - 1
+            if place < 0 || state.minutes[place].number != number {
+                place = Self.place(of: number, in: &state)
             }
-            body(&minutes[place].pages[kind, default: Page()])
-            minutes[place].pages[kind]?.isWritten = false
+            body(&state.minutes[place].pages[kind, default: Page()])
+            state.minutes[place].pages[kind]?.isWritten = false
         }
     }
 
     /// Once a minute, and when a clock was put back.
-    private static func place(of number: Int64, in minutes: inout [Minute]) -> Int {
-        if let place = minutes.firstIndex(where: { $0.number == number }) { return place }
-        if minutes.count == keptMinutes { minutes.removeFirst() }
-        minutes.append(Minute(number: number))
-        return minutes.count - 1
+    private static func place(of number: Int64, in state: inout State) -> Int {
+        if let place = state.minutes.firstIndex(where: { $0.number == number }) { return place }
+        if state.minutes.count == keptMinutes {
+            for (kind, page) in state.minutes.removeFirst().pages {
+                state.past[kind, default: Page()].merge(page)
+            }
+        }
+        state.minutes.append(Minute(number: number))
+        return state.minutes.count - 1
+    }
+
+    /// What was done since the process began, by kind.
+    func totals() -> [String: Page] {
+        state.withLock { state in
+            var totals = state.past
+            for minute in state.minutes {
+                for (kind, page) in minute.pages { totals[kind, default: Page()].merge(page) }
+            }
+            return totals
+        }
     }
 
     /// A page with what names its row.
@@ -98,15 +99,16 @@ final class ActivityBook: Sendable {
 
     /// What has changed since it was last written; taken as written now.
     func takeChanged() -> [Entry] {
-        minutes.withLock { minutes in
+        state.withLock { state in
             var entries: [Entry] = []
-            for place in minutes.indices {
-                for (kind, page) in minutes[place].pages where !page.isWritten {
+            for place in state.minutes.indices {
+                let minute = state.minutes[place]
+                for (kind, page) in minute.pages where !page.isWritten {
                     entries.append(
                         Entry(
-                            minute: Instant(microseconds: minutes[place].number * 60_000_000),
+                            minute: Instant(microseconds: minute.number * 60_000_000),
                             queue: queue, kind: kind, page: page))
-                    minutes[place].pages[kind]?.isWritten = true
+                    state.minutes[place].pages[kind]?.isWritten = true
                 }
             }
             return entries
@@ -115,13 +117,13 @@ final class ActivityBook: Sendable {
 
     /// What was taken could not be written.
     func putBack(_ entries: [Entry]) {
-        minutes.withLock { minutes in
+        state.withLock { state in
             for entry in entries where entry.queue == queue {
                 let number = entry.minute.microseconds / 60_000_000
-                guard let place = minutes.firstIndex(where: { $0.number == number }) else {
+                guard let place = state.minutes.firstIndex(where: { $0.number == number }) else {
                     continue
                 }
-                minutes[place].pages[entry.kind]?.isWritten = false
+                state.minutes[place].pages[entry.kind]?.isWritten = false
             }
         }
     }

@@ -79,7 +79,7 @@ final class Completer: Sendable {
                 try await write(batch)
                 failures = 0
                 complaint.resolved(log, "the endings of jobs are written again")
-            } catch PostgresError.server(let error) where !error.isTransient {
+            } catch PostgresError.server(let error) where error.isOfStatement {
                 await writeEach(of: batch, after: error)
             } catch {
                 putBack(batch)
@@ -124,7 +124,7 @@ final class Completer: Sendable {
         }
         for ending in batch {
             do { try await write([ending]) } catch PostgresError.server(let error)
-                where !error.isTransient
+                where error.isOfStatement
             {
                 await writeEach(of: [ending], after: error)
             } catch {
@@ -290,4 +290,10 @@ private struct FinishBatch {
                     .nullableTextArray(errors), .floatArray(waiting.map(\.duration)),
                 ]))
     }
+}
+
+extension ServerError {
+    /// Whether the statement itself is refused, for good; one that was never run because the
+    /// server does not let this client in may be taken once that is mended.
+    fileprivate var isOfStatement: Bool { !isTransient && severity == "ERROR" }
 }

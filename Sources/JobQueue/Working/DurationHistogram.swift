@@ -44,6 +44,18 @@ package struct DurationHistogram: Sendable, Equatable {
         return start * doublings * (quarter == 0 ? 1 : steps[quarter - 1])
     }
 
+    /// How many durations do not exceed each of these bounds: 100 µs doubled so many times.
+    package func counts(upToDoublings doublings: [Int]) -> [Int] {
+        var (sum, next) = (0, 0)
+        return doublings.map { doubling in
+            while next < counts.count, next <= doubling * Self.perDoubling {
+                sum += counts[next]
+                next += 1
+            }
+            return sum
+        }
+    }
+
     /// Counts one duration.
     mutating func add(milliseconds: Double) {
         counts[Self.bucket(ofMilliseconds: milliseconds)] += 1

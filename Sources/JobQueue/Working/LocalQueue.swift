@@ -29,6 +29,9 @@ final class LocalQueue: Sendable {
         var heldUntil: ContinuousClock.Instant?
         /// How often a slot of it has become free.
         var frees: UInt64 = 0
+        /// Claims that brought jobs, and the jobs that they brought.
+        var claims = 0
+        var claimed = 0
     }
 
     let options: WorkerOptions.Queue
@@ -141,6 +144,8 @@ final class LocalQueue: Sendable {
     func add(_ jobs: [ClaimedJob]) -> Taken {
         var handed: [(runner: CheckedContinuation<[ClaimedJob]?, Never>, unit: [ClaimedJob])] = []
         let taken = state.withLock { state in
+            state.claims += 1
+            state.claimed += jobs.count
             guard !state.isPaused, !state.isClosed else { return Taken(refused: jobs) }
             gather(jobs, &state)
             while !state.parked.isEmpty, let unit = takeUnit(&state) {
@@ -274,8 +279,21 @@ final class LocalQueue: Sendable {
 
     var isIdle: Bool { state.withLock { $0.running == 0 && $0.waitingCount == 0 } }
 
+    /// For metrics: how often jobs were claimed, and how many.
+    var claimCounts: (claims: Int, jobs: Int) { state.withLock { ($0.claims, $0.claimed) } }
+
     /// For the heartbeat.
     var counts: (busy: Int, waiting: Int, finished: Int, failed: Int) {
         state.withLock { ($0.running, $0.waitingCount, $0.finished, $0.failed) }
+    }
+}
+
+extension WorkerNumbers.Queue {
+    init(_ queue: LocalQueue) {
+        let (counts, claims) = (queue.counts, queue.claimCounts)
+        self.init(
+            name: queue.options.name, concurrency: queue.options.concurrency,
+            running: counts.busy, waiting: counts.waiting, isPaused: queue.isPaused,
+            claims: claims.claims, claimed: claims.jobs, kinds: queue.activity.totals())
     }
 }

@@ -1,23 +1,9 @@
 import FoundationEssentials
-package import Postgres
+import Postgres
 import Recurrence
-public import Redis
+import Redis
 import Synchronization
 import Threads
-
-/// Where the servers are.
-public struct Servers: Sendable {
-    /// As libpq takes it: a URI or `key=value` pairs.
-    public var database: String
-    /// Where Redis is.
-    public var redis: RedisAddress
-
-    /// The two servers that Errand needs.
-    public init(database: String, redis: RedisAddress) {
-        self.database = database
-        self.redis = redis
-    }
-}
 
 /// One process that works queues.
 ///
@@ -30,13 +16,24 @@ public struct Worker: Sendable {
     private let kinds: JobKinds
     private let options: WorkerOptions
     private let log: Log
+    private let vitals: Vitals
 
     /// A worker of `options.queues` that can run `kinds`.
     public init(servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log) {
+        self.init(
+            servers: servers, kinds: kinds, options: options, log: log,
+            vitals: Vitals(patience: options.leaseTime))
+    }
+
+    /// - Parameter vitals: is kept up to date, for those who want to know how it is.
+    package init(
+        servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log, vitals: Vitals
+    ) {
         self.servers = servers
         self.kinds = kinds
         self.options = options
         self.log = log
+        self.vitals = vitals
     }
 
     /// Works until stopped, or, when draining, until nothing is due.
@@ -47,7 +44,13 @@ public struct Worker: Sendable {
     ///   later it waits for them to come back.
     public func run(until stop: Stop) async throws -> WorkerSummary {
         let started = ContinuousClock.now
-        let shift = try await Shift(servers: servers, kinds: kinds, options: options, log: log)
+        let shift = try await Shift(
+            servers: servers, kinds: kinds, options: options, vitals: vitals, log: log)
+        let onStop = stop.onStop { [vitals] in vitals.end() }
+        defer {
+            vitals.end()
+            stop.forget(onStop)
+        }
         try await shift.work(until: stop)
         var summary = shift.completer.summary
         summary.duration = .now - started
@@ -59,6 +62,7 @@ public struct Worker: Sendable {
 private struct Shift: Sendable {
     let kinds: JobKinds
     let options: WorkerOptions
+    let vitals: Vitals
     let log: Log
     let handlerPool: Pool
     let ownPool: Pool
@@ -80,10 +84,14 @@ private struct Shift: Sendable {
     let scheduler: Scheduler?
     let pokes: ReadyWindow
 
-    init(servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log) async throws {
+    init(
+        servers: Servers, kinds: JobKinds, options: WorkerOptions, vitals: Vitals, log: Log
+    ) async throws {
         self.kinds = kinds
         self.options = options
+        self.vitals = vitals
         heartSession = WorkerConnections.session("errand-heart", at: servers)
+        try await heartSession.requireOwnProcess(for: "a worker")
         let instance = try await heartSession.query(Statements.instance).text(0, 0)
         let make = WorkerConnections(
             servers: servers, keys: RedisKeys(instance: instance),
@@ -117,7 +125,7 @@ private struct Shift: Sendable {
                 claims: make.session(
                     "errand-claim", on: thread, setup: Statements.claimSessionSetup),
                 window: make.window("errand-pop", on: thread), queues: queues, share: share,
-                worker: identity, limits: limits,
+                worker: identity, limits: limits, vitals: vitals,
                 patience: options.drain ? .milliseconds(10) : .seconds(1), log: workerLog,
                 offer: offer)
         }
@@ -134,13 +142,32 @@ private struct Shift: Sendable {
                 calm.room.raise()
                 floodDispatcher?.room.raise()
                 Self.poke(identity, over: pokes)
-            }, wake: heartWake, seats: [dutySeat, scheduleSeat], limits: limits,
+            }, wake: heartWake, seats: [dutySeat, scheduleSeat], limits: limits, vitals: vitals,
             log: self.log)
         leadership = Self.leadership(
             make, kinds, options, seat: dutySeat, name: Lead.duties.sessionName(of: identity.id),
             offer: offer, log: self.log)
         scheduler = Self.scheduler(
             servers, kinds, options, worker: identity.id, seat: scheduleSeat, log: self.log)
+        vitals.attach(
+            Self.numbers(queues, completer, [("handlers", handlerPool), ("own", ownPool)]),
+            windows: WindowSizes(
+                servers.redis, instance: instance, lanes: queues.flatMap(\.lanes)))
+    }
+
+    private static func numbers(
+        _ queues: [LocalQueue], _ completer: Completer, _ pools: [(name: String, pool: Pool)]
+    ) -> @Sendable () -> WorkerNumbers {
+        {
+            let summary = completer.summary
+            return WorkerNumbers(
+                queues: queues.map(WorkerNumbers.Queue.init),
+                pools: pools.map { name, pool in
+                    WorkerNumbers.Lending(
+                        name: name, limit: pool.limit, lent: pool.lentCount,
+                        waiting: pool.waitingCount)
+                }, handedBack: summary.handedBack, fencedOff: summary.fencedOff)
+        }
     }
 
     private static func scheduler(
@@ -155,7 +182,7 @@ private struct Shift: Sendable {
         }
         guard options.runsSchedules, !options.drain else { return nil }
         return Scheduler(
-            database: servers.database, name: Lead.scheduler.sessionName(of: worker),
+            servers.settings(Lead.scheduler.sessionName(of: worker), setup: Scheduler.setup),
             zones: zones, patience: options.leaseTime, seat: seat, log: log)
     }
 
@@ -178,11 +205,9 @@ private struct Shift: Sendable {
     private static func declare(
         _ kinds: JobKinds, _ options: WorkerOptions, on session: Session
     ) async throws {
-        let names = options.queues.map(\.name) + kinds.schedules.values.compactMap(\.queue)
-        var statements = Set(names).sorted().map {
-            Statement(Statements.addQueue, [.text($0)])
-        }
-        statements += try kinds.declarations()
+        let queues = Set(options.queues.map(\.name))
+        var statements = queues.sorted().map { Statement(Statements.addQueue, [.text($0)]) }
+        statements += try kinds.declarations(schedulesOf: queues)
         _ = try await session.pipeline(statements)
     }
 
@@ -191,6 +216,8 @@ private struct Shift: Sendable {
         defer { stop.forget(onStop) }
         // A paused queue must not be popped from before the first heartbeat.
         try await heart.readControls(stopping: stop)
+        vitals.beat()
+        vitals.begin()
         limits.onRoom { wantMore($0) }
         // The feeder should hear of a new worker at once.
         client.offers?.ask(for: "*")
@@ -349,43 +376,5 @@ private struct Shift: Sendable {
         await floodDispatcher?.close()
         await handlerPool.close()
         await ownPool.close()
-    }
-}
-
-/// Hands the queues for which runners are to be started from the dispatcher to the task group.
-private struct StartRequests: Sendable {
-    let stream: AsyncStream<LocalQueue>
-    private let continuation: AsyncStream<LocalQueue>.Continuation
-
-    init() { (stream, continuation) = AsyncStream.makeStream() }
-
-    func add(_ queue: LocalQueue) { continuation.yield(queue) }
-    func close() { continuation.finish() }
-}
-
-extension JobKinds {
-    /// What `errand.enqueue()` should know of them.
-    package func declarations() throws -> [Statement] {
-        // In one order for all: workers that start together must not wait for each other in a ring.
-        let kinds = registrations.values.sorted { $0.kind < $1.kind }.map { known in
-            Statement(
-                Statements.declareKind,
-                [
-                    .text(known.kind), .int16(Int16(known.version)), .text(known.options.queue),
-                    .int16(known.options.priority.rawValue),
-                    .int16(Int16(known.options.maxAttempts)),
-                    .textArray(known.sensitive.sorted()),
-                ])
-        }
-        return try kinds
-            + schedules.values.sorted { $0.name < $1.name }.map { schedule in
-                Statement(
-                    Statements.putSchedule,
-                    [
-                        .text(schedule.name),
-                        .json(Array(try JSONEncoder().encode(ScheduleSettings(schedule)))),
-                        .json(schedule.args), .null,
-                    ])
-            }
     }
 }

@@ -13,7 +13,7 @@ struct WorkerConnections: Sendable {
         _ name: String, at servers: Servers, on thread: OwnThread? = nil,
         setup: [String] = Statements.sessionSetup
     ) -> Session {
-        Session(SessionSettings(servers.database, name: name, setup: setup), thread: thread)
+        Session(servers.settings(name, setup: setup), thread: thread)
     }
 
     func session(_ name: String, on thread: OwnThread? = nil, setup: [String]) -> Session {
@@ -21,9 +21,7 @@ struct WorkerConnections: Sendable {
     }
 
     func pool(_ name: String, limit: Int) -> Pool {
-        Pool(
-            SessionSettings(servers.database, name: name, setup: Statements.poolSetup),
-            limit: limit)
+        Pool(servers.settings(name, setup: Statements.poolSetup), limit: limit)
     }
 
     func window(_ name: String, on thread: OwnThread? = nil) -> ReadyWindow {

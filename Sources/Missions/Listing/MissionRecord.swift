@@ -169,7 +169,7 @@ package struct ShopperRecord: Sendable {
     static let columns = """
         s.person_id, s.state::text AS state, s.state_since, s.hired_at, s.away_until,
         s.waiting_since, s.expected_pay, s.reviewed, s.good, s.quality, s.completed, s.missed,
-        s.radius_m, s.daily_capacity, s.home IS NOT NULL AS has_home,
+        s.radius_m, s.daily_capacity, missions.has_home(s.person_id) AS has_home,
         (SELECT count(*) FROM missions.assignments a WHERE a.person_id = s.person_id
             AND a.state IN ('offered', 'accepted', 'arrived', 'submitted')) AS held, s.reason
         """

@@ -11,39 +11,17 @@ package struct SweepMissions: Job {
 
     package init() {}
 
-    /// Rows of one transaction.
-    private static let batch: Int32 = 100
-
-    /// One thing that is done, again and again until nothing is left of it.
-    private enum Step: String, CaseIterable {
-        case lapse, recall, miss, remind
-        case end = "end_missions"
-
-        var statement: String { "SELECT missions.\(rawValue)($1, $2)" }
-    }
+    private static let steps = Sweep(
+        "missions",
+        ["lapse", "recall", "miss", "remind", "end_missions"].map { .init($0, batch: 100) })
 
     /// How many of each there were; by the function of the schema.
     package static func sweep(in database: Pool, now: Instant) async throws -> [String: Int] {
-        var counts: [String: Int] = [:]
-        for step in Step.allCases {
-            var count: Int64 = 1
-            while count > 0 {
-                count = try await database.transaction { transaction in
-                    try await transaction.query(
-                        step.statement, [.timestamp(now), .int32(batch)]
-                    ).int64(0, 0)
-                }
-                if count > 0 { counts[step.rawValue, default: 0] += Int(count) }
-            }
-        }
-        return counts
+        try await steps.run(in: database, now: now)
     }
 
     static func run(_ context: JobContext) async throws {
-        let counts = try await sweep(in: context.database, now: Instant(date: context.now))
-        var log = context.log
-        for (step, count) in counts.sorted(by: { $0.key < $1.key }) { log = log.with(step, count) }
-        if !counts.isEmpty { log.info("missions were swept") }
+        try await steps.run(context, for: .seconds(60), saying: "missions were swept")
     }
 
     static func schedule() throws -> Schedule {

@@ -146,8 +146,8 @@ extension NoticeKind {
     package static let householdChoreDue: NoticeKind = {
         var kind = NoticeKind(
             "household.chore_due", app: .household, channels: [.push, .inbox],
-            fields: ["title": .text, "due_on": .day])
-        kind.timing = .ownTime
+            fields: ["title": .text, "due_on": .day, "due_at": .time])
+        kind.timing = .ownTimeBefore("due_at")
         kind.mergesHeld = true
         kind.listedInDigest = "title"
         return kind
@@ -178,7 +178,7 @@ extension NoticeKind {
         return kind
     }()
 
-    /// The rule of a chore that they made cannot be followed.
+    /// A chore of their group does not come any more, until one of them changes it.
     package static let householdChoreFault = NoticeKind(
         "household.chore_fault", app: .household, channels: [.push, .inbox],
         fields: ["title": .text, "reason": .text])
@@ -192,11 +192,11 @@ extension NoticeKind {
         return kind
     }()
 
-    /// What they owe at the end of a month, told on its last day.
+    /// What they owe in all their groups at the end of a month, told on its last day.
     package static let householdDues: NoticeKind = {
         var kind = NoticeKind(
             "household.dues", app: .household, channels: [.push, .email, .inbox],
-            fields: ["group": .text, "month_end": .day, "total": .amount, "items": .list])
+            fields: ["groups": .list, "month_end": .day, "total": .amounts, "items": .list])
         kind.timing = .ownTime
         kind.mailsOnlyWithoutPush = true
         return kind

@@ -9,9 +9,10 @@ enum NoticeFact: Sendable, Equatable {
     case count(Int)
     case metres(Double)
     case amount(NoticeAmount)
+    case amounts([NoticeAmount])
     case day(CivilDate)
     case time(Instant)
-    case list([String])
+    case list([NoticeItem])
     /// HTML or text that was made from a template.
     case body(String)
     /// Empty for none.
@@ -23,9 +24,16 @@ enum NoticeFact: Sendable, Equatable {
         case .text(let text), .link(let text), .body(let text): text.isEmpty
         case .count(let count): count == 0
         case .list(let items): items.isEmpty
-        case .metres, .amount, .day, .time: false
+        case .metres, .amount, .amounts, .day, .time: false
         }
     }
+}
+
+/// One item of a list.
+enum NoticeItem: Sendable, Equatable {
+    case text(String)
+    /// An amount, and the name of who is owed it.
+    case debt(NoticeAmount, to: String)
 }
 
 /// Reads the facts of a notice from JSON by the types that its kind declares.
@@ -67,7 +75,10 @@ enum NoticeFacts {
             "an amount in minor units, such as {\"minor\":1230,\"currency\":\"CAD\"}"
         case .field(.day): "a day, such as \"2026-11-20\""
         case .field(.time): "a time, such as \"2026-11-20T17:30:00Z\""
-        case .field(.list): "a list of texts"
+        case .field(.amounts): "a list of amounts in minor units"
+        case .field(.list):
+            "a list of texts, or of amounts such as {\"minor\":1230,\"currency\":\"CAD\",\"to\":"
+                + "\"Ann\"}"
         }
     }
 
@@ -80,6 +91,11 @@ enum NoticeFacts {
         case .count: whole(value).flatMap { $0 < 0 ? nil : .count(Int($0)) }
         case .metres: metres(value).map { .metres($0) }
         case .amount: amount(value).map { .amount($0) }
+        case .amounts:
+            elements(of: value).flatMap { elements in
+                let amounts = elements.compactMap(amount)
+                return amounts.count == elements.count && !amounts.isEmpty ? .amounts(amounts) : nil
+            }
         case .day: text(value).flatMap(day).map { .day($0) }
         case .time: text(value).flatMap(time).map { .time($0) }
         case .list: list(value).map { .list($0) }
@@ -130,31 +146,70 @@ enum NoticeFacts {
         return instant
     }
 
-    /// The texts of an array; nil for another value, or when one of them is no text.
-    private static func list(_ value: ArraySlice<UInt8>) -> [String]? {
+    /// The items of an array; nil for another value, or when one of them is no item.
+    private static func list(_ value: ArraySlice<UInt8>) -> [NoticeItem]? {
+        guard let elements = elements(of: value) else { return nil }
+        var items: [NoticeItem] = []
+        for element in elements {
+            guard let item = item(element) else { return nil }
+            items.append(item)
+        }
+        guard items.count > PlainText.mostItems else { return items }
+        return items.prefix(PlainText.mostItems - 1) + [.text("…")]
+    }
+
+    private static func item(_ value: ArraySlice<UInt8>) -> NoticeItem? {
+        func cut(_ text: String) -> String {
+            PlainText.cut(PlainText.line(text), to: PlainText.itemLimit)
+        }
+        if let text = text(value) { return .text(cut(text)) }
+        guard let amount = amount(value),
+            let to = (try? JSONScanner.members(of: value))?.last(where: { $0.name == "to" })
+                .flatMap({ text($0.value) })
+        else { return nil }
+        return .debt(amount, to: cut(to))
+    }
+
+    /// The texts and flat objects of an array; nil for another value, or with others in it.
+    private static func elements(of value: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
         guard value.first == UInt8(ascii: "[") else { return nil }
-        var items: [String] = []
+        var elements: [ArraySlice<UInt8>] = []
         var at = value.startIndex + 1
-        // The scanner has seen that this is JSON: between texts are only blanks and commas.
+        // The scanner has seen that this is JSON: between elements are only blanks and commas.
         while at < value.endIndex - 1 {
             switch value[at] {
-            case UInt8(ascii: "\""):
-                var end = at + 1
-                while value[end] != UInt8(ascii: "\"") {
-                    end += value[end] == UInt8(ascii: "\\") ? 2 : 1
-                }
-                guard let item = text(value[at...end]) else { return nil }
-                items.append(item)
+            case UInt8(ascii: "\""), UInt8(ascii: "{"):
+                let end = end(of: value[at...])
+                elements.append(value[at...end])
                 at = end + 1
             case UInt8(ascii: ","), 0x20, 0x0A, 0x0D, 0x09: at += 1
             default: return nil
             }
         }
-        guard items.count > PlainText.mostItems else { return items.map(item) }
-        return items.prefix(PlainText.mostItems - 1).map(item) + ["…"]
+        return elements
     }
 
-    private static func item(_ text: String) -> String {
-        PlainText.cut(PlainText.line(text), to: PlainText.itemLimit)
+    /// Where the text or flat object ends with which a value begins.
+    private static func end(of value: ArraySlice<UInt8>) -> Int {
+        let isText = value.first == UInt8(ascii: "\"")
+        var (at, isQuoted) = (value.startIndex + 1, isText)
+        while at < value.endIndex - 1 {
+            switch value[at] {
+            case UInt8(ascii: "\\") where isQuoted: at += 1
+            case UInt8(ascii: "\""):
+                if isText { return at }
+                isQuoted.toggle()
+            case UInt8(ascii: "}") where !isQuoted: return at
+            default: break
+            }
+            at += 1
+        }
+        return value.endIndex - 1
+    }
+
+    /// A point in time in the data of a notice; nil when there is none of that name.
+    static func time(_ name: String, in data: [UInt8]) -> Instant? {
+        (try? JSONScanner.members(of: data[...]))?.last { $0.name == name }
+            .flatMap { text($0.value) }.flatMap(time)
     }
 }

@@ -86,6 +86,13 @@ enum NoticeLanguage: String, Sendable, CaseIterable {
         }
     }
 
+    /// What is owed to somebody, such as `CA$12.30 to Ann`.
+    func text(debt amount: NoticeAmount, to name: String) -> String {
+        switch self {
+        case .english: "\(text(amount: amount)) to \(name)"
+        }
+    }
+
     /// Several things in a sentence: `one, two and three`.
     func text(list: [String]) -> String {
         guard let last = list.last, list.count > 1 else { return list.first ?? "" }

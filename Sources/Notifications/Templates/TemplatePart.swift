@@ -38,6 +38,7 @@ enum TemplateFact: Sendable, Equatable {
         case .field(.count): "a count"
         case .field(.metres): "a distance"
         case .field(.amount): "an amount"
+        case .field(.amounts): "amounts"
         case .field(.day): "a day"
         case .field(.time): "a time"
         case .field(.list): "a list"
@@ -50,7 +51,8 @@ enum TemplateFact: Sendable, Equatable {
     var canBeEmpty: Bool {
         switch self {
         case .field(.text), .field(.count), .field(.list), .link: true
-        case .field(.metres), .field(.amount), .field(.day), .field(.time), .body: false
+        case .field(.metres), .field(.amount), .field(.amounts), .field(.day), .field(.time), .body:
+            false
         }
     }
 }

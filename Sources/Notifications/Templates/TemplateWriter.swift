@@ -27,7 +27,7 @@ struct TemplateWriter {
         case .fact(let number): write(facts[number], to: &out)
         case .block(let number, let indent):
             guard case .list(let items) = facts[number] else { return }
-            out += items.joined(separator: "\n" + indent)
+            out += items.map(words).joined(separator: "\n" + indent)
         case .number(let number):
             guard case .count(let count) = facts[number] else { return }
             out += language.text(count: count)
@@ -48,13 +48,15 @@ struct TemplateWriter {
         case .body(let body): out += body
         case .list(let items):
             guard place == .html else {
-                out += language.text(list: items)
+                out += language.text(list: items.map(words))
                 return
             }
-            for item in items { out += "<li>\(PlainText.escaped(item))</li>" }
+            for item in items { out += "<li>\(PlainText.escaped(words(item)))</li>" }
         case .count(let count): out += language.text(count: count)
         case .metres(let metres): out += language.text(metres: metres)
         case .amount(let amount): out += language.text(amount: amount)
+        case .amounts(let amounts):
+            out += language.text(list: amounts.map { language.text(amount: $0) })
         case .day(let day): out += language.text(day: day)
         case .time(let instant):
             let second = Int(instant.microseconds).dividedDown(by: 1_000_000) + Self.year2000
@@ -62,6 +64,13 @@ struct TemplateWriter {
             out += language.text(
                 day: local.date, secondOfDay: local.secondOfDay,
                 isUniversal: zone == nil || local.isUniversal)
+        }
+    }
+
+    private func words(_ item: NoticeItem) -> String {
+        switch item {
+        case .text(let text): text
+        case .debt(let amount, let name): language.text(debt: amount, to: name)
         }
     }
 

@@ -22,7 +22,7 @@ package struct WebhookEndpoint: Sendable {
 
     static let columns = """
         e.id, e.owner, e.url, e.events, e.created_at, e.disabled_at, e.disabled_reason,
-            e.failing_since, e.previous_secret IS NOT NULL AS has_two_secrets,
+            e.failing_since, notification.has_two_secrets(e.id) AS has_two_secrets,
             (SELECT count(*) FROM (SELECT FROM notification.event_deliveries d
                 WHERE d.endpoint_id = e.id AND d.status = 'pending' LIMIT 1000) w) AS waiting
         """

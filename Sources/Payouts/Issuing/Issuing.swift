@@ -195,6 +195,8 @@ package struct Issuing: Sendable {
             .int32(Self.lockKey), .int32(Int32(truncatingIfNeeded: run)),
         ]
         return try await pool.withSession { session in
+            // The lock is the session's.
+            try await session.requireOwnProcess(for: "issuing payouts")
             guard try await session.query(Self.lock, keys).bool(0, 0) else {
                 throw PayoutError.conflict(
                     "somebody issues run \(run) now: wait for it to end, and look at it")

@@ -44,7 +44,7 @@ package struct VoteRecord: Sendable {
             AS open_exceptions,
         v.published_at, CASE WHEN v.state = 'published' THEN v.ballots END AS ballots,
         CASE WHEN v.state = 'published' THEN v.root END AS root, v.has_unresolved, v.place_name,
-        v.password_hash IS NOT NULL AS has_password
+        votes.has_password(v.id) AS has_password
         """
 
     init(_ row: Row) throws {

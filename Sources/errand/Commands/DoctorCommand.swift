@@ -25,6 +25,9 @@ enum DoctorCommand {
             webhooks, the proofs of the ledger, migrations, rights, partitions, bloat, and old \
             transactions.
 
+            With --probe it only asks the process that works on this machine, at ERRAND_LISTEN, \
+            and needs no server: for the health checks of container engines.
+
             JSON is one object a finding: check, grade (ok, note, warning or critical), found, \
             and, unless it is ok, remedy. Exits 0 when all is well, 10 on a warning, 11 when work \
             cannot go on.
@@ -32,10 +35,12 @@ enum DoctorCommand {
         examples: [
             .init("errand doctor", "what is wrong, and how to mend it"),
             .init("errand doctor -ojson | jq -r 'select(.remedy) | .remedy'", "the commands alone"),
+            .init("errand doctor --probe live", "a health check of a container; needs no server"),
             .init("errand doctor --transaction-warning 10s", "also transactions that are younger"),
         ],
-        options: StatusLimits.options
+        options: StatusLimits.options + [DoctorProbe.option]
     ) { invocation in
+        if let probe = invocation[DoctorProbe.option] { return try await probe.run(invocation) }
         async let redis = DoctorRedis(invocation)
         let found = await database(invocation)
         var findings = found.findings
@@ -49,6 +54,7 @@ enum DoctorCommand {
         findings += await ledger(found.session)
         findings += await payouts(found.session)
         findings += await votes(found.session)
+        findings += await households(found.session)
         findings += await engine(found, redis, invocation)
         findings = findings.worstFirst
         let output = invocation.output

@@ -22,9 +22,9 @@ extension DoctorCommand {
         var found = DoctorDatabase()
         do {
             let session = try invocation.lookingSession()
-            try await server(session, &found)
+            try await server(session, ServerLines(invocation), &found)
             found.session = session
-            found.findings.append(await extensions(session))
+            found.findings.append(await extensions(session, ServerLines(invocation)))
             found.findings.append(await migrations(session))
             found.findings.append(await permissions(session, ServerLines(invocation)))
             let inspector = Inspector(session: session)
@@ -36,7 +36,9 @@ extension DoctorCommand {
         return found
     }
 
-    private static func server(_ session: Session, _ found: inout DoctorDatabase) async throws {
+    private static func server(
+        _ session: Session, _ servers: ServerLines, _ found: inout DoctorDatabase
+    ) async throws {
         // Connected first, so that the clocks are read in one quick round trip.
         _ = try await session.query("SELECT 1")
         let asked = Instant.now()
@@ -46,7 +48,8 @@ extension DoctorCommand {
                 current_setting('server_version_num')::int4,
                 current_database()::text, current_user::text, clock_timestamp(),
                 current_setting('fsync'), current_setting('synchronous_commit'),
-                pg_is_in_recovery()
+                pg_is_in_recovery(), current_setting('synchronous_standby_names'),
+                (SELECT count(*) FROM pg_stat_replication)
             """, [])
         let middle = asked.adding(Instant.now().durationSince(asked) / 2)
         found.now = try row.timestamp(0, 4)
@@ -56,7 +59,7 @@ extension DoctorCommand {
             Finding(
                 check: "postgresql", grade: isNew ? .ok : .critical,
                 found: "\(try row.text(0, 0)), database \(try row.text(0, 2)), user "
-                    + (try row.text(0, 3)),
+                    + "\(try row.text(0, 3)), at \(try await session.place())",
                 remedy: isNew ? nil : "apt-get install postgresql-15  # or newer"))
         let isDurable = try row.text(0, 5) == "on" && row.text(0, 6) != "off"
         found.findings.append(
@@ -74,14 +77,55 @@ extension DoctorCommand {
                     check: "role", grade: .critical, found: "a read-only standby",
                     remedy: "errand db status  # name the primary, or several hosts with "
                         + "target_session_attrs=read-write"))
+        } else if let finding = replication(
+            names: try row.text(0, 8), standbys: Int(try row.int64(0, 9)), servers)
+        {
+            found.findings.append(finding)
         }
+        guard try await session.isPooled() else { return }
+        found.findings.append(
+            Finding(
+                check: "pooler", grade: .note,
+                found: "a connection pooler stands before the server: jobs can be enqueued "
+                    + "through it, and nothing else",
+                remedy: "errand context show  # workers, schedules and operators need the "
+                    + "server's own address"))
     }
 
-    private static func extensions(_ session: Session) async -> Finding {
+    /// Whether what was acknowledged outlives the primary; nil when it has no standby at all.
+    static func replication(names: String, standbys: Int, _ servers: ServerLines) -> Finding? {
+        guard standbys > 0 || !names.isEmpty else { return nil }
+        let count = "\(standbys) \(standbys == 1 ? "standby" : "standbys")"
+        guard !names.isEmpty else {
+            return Finding(
+                check: "replication", grade: .warning,
+                found: "\(count), none of which commits wait for: the last of them are lost when "
+                    + "one takes over",
+                remedy: servers.psql(
+                    "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'"))
+        }
+        guard standbys > 0 else {
+            return Finding(
+                check: "replication", grade: .critical,
+                found: "commits wait for \(names), and no standby is connected: nothing can be "
+                    + "written",
+                remedy: servers.psql("SELECT * FROM pg_stat_replication"))
+        }
+        return Finding(
+            check: "replication", grade: .ok, found: "\(count), commits wait for \(names)")
+    }
+
+    private static func extensions(
+        _ session: Session, _ servers: ServerLines
+    ) async -> Finding {
         await guarded("extensions") {
             let rows = try await session.query(
                 """
-                SELECT installed_version FROM pg_available_extensions WHERE name = 'postgis'
+                SELECT a.installed_version, to_regtype('geography') IS NOT NULL AS is_visible,
+                    quote_ident(n.nspname), quote_ident(current_user)
+                FROM pg_available_extensions a LEFT JOIN pg_extension e ON e.extname = a.name
+                LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
+                WHERE a.name = 'postgis'
                 """, [])
             guard let row = rows.first else {
                 return Finding(
@@ -92,6 +136,16 @@ extension DoctorCommand {
                 return Finding(
                     check: "extensions", grade: .warning, found: "PostGIS is not enabled here",
                     remedy: "errand migrate  # as a role that may CREATE EXTENSION")
+            }
+            // It lies in the schema that came first where it was enabled: that of the user's name.
+            guard try row.bool(1) else {
+                let (schema, user) = (try row.text(2), try row.text(3))
+                return Finding(
+                    check: "extensions", grade: .critical,
+                    found: "PostGIS \(version) is in the schema \(schema), where \(user) does not "
+                        + "look for it",
+                    remedy: servers.psql(
+                        "ALTER ROLE \(user) SET search_path = \"$user\", public, \(schema)"))
             }
             return Finding(check: "extensions", grade: .ok, found: "PostGIS \(version)")
         }
@@ -113,59 +167,6 @@ extension DoctorCommand {
                 check: "migrations", grade: pending.isEmpty ? .ok : .critical,
                 found: "\(list.count - pending.count) applied, \(pending.count) pending",
                 remedy: pending.isEmpty ? nil : "errand migrate")
-        }
-    }
-
-    private static func permissions(
-        _ session: Session, _ servers: ServerLines
-    ) async -> Finding {
-        await guarded("permissions") {
-            let rows = try await session.query(
-                """
-                WITH ours AS (
-                    SELECT oid, nspname FROM pg_namespace
-                    WHERE nspname IN ('errand', 'notification', 'coupons')
-                ), looked_at AS (
-                    SELECT format('schema %I', nspname) AS name,
-                        has_schema_privilege(oid, 'USAGE') AS is_granted
-                    FROM ours
-                    UNION ALL
-                    SELECT format('sequence %I.%I', nspname, relname),
-                        has_sequence_privilege(c.oid, 'USAGE')
-                    FROM pg_class c JOIN ours ON ours.oid = c.relnamespace WHERE c.relkind = 'S'
-                    UNION ALL
-                    SELECT format('functions of schema %I', nspname),
-                        bool_and(has_function_privilege(p.oid, 'EXECUTE'))
-                    FROM pg_proc p JOIN ours ON ours.oid = p.pronamespace GROUP BY nspname
-                    UNION ALL
-                    SELECT format('table %I.%I', nspname, relname),
-                        -- Asked for several at once, it is content with any of them.
-                        has_table_privilege(c.oid, 'SELECT')
-                            AND has_table_privilege(c.oid, 'INSERT')
-                            AND has_table_privilege(c.oid, 'UPDATE')
-                            AND has_table_privilege(c.oid, 'DELETE')
-                    FROM pg_class c JOIN ours ON ours.oid = c.relnamespace
-                    WHERE c.relkind IN ('r', 'p')
-                )
-                SELECT string_agg(name, ', ' ORDER BY name) FILTER (WHERE NOT is_granted),
-                    (SELECT string_agg(quote_ident(nspname), ', ' ORDER BY nspname) FROM ours),
-                    quote_ident(current_user),
-                    (SELECT pg_get_userbyid(nspowner)::text FROM pg_namespace
-                     WHERE nspname = 'errand')
-                FROM looked_at
-                """, [])
-            guard let row = rows.first, let lacking = try row.optionalText(0) else {
-                return Finding(
-                    check: "permissions", grade: .ok, found: "all tables and functions can be used")
-            }
-            let end = "SCHEMA \(try row.text(1)) TO \(try row.text(2))"
-            return Finding(
-                check: "permissions", grade: .critical, found: "no access to \(lacking)",
-                remedy: servers.psql(
-                    "GRANT USAGE ON \(end); GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN "
-                        + "\(end); GRANT USAGE ON ALL SEQUENCES IN \(end); GRANT EXECUTE ON ALL "
-                        + "FUNCTIONS IN \(end)",
-                    user: try row.optionalText(3)))
         }
     }
 }

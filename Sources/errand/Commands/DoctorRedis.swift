@@ -49,7 +49,8 @@ struct DoctorRedis: Sendable {
         // One that does not tell its version lets itself be used all the same.
         let major = Int(look.version.prefix { $0 != "." }) ?? 7
         return Finding(
-            check: "redis", grade: major >= 7 ? .ok : .critical, found: look.version,
+            check: "redis", grade: major >= 7 ? .ok : .critical,
+            found: look.version + (look.masterPlace.map { ", the master is \($0)" } ?? ""),
             remedy: major >= 7
                 ? nil : "apt-get install --only-upgrade redis-server  # 7 or newer, for BZMPOP")
     }

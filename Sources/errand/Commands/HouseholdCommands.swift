@@ -86,7 +86,7 @@ enum HouseholdCommands {
     // MARK: chores
 
     private static let faulty = Option.flag(
-        "faulty", help: "Only those whose rule cannot be followed")
+        "faulty", help: "Only those that do not come until somebody changes them")
 
     private static let chores = Command(
         "household", "chores", effect: .looks,
@@ -94,8 +94,8 @@ enum HouseholdCommands {
         discussion: """
             The turn is the one to be done now, if there is one. The rotation names who takes \
             turns with how many they have had, the next one first; days are by the clocks of the \
-            group. A fault says why a rule cannot be followed: such a chore comes no more until \
-            somebody of the group changes it.
+            group. A fault says why a chore comes no more until somebody of the group changes it: \
+            its rule names no day, say, or nobody is left who takes turns.
             """,
         examples: [
             .init("errand household chores 12", "all of a group"),

@@ -31,9 +31,9 @@ enum HouseholdStatsCommand {
         "household", "stats", effect: .looks,
         summary: "Count what each has done of a group's chores, by weeks or other periods",
         discussion: """
-            A line for each period and person who had a turn in it: what a bar graph needs. A turn \
-            belongs to the day that it was due on, by the clocks of the group, and to who had it \
-            in the end: who steps in has done it, for others.
+            A line for each period and person who lived there in it, with 0 for those who had no \
+            turn: what a bar graph needs. A turn belongs to the day that it was due on, by the \
+            clocks of the group, and to who had it in the end: who steps in has done it, for others.
             """,
         examples: [
             .init("errand household stats 12", "the last 12 weeks"),

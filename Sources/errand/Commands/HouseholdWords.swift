@@ -54,6 +54,7 @@ enum HouseholdWords {
             ("dues_told_on", .optional(group.duesToldOn) { .text($0) }),
             ("founder", .id(Int(group.founder))), ("created_at", group.createdAt.cell),
             ("emptied_at", .optional(group.emptiedAt) { $0.cell }),
+            ("zone_fault", .optional(group.zoneFault) { .marked($0, .red) }),
         ])
     }
 

@@ -140,6 +140,7 @@ enum NotificationPreviewCommand {
         case .count: .int(3)
         case .metres: .int(250)
         case .amount: ["minor": .int(1_230), "currency": .text("CAD")]
+        case .amounts: .array([["minor": .int(1_230), "currency": .text("CAD")]])
         case .day: .text("2026-11-20")
         case .time: .text("2026-11-20T17:30:00Z")
         case .list: .array([.text("(first of \(words))"), .text("(second of \(words))")])

@@ -49,8 +49,8 @@ enum ScheduleRunCommands {
             return .done
         }
         let scheduler = Scheduler(
-            database: try invocation.databaseURL(), clock: clock, zones: zones,
-            patience: patience, log: try invocation.log)
+            database: try invocation.databaseURL(), clock: clock, pooling: try invocation.pooling,
+            zones: zones, patience: patience, log: try invocation.log)
         // The clock's own work is in the schedules' history; a clock that somebody set is theirs.
         if let now = invocation[now] {
             let line = AuditLine(
@@ -75,7 +75,7 @@ enum ScheduleRunCommands {
         discussion: """
             Makes the jobs of schedules until SIGTERM or SIGINT, then exits 0. One such process \
             or 'errand work' leads and the others stand by; another takes over when it ends. \
-            Needs PostgreSQL only.
+            Needs PostgreSQL only. With --listen it shows metrics and probes, as 'errand work' does.
 
             --now and --pace give it a clock of its own, to rehearse a night in a minute: on the \
             real tables, so that is for a test database.
@@ -86,7 +86,7 @@ enum ScheduleRunCommands {
                 "errand schedule run --now 2026-10-31T22:00:00Z --pace 600",
                 "a night in a minute, in a test database"),
         ],
-        options: [now, pace]
+        options: [now, pace, ListenOption.option]
     ) { invocation in
         guard invocation[pace] == nil || invocation[now] != nil else {
             throw CommandFailure(
@@ -95,23 +95,40 @@ enum ScheduleRunCommands {
         }
         let clock =
             invocation[now].map { ScheduleClock.given($0, pace: invocation[pace] ?? 1) } ?? .server
-        let (zones, log) = (invocation.zones, try invocation.log)
+        let log = try invocation.log
+        let vitals = Vitals(patience: patience)
+        try await ListenOption.shown(invocation, vitals, log: log) {
+            try await runSchedules(invocation, clock, vitals, log)
+        }
+        return .done
+    }
+
+    private static func runSchedules(
+        _ invocation: Invocation, _ clock: ScheduleClock, _ vitals: Vitals, _ log: Log
+    ) async throws {
+        let zones = invocation.zones
         let url = try invocation.databaseURL()
+        let pooling = try invocation.pooling
+        let session = try invocation.session()
+        try await session.requireOwnProcess(for: "running the schedules")
+        await session.close()
         try await WorkCommand.checkSchema(invocation)
         // An empty database is an error now, and not a complaint every half minute.
         _ = try await invocation.schedules().now()
         if let finding = zones.finding { log.warning("\(finding)") }
         let scheduler = Scheduler(
-            database: url, clock: clock, zones: zones, patience: patience, log: log)
+            database: url, clock: clock, pooling: pooling, zones: zones, patience: patience,
+            log: log, vitals: vitals)
         let work = Task { await scheduler.run() }
         Termination.onRequest {
             guard !work.isCancelled else { return }
             log.info("stopping")
+            vitals.end()
             work.cancel()
         }
         log.info("schedules run here, with time-zone data \(zones.version)")
+        vitals.begin()
         await work.value
-        return .done
     }
 }
 

@@ -4,20 +4,25 @@ import Terminal
 /// Lines to paste that ask the servers themselves; without passwords.
 struct ServerLines {
     private let database: String
-    private let isOfEnvironment: Bool
+    /// What names the database in the user's shell, where something does.
+    private let variable: String?
     private let redisWords: [String]
 
     init(_ invocation: Invocation) {
         database = (try? invocation.databaseURL()) ?? ""
-        isOfEnvironment = !database.isEmpty && invocation.environment["DATABASE_URL"] == database
+        let isOfEnvironment =
+            !database.isEmpty && invocation.environment["DATABASE_URL"] == database
+        let hasFile = !invocation.environment["DATABASE_URL_FILE", default: ""].isEmpty
+        variable =
+            isOfEnvironment
+            ? hasFile ? "\"$(cat \"$DATABASE_URL_FILE\")\"" : "\"$DATABASE_URL\"" : nil
         redisWords = (try? invocation.redisAddress())?.clientArguments ?? []
     }
 
     /// Runs SQL, as the user that the program has or as another one.
     func psql(_ sql: String, user: String? = nil) -> String {
-        let place =
-            user == nil && isOfEnvironment
-            ? "\"$DATABASE_URL\"" : shellWord(Self.withoutPassword(database, user: user))
+        let variable = user == nil ? variable : nil
+        let place = variable ?? shellWord(Self.withoutPassword(database, user: user))
         return "psql \(place) -c \(shellWord(sql))"
     }
 

@@ -91,6 +91,14 @@ enum ShellCommands {
         var notes = ManualNotes()
         notes.environment = [
             ("DATABASE_URL, REDIS_URL", "The servers; --database-url and --redis-url win."),
+            (
+                "DATABASE_URL_FILE, REDIS_URL_FILE, ERRAND_SMTP_URL_FILE",
+                "Files whose only line stands for the variable without _FILE."
+            ),
+            (
+                "ERRAND_POOLER",
+                "What stands before PostgreSQL: session, transaction, or detected (the default)."
+            ),
             ("ERRAND_CONTEXT", "The context to use, of those in contexts.toml."),
             ("ERRAND_OPERATOR", "Who acts, for the record; else USER."),
             ("ERRAND_READ_ONLY", "1 refuses whatever changes something."),

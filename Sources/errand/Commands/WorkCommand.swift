@@ -49,15 +49,35 @@ enum WorkCommand {
             their grace, hands back what has not started, and exits 0. Meanwhile it makes the jobs \
             of schedules, unless another process does. With --drain it makes none: run 'errand \
             schedule tick' before.
+
+            With --listen 9464 (or ERRAND_LISTEN) it shows over HTTP, without a password: /metrics \
+            for Prometheus; /livez, 200 while its loops turn, also when a server is down; /readyz, \
+            200 while PostgreSQL takes its heartbeat and Redis answers it; /startupz, 200 once it \
+            has begun.
             """,
         examples: [
             .init("errand work", "work the queue 'default'"),
             .init(
                 "errand work --queues default:64,mail:8:2", "mail with twice the share"),
             .init("errand work --drain --output json", "for cron: end when nothing is due"),
+            .init("errand work --listen 9464", "in a container, with metrics and probes"),
         ],
-        options: [queues, concurrency, drain, noSchedules, grace, lease, window]
+        options: [
+            queues, concurrency, drain, noSchedules, grace, lease, window, ListenOption.option,
+        ]
     ) { invocation in
+        let options = try options(invocation)
+        let log = try invocation.log
+        // Probes are answered from the start, also while a server is slow to connect to.
+        let vitals = Vitals(patience: options.leaseTime)
+        let summary = try await ListenOption.shown(invocation, vitals, log: log) {
+            try await work(invocation, options, vitals, log)
+        }
+        if options.drain { try show(summary, invocation.output) }
+        return .done
+    }
+
+    private static func options(_ invocation: Invocation) throws -> WorkerOptions {
         var options = WorkerOptions(queues: try named(invocation))
         options.drain = invocation[drain]
         options.runsSchedules = !invocation[noSchedules] && !invocation[drain]
@@ -66,9 +86,13 @@ enum WorkCommand {
         options.windowLimit = invocation[window]
         options.host = ProcessInfo.processInfo.hostName
         options.version = Build.version
-        let servers = Servers(
-            database: try invocation.databaseURL(), redis: try invocation.redisAddress())
-        let log = try invocation.log
+        return options
+    }
+
+    private static func work(
+        _ invocation: Invocation, _ options: WorkerOptions, _ vitals: Vitals, _ log: Log
+    ) async throws -> WorkerSummary {
+        let servers = try invocation.servers()
         let channels = try ChannelSettings(invocation.environment)
         let webhooks = try WebhookChannel(invocation.environment)
         let kinds = try Kinds.forWork(invocation, channels, webhooks, log)
@@ -97,10 +121,8 @@ enum WorkCommand {
             log.warning("no webhook leaves from here: \(KeySettings.variable) is not set")
         }
         let worker = Worker(
-            servers: servers, kinds: kinds, options: options, log: log)
-        let summary = try await worker.run(until: stopOnSignal(options, log))
-        if options.drain { try show(summary, invocation.output) }
-        return .done
+            servers: servers, kinds: kinds, options: options, log: log, vitals: vitals)
+        return try await worker.run(until: stopOnSignal(options, log))
     }
 
     /// Refuses a schema that this program is ahead of; one that is ahead of it may be meant, as

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import HTTP
+import HTTPServer
+import Terminal
+
+/// `errand doctor --probe`: asks the process that works on this machine how it is, as a container
+/// engine does that knows commands and no HTTP.
+enum DoctorProbe: String, CaseIterable, Sendable {
+    case startup
+    case live
+    case ready
+
+    static let option = Option<DoctorProbe?>.value(
+        "probe",
+        ValueFormat(
+            "startup|live|ready", expected: "startup, live or ready",
+            choices: allCases.map(\.rawValue)
+        ) { DoctorProbe(rawValue: $0) },
+        help: "Look at nothing else, but ask the process that listens at ERRAND_LISTEN on this "
+            + "machine; exit 0 or 1")
+
+    /// An engine kills a probe that takes long; this one tells why before.
+    private static let timeout = Duration.seconds(4)
+
+    private var path: String {
+        switch self {
+        case .startup: "/startupz"
+        case .live: "/livez"
+        case .ready: "/readyz"
+        }
+    }
+
+    /// Asks, and says why when the answer is no.
+    func run(_ invocation: Invocation) async throws -> ExitCode {
+        guard let address = try ListenOption.address(invocation.environment) else {
+            throw CommandFailure(
+                exit: .usage, message: "\(ListenOption.variable) is not set",
+                hint: "set it to what the process has, such as 9464")
+        }
+        let url = "http://\(address.localAuthority)\(path)"
+        let client = HTTPClient(
+            HTTPSettings(
+                connectLimit: Self.timeout, bodyLimit: 64 * 1024, http2: .never,
+                allowsPrivateAddresses: true, allowsPlainText: true))
+        let answer: HTTPResponse
+        do throws(HTTPFailure) {
+            answer = try await client.send(
+                HTTPRequest(method: "GET", url: url, timeout: Self.timeout))
+        } catch {
+            throw CommandFailure(
+                exit: .failed, message: "no answer from \(url): \(error)",
+                hint: "it may not run, or listen elsewhere")
+        }
+        let words = String(decoding: answer.body.prefix(1_000), as: UTF8.self)
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard answer.status == 200 else {
+            throw CommandFailure(exit: .failed, message: "not \(state): \(words)")
+        }
+        try invocation.output.show(
+            Record([("check", .text(rawValue)), ("grade", .text("ok")), ("found", .text(words))]))
+        return .done
+    }
+
+    private var state: String {
+        switch self {
+        case .startup: "started"
+        case .live: "alive"
+        case .ready: "ready"
+        }
+    }
+}
