@@ -113,12 +113,13 @@ INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
 VALUES ('coupons.expired', 1, 'coupons', 3, 6);
 
 -- errand_app: the app's servers, for their people. errand_till: what tills speak to. Neither can
--- read a table; grant them to the roles that log in.
+-- read a table; grant them to the roles that log in. The others get their rights in 042.
 DO $$
 DECLARE
     role text;
 BEGIN
-    FOREACH role IN ARRAY ARRAY['errand_app', 'errand_till'] LOOP
+    FOREACH role IN ARRAY ARRAY['errand_app', 'errand_till', 'errand_worker',
+        'errand_scheduler', 'errand_inspector', 'errand_autoscaler'] LOOP
         CONTINUE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role);
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', role);
@@ -128,7 +129,9 @@ BEGIN
             WHEN insufficient_privilege THEN
                 RAISE EXCEPTION 'the role that migrates may not create the role %', role
                     USING HINT = 'As a superuser: CREATE ROLE errand_app NOLOGIN; CREATE ROLE '
-                        'errand_till NOLOGIN; then migrate again.';
+                        'errand_till NOLOGIN; CREATE ROLE errand_worker NOLOGIN; CREATE ROLE '
+                        'errand_scheduler NOLOGIN; CREATE ROLE errand_inspector NOLOGIN; CREATE '
+                        'ROLE errand_autoscaler NOLOGIN; then migrate again.';
         END;
     END LOOP;
 END $$;

@@ -387,6 +387,7 @@ BEGIN
         PERFORM household.drop_chore(c.id) FROM household.chores c
         WHERE c.group_id = home AND NOT c.is_removed ORDER BY c.id;
     END IF;
+    PERFORM household.tell_leaver(person, home);
     PERFORM household.happened(home, 'left', person);
     RETURN home;
 END $$;

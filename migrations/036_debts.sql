@@ -101,6 +101,24 @@ BEGIN
         reverses => transaction);
 END $$;
 
+-- Who owes whom in some groups: all pairs where somebody owes, also those who moved out.
+CREATE FUNCTION household.dues(groups bigint[])
+RETURNS TABLE (group_id bigint, debtor_id bigint, creditor_id bigint, amount bigint, currency text)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    -- Side by side: a join could be planned to read all balances.
+    RETURN QUERY SELECT o.group_id, o.other_id, o.person_id, o.amount, o.currency
+    FROM unnest(groups) AS u (id) CROSS JOIN LATERAL (
+        SELECT s.group_id, s.person_id, s.other_id, g.currency,
+            (SELECT b.amount FROM ledger.balances b
+                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+        FROM household.groups g JOIN household.sides s ON s.group_id = g.id
+        WHERE g.id = u.id OFFSET 0
+    ) o
+    WHERE o.amount > 0 ORDER BY 1, 4 DESC, 2, 3;
+END $$;
+
 -- What each of some people has to bear of an amount.
 --   split    equal; weights: parts are the weights; amounts: parts are the amounts
 --   place    where in the round of the people the cents begin that cannot be divided: another

@@ -120,25 +120,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- Who owes whom in some groups: all pairs where somebody owes, also those who moved out.
-CREATE FUNCTION household.dues(groups bigint[])
-RETURNS TABLE (group_id bigint, debtor_id bigint, creditor_id bigint, amount bigint, currency text)
-LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_column
-BEGIN
-    -- Side by side: a join could be planned to read all balances.
-    RETURN QUERY SELECT o.group_id, o.other_id, o.person_id, o.amount, o.currency
-    FROM unnest(groups) AS u (id) CROSS JOIN LATERAL (
-        SELECT s.group_id, s.person_id, s.other_id, g.currency,
-            (SELECT b.amount FROM ledger.balances b
-                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
-        FROM household.groups g JOIN household.sides s ON s.group_id = g.id
-        WHERE g.id = u.id OFFSET 0
-    ) o
-    WHERE o.amount > 0 ORDER BY 1, 4 DESC, 2, 3;
-END $$;
-
--- The same of the group that the person lives in.
+-- Who owes whom in the group that the person lives in.
 CREATE FUNCTION household.group_dues(person bigint)
 RETURNS TABLE (debtor_id bigint, creditor_id bigint, amount bigint, currency text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -213,7 +195,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- The same of the group that the person lives in.
+-- Who owes whom in the group that the person lives in.
 CREATE FUNCTION household.simplify(person bigint)
 RETURNS TABLE (from_id bigint, to_id bigint, amount bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -389,4 +371,29 @@ BEGIN
         PERFORM errand.wake(k.queue || E'\t' || k.kind || E'\t' || k.args_version)
         FROM errand.kinds k WHERE k.kind = 'household.tell';
     END IF;
+END $$;
+
+-- Has who leaves a home that was still to tell them of a month be told by groups where they owe
+-- and that have told it: of who lives elsewhere it was left to the home.
+CREATE FUNCTION household.tell_leaver(person bigint, home bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    owing CONSTANT bigint[] := ARRAY(SELECT DISTINCT o.group_id FROM (
+        SELECT s.group_id, (SELECT b.amount FROM ledger.balances b
+            WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+        FROM household.sides s WHERE s.person_id = person OFFSET 0) o WHERE o.amount < 0);
+    month date;
+BEGIN
+    FOR month IN SELECT e.on_day FROM household.month_ends e JOIN household.groups g
+        ON g.time_zone = e.time_zone AND g.dues_told_on < e.on_day AND g.created_at <= e.at
+        WHERE g.id = home AND e.told_at IS NULL AND home <> ALL (owing) ORDER BY e.on_day
+    LOOP
+        -- Who is handing it out there may not see yet that they have left.
+        PERFORM FROM household.month_ends e WHERE e.on_day = month AND e.time_zone IN (
+            SELECT g.time_zone FROM household.groups g WHERE g.id = ANY (owing))
+        ORDER BY e.time_zone FOR SHARE;
+        PERFORM household.tell_dues(ARRAY(SELECT g.id FROM household.groups g
+            WHERE g.id = ANY (owing) AND g.dues_told_on >= month), month);
+    END LOOP;
 END $$;

@@ -72,8 +72,8 @@ package enum PayoutKinds {
         let chunks = try await context.database.transaction { transaction in
             let run = try await Closing.run(of: quarter, rules: rules, in: zone, transaction)
             let chunks = try await Closing.begin(
-                run: run, now: now, actor: job.actor ?? Closing.scheduleActor,
-                client: context.client, transaction)
+                run: run, now: now, actor: Closing.scheduleActor, client: context.client,
+                transaction)
             try await context.complete(in: transaction)
             return chunks
         }

@@ -56,6 +56,22 @@ import Testing
         #expect(try await tell(ground, at: "2030-02-28T13:00:00Z") == ["dues 2"])
     }
 
+    @Test(arguments: [false, true])
+    func `who leaves a home that was to tell them is told once`(owesAtHome: Bool) async throws {
+        let ground = try await moved("Pacific/Auckland", "America/Toronto")
+        let dues = { try await ground.told().filter { $0.hasPrefix("dues") } }
+        _ = try await tell(ground, at: "2030-01-15T00:00:00Z")
+        try await ground.forget()
+        #expect(try await tell(ground, at: "2030-01-30T19:00:00Z").isEmpty)
+        if !owesAtHome { try await ground.call("paid(2, 2, 2, 4, 300, 'p1')") }
+        try await ground.call("leave(2)")
+        try await ground.work()
+        // The home tells of the month itself where they owe there.
+        #expect(try await dues() == (owesAtHome ? [] : ["dues 2"]))
+        _ = try await tell(ground, at: "2030-01-31T13:00:00Z")
+        #expect(try await dues() == ["dues 2"])
+    }
+
     @Test func `what is held and paid meanwhile is told as it is then, or not at all`()
         async throws
     {

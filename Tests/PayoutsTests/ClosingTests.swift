@@ -2,7 +2,6 @@ import JobQueue
 import Ledger
 import Payouts
 import Postgres
-import Recurrence
 import TestServices
 import Testing
 
@@ -82,10 +81,11 @@ struct ClosingTests {
             try await ground.earn(person, 1_000 + person, at: "2026-08-01T12:00:00Z")
         }
         let client = try await ground.client()
-        for actor in ["ann", "bob", nil] {
-            try await client.enqueue(
-                CloseQuarter(quarter: Quarter(year: 2026, number: 3), actor: actor))
-        }
+        let quarter = Quarter(year: 2026, number: 3)
+        for _ in 1...3 { try await client.enqueue(CloseQuarter(quarter: quarter)) }
+        async let ann = ground.begin(quarter, by: "ann", client)
+        async let bob = ground.begin(quarter, by: "bob", client)
+        _ = try await (ann, bob)
         try await ground.work(workers: 3)
         // The schedule comes as well.
         try await ground.close(nil, by: nil, workers: 2)
@@ -95,22 +95,27 @@ struct ClosingTests {
         #expect(try await ground.faults() == [])
     }
 
+    @Test("is the schedule's by a job, whoever its arguments name")
+    func forged() async throws {
+        let ground = try await QuarterGround(people: 1)
+        try await ground.earn(1, 500, at: "2026-08-01T12:00:00Z")
+        _ = try await ground.session.query(
+            """
+            SELECT errand.enqueue('payouts.close', '{"quarter": "2026-Q3", "actor": "ann"}')
+            """)
+        try await ground.work()
+        let run = try #require(try await ground.run("2026-Q3"))
+        #expect(run.state == .closed && run.closedBy == Closing.scheduleActor)
+    }
+
     @Test("does each chunk once, in any order, and while people earn")
     func chunks() async throws {
         let ground = try await QuarterGround(people: 60)
         for person in 1...60 as ClosedRange<Int64> {
             try await ground.earn(person, 200, at: "2026-08-01T12:00:00Z")
         }
-        let quarter = Quarter(year: 2026, number: 3)
-        let zone = try ZoneDatabase().zone(named: "America/Toronto")
-        let rules = try await PayRules.read(ground.session)
-        let client = try await ground.client()
-        let made = try await ground.pool.transaction { transaction in
-            let run = try await Closing.run(
-                of: quarter, rules: rules, in: zone, transaction)
-            return try await Closing.begin(
-                run: run, now: .now(), actor: "ann", chunkSize: 7, client: client, transaction)
-        }
+        let made = try await ground.begin(
+            Quarter(year: 2026, number: 3), by: "ann", chunkSize: 7, try await ground.client())
         #expect(made == 9)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await ground.work(workers: 3) }
@@ -169,9 +174,9 @@ struct ClosingTests {
     func refused() async throws {
         let ground = try await QuarterGround(people: 1)
         try await ground.earn(1, 500, at: "2026-05-01T12:00:00Z")
-        try await ground.close("2126-Q3")
+        try await ground.close("2126-Q3", by: nil)
         try await ground.close("2026-Q3")
-        try await ground.close("2026-Q2")
+        try await ground.close("2026-Q2", by: nil)
         let reasons = try await ground.session.query(
             """
             SELECT error FROM (

@@ -4,6 +4,7 @@ import Ledger
 import Notifications
 import Payouts
 import Postgres
+import Recurrence
 import TestServices
 
 /// People with rewards, whose quarters are closed by a worker.
@@ -48,12 +49,38 @@ struct QuarterGround: Sendable {
         ).int64(0, 0)
     }
 
-    /// Closes a quarter by a worker, from the job that begins it on.
+    /// Closes a quarter by workers.
+    ///
+    /// - Parameters:
+    ///   - quarter: nil for the last one that is over.
+    ///   - actor: who begins, as by a command; nil begins it by the schedule's job.
     func close(_ quarter: String?, by actor: String? = "ann", workers: Int = 1) async throws {
         let client = try await client()
-        let job = CloseQuarter(quarter: quarter.flatMap { Quarter($0) }, actor: actor)
-        try await client.enqueue(job)
+        let subject = quarter.flatMap { Quarter($0) }
+        if let actor, let subject {
+            try await begin(subject, by: actor, client)
+        } else {
+            try await client.enqueue(CloseQuarter(quarter: subject))
+        }
         try await work(workers: workers)
+    }
+
+    /// Begins to close a quarter, as `errand payout close` does.
+    ///
+    /// - Returns: how many chunks; nil when somebody has begun before.
+    @discardableResult
+    func begin(
+        _ quarter: Quarter, by actor: String, chunkSize: Int = Closing.chunkSize,
+        _ client: JobClient
+    ) async throws -> Int? {
+        let rules = try await PayRules.read(session)
+        let zone = try ZoneDatabase().zone(named: rules.timeZone)
+        return try await pool.transaction { transaction in
+            let run = try await Closing.run(of: quarter, rules: rules, in: zone, transaction)
+            return try await Closing.begin(
+                run: run, now: .now(), actor: actor, chunkSize: chunkSize, client: client,
+                transaction)
+        }
     }
 
     func client() async throws -> JobClient {

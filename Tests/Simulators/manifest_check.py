@@ -18,6 +18,7 @@ from cloudcoil.models.prometheus_operator.v1 import PodMonitor
 
 from kustomized import Refused, render, unlisted
 from manifest_rules import Rules
+from planted_faults import missed
 
 FOLDERS = ("base", "scheduler", "autoscaling", "monitoring", "secrets", "production")
 # The oldest that has all that is used here, and the newest that the package has.
@@ -192,25 +193,14 @@ def check(root, queues, folders=FOLDERS, secrets=None):
 
 
 def self_test(root, queues):
-    missed, secrets = [], secrets_of(root)
-    for path, old, new, said in FAULTS:
-        with tempfile.TemporaryDirectory() as scratch:
-            copy = os.path.join(scratch, "copy")
-            shutil.copytree(root, copy)
-            with open(os.path.join(copy, path), encoding="utf-8") as file:
-                text = file.read()
-            if old not in text:
-                missed.append(f"{path}: {old!r} is not there")
-                continue
-            with open(os.path.join(copy, path), "w", encoding="utf-8") as file:
-                file.write(text.replace(old, new, 1))
-            folder = os.path.dirname(path)
-            findings = check(copy, queues, {folder or "base", "production"},
-                             None if folder == "secrets" else secrets)
-            if not any(said in finding for finding in findings):
-                missed.append(f"{path}: {new!r}: expected {said!r}, found {findings}")
-    print(f"{len(FAULTS) - len(missed)} of {len(FAULTS)} faults were found")
-    return missed
+    secrets = secrets_of(root)
+
+    def check_copy(copy, path):
+        folder = os.path.dirname(path)
+        return check(copy, queues, {folder or "base", "production"},
+                     None if folder == "secrets" else secrets)
+
+    return missed(root, FAULTS, check_copy)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 from manifest_rules import GRACE_AFTER, seconds
+from planted_faults import missed
 
 WORST = 1.1  # systemd's exposure level, from 0 to 10; what is left is that Errand has a network.
 
@@ -218,22 +219,7 @@ class Units:
 
 
 def self_test(deploy, binary, queues):
-    missed = []
-    for path, old, new, said in FAULTS:
-        with tempfile.TemporaryDirectory() as scratch:
-            copy = os.path.join(scratch, "deploy")
-            shutil.copytree(deploy, copy)
-            with open(os.path.join(copy, path), encoding="utf-8") as file:
-                text = file.read()
-            if old not in text:
-                missed.append(f"{path}: {old!r} is not there")
-                continue
-            with open(os.path.join(copy, path), "w", encoding="utf-8") as file:
-                file.write(text.replace(old, new, 1))
-            findings = Units(copy, binary, queues).check()
-            if not any(said in finding for finding in findings):
-                missed.append(f"{path}: {new!r}: expected {said!r}, found {findings}")
-    return missed
+    return missed(deploy, FAULTS, lambda copy, _: Units(copy, binary, queues).check())
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ INTEND = """
     """
 ENDED = "SELECT count(*) FROM notification.notices WHERE status = 'sent'"
 TOWN = (
-    "ALTER TABLE coupons.branches SET UNLOGGED",
     "ALTER TABLE coupons.coupons SET UNLOGGED",
     "INSERT INTO coupons.establishments (id, name)"
     " SELECT n, 'Chain ' || n FROM generate_series(1, 2000) AS n",

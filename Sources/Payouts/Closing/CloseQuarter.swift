@@ -17,12 +17,11 @@ package struct CloseQuarter: Job {
 
     /// Such as `2026-Q3`; nil for the last one that is over.
     package var quarter: String?
-    /// Who closes it; nil: the schedule.
-    package var actor: String?
-
-    package init(quarter: Quarter? = nil, actor: String? = nil) {
+    /// Names nobody: by this job, the schedule closes.
+    ///
+    /// Who closes may not approve, so that whoever may enqueue must not choose who that is.
+    package init(quarter: Quarter? = nil) {
         self.quarter = quarter?.description
-        self.actor = actor
     }
 
     /// On the third day of a quarter, so that what is credited late is part of it, and people can
@@ -81,7 +80,7 @@ package struct EndClose: Job {
 
 /// How a quarter is closed.
 package enum Closing {
-    /// Who closes when nobody is named.
+    /// Who closes by a job.
     package static let scheduleActor = "the schedule"
     /// Accounts of a chunk: a transaction of some tens of milliseconds.
     package static let chunkSize = 1_000
