@@ -82,6 +82,71 @@ BEGIN
     RETURN device;
 END $$;
 
+-- Switches a device off, as when its person signs out there; false when they have no such device
+-- that is on.
+CREATE FUNCTION notification.unregister_device(person bigint, platform text, token text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    UPDATE notification.devices d
+    SET disabled_at = clock_timestamp(), disabled_reason = 'the person signed out'
+    WHERE d.person_id = person AND d.platform = platform AND d.token = token
+      AND d.disabled_at IS NULL;
+    RETURN FOUND;
+END $$;
+
+-- Adds a person, or changes what facts names of one and leaves the rest; true for who is new.
+--   facts  any of email, time_zone, birth_date, age_verified_at, location_consent_at, notice_time,
+--          quiet_from, quiet_until and muted_until; null clears it, or sets what it is by default
+-- Another birth date is not verified, unless facts says when it was.
+CREATE FUNCTION notification.put_person(person bigint, facts jsonb DEFAULT '{}') RETURNS boolean
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    known CONSTANT text[] := ARRAY['email', 'time_zone', 'birth_date', 'age_verified_at',
+        'location_consent_at', 'notice_time', 'quiet_from', 'quiet_until', 'muted_until'];
+    unknown text;
+    is_new boolean;
+    is_born_anew CONSTANT boolean := facts ? 'birth_date' AND NOT facts ? 'age_verified_at';
+BEGIN
+    IF person IS NULL OR facts IS NULL OR jsonb_typeof(facts) <> 'object' THEN
+        RAISE EXCEPTION 'put_person needs a person, and facts as a JSON object'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT string_agg(k, ', ' ORDER BY k) INTO unknown
+    FROM jsonb_object_keys(facts) AS k WHERE k <> ALL (known);
+    IF unknown IS NOT NULL THEN
+        RAISE EXCEPTION 'put_person does not know: %', unknown
+            USING ERRCODE = 'invalid_parameter_value',
+                HINT = 'It takes ' || array_to_string(known, ', ') || '.';
+    END IF;
+    INSERT INTO notification.people (id) VALUES (person) ON CONFLICT DO NOTHING;
+    is_new := FOUND;
+    UPDATE notification.people p
+    SET email = CASE WHEN facts ? 'email' THEN facts ->> 'email' ELSE p.email END,
+        time_zone = CASE WHEN facts ? 'time_zone' THEN coalesce(facts ->> 'time_zone', 'UTC')
+            ELSE p.time_zone END,
+        birth_date = CASE WHEN facts ? 'birth_date' THEN (facts ->> 'birth_date')::date
+            ELSE p.birth_date END,
+        age_verified_at = CASE
+            WHEN facts ? 'age_verified_at' THEN (facts ->> 'age_verified_at')::timestamptz
+            WHEN is_born_anew AND (facts ->> 'birth_date')::date IS DISTINCT FROM p.birth_date
+                THEN NULL
+            ELSE p.age_verified_at END,
+        location_consent_at = CASE WHEN facts ? 'location_consent_at'
+            THEN (facts ->> 'location_consent_at')::timestamptz ELSE p.location_consent_at END,
+        notice_time = CASE WHEN facts ? 'notice_time'
+            THEN coalesce((facts ->> 'notice_time')::time, '10:00') ELSE p.notice_time END,
+        quiet_from = CASE WHEN facts ? 'quiet_from' THEN (facts ->> 'quiet_from')::time
+            ELSE p.quiet_from END,
+        quiet_until = CASE WHEN facts ? 'quiet_until' THEN (facts ->> 'quiet_until')::time
+            ELSE p.quiet_until END,
+        muted_until = CASE WHEN facts ? 'muted_until'
+            THEN (facts ->> 'muted_until')::timestamptz ELSE p.muted_until END
+    WHERE p.id = person AND facts <> '{}';
+    RETURN is_new;
+END $$;
+
 -- A value that is added to a type cannot be used before the end of the transaction: a new type.
 ALTER TYPE notification.notice_status RENAME TO notice_status_003;
 CREATE TYPE notification.notice_status AS ENUM (

@@ -75,6 +75,10 @@ ALTER FUNCTION notification.emit(text, text, jsonb, text, timestamptz)
     SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION notification.register_device(bigint, text, text, text, text, text)
     SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+ALTER FUNCTION notification.unregister_device(bigint, text, text)
+    SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+ALTER FUNCTION notification.put_person(bigint, jsonb)
+    SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION notification.inbox(bigint, bigint, int)
     SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION notification.mark_read(bigint, bigint[])
@@ -222,7 +226,9 @@ GRANT EXECUTE ON FUNCTION
     errand.wake(text, timestamptz),
     notification.intend(text, bigint, text, jsonb, text, timestamptz, bigint),
     notification.emit(text, text, jsonb, text, timestamptz),
+    notification.put_person(bigint, jsonb),
     notification.register_device(bigint, text, text, text, text, text),
+    notification.unregister_device(bigint, text, text),
     notification.inbox(bigint, bigint, int),
     notification.mark_read(bigint, bigint[]),
     notification.unsubscribe(uuid, text)
@@ -233,13 +239,7 @@ GRANT INSERT (name) ON errand.queues TO errand_app;
 GRANT INSERT (queue, kind, args_version, priority, max_attempts, run_at, not_after, tags, options,
     args) ON errand.jobs TO errand_app;
 GRANT SELECT (id, run_at) ON errand.jobs TO errand_app;
--- People and what they chose are rows of the app's own.
-GRANT SELECT (id) ON notification.people TO errand_app;
-GRANT INSERT (id, email, time_zone, birth_date, location_consent_at, age_verified_at, notice_time,
-        quiet_from, quiet_until, muted_until),
-    UPDATE (email, time_zone, birth_date, location_consent_at, age_verified_at, notice_time,
-        quiet_from, quiet_until, muted_until)
-    ON notification.people TO errand_app;
+-- What people chose are rows of the app's own.
 GRANT SELECT, INSERT, UPDATE, DELETE ON notification.preferences TO errand_app;
 -- So are the establishments that its coupons are for.
 GRANT USAGE ON SCHEMA coupons TO errand_app;

@@ -24,7 +24,9 @@ extension AppCommands {
                 // A crash of the server empties the table.
                 try await change("TRUNCATE coupons.open_secrets")
                 let opened = try await ground.coupon("rotate", "-ojson")
-                #expect(try opened.record["opened"].number == Double(epochs.count))
+                // One of each series may have ended meanwhile, and another been made.
+                let open = try #require(try opened.record["opened"].number)
+                #expect(abs(open - Double(epochs.count)) <= 2)
 
                 try await ground.coupon("rotate", "--replace").expect(2, "--replace needs --reason")
                 try await ground.coupon("rotate", "--replace", "--reason", "leak")
@@ -105,7 +107,9 @@ extension AppCommands {
                         "ERRAND_KEYS_FILE=FILE errand coupon rotate") == true)
                 try await mend("no worker has ever", ground)
                 found = try await finding(ground)
-                #expect(found.grade == "ok" && found.text.contains("qr every 30s, 20 of 20 ahead"))
+                // One epoch may have begun since the rotation.
+                #expect(found.grade == "ok")
+                #expect(found.text.contains(/qr every 30s, (19|20) of 20 ahead/))
                 try await change("TRUNCATE coupons.open_secrets")
                 found = try await finding(ground)
                 #expect(found.grade == "critical" && found.text.contains("are sealed"))
@@ -118,7 +122,7 @@ extension AppCommands {
                     WHERE series = 'qr' AND starts_at > now() ORDER BY starts_at OFFSET 4
                     """)
                 found = try await finding(ground)
-                #expect(found.grade == "warning" && found.text.contains("4 of 20 epochs of qr"))
+                #expect(found.grade == "warning" && found.text.contains(/[34] of 20 epochs of qr/))
                 try await delete(
                     "SELECT starts_at FROM coupons.epochs WHERE series = 'qr' AND starts_at > now()"
                 )

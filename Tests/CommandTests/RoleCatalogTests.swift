@@ -125,15 +125,14 @@ import Testing
                 "errand.kinds S", "notification.preferences SIUD",
             ])
         #expect(
-            try await columns(of: "errand_app", "SELECT") == [
-                "errand.jobs id,run_at", "notification.people id",
-            ])
+            try await columns(of: "errand_app", "SELECT") == ["errand.jobs id,run_at"])
         let functions = try await functions(of: "errand_app")
         #expect(
             functions.filter { $0.hasPrefix("errand.") || $0.hasPrefix("notification.") } == [
                 "errand.enqueue", "errand.enqueue_job", "errand.wake", "notification.emit",
                 "notification.inbox", "notification.intend", "notification.mark_read",
-                "notification.register_device", "notification.unsubscribe",
+                "notification.put_person", "notification.register_device",
+                "notification.unregister_device", "notification.unsubscribe",
             ])
         #expect(try await tables(of: "errand_till") == [])
         #expect(

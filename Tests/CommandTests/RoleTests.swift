@@ -142,12 +142,12 @@ import Testing
             "SELECT errand.enqueue('shop.receipt', '{\"order\": 1}', unique_key => 'order:1')",
             "SELECT errand.enqueue('shop.receipt', '{\"order\": 2}', unique_key => 'order:1', "
                 + "on_duplicate => 'replace', delay => '1 hour', queue => 'shop')",
-            "INSERT INTO notification.people (id, email) VALUES (100, 'a@example.com')",
-            "UPDATE notification.people SET email = 'b@example.com' WHERE id = 100",
+            "SELECT notification.put_person(100, '{\"email\": \"a@example.com\"}')",
             "INSERT INTO notification.preferences (person_id, kind, channel, is_on) VALUES "
                 + "(100, 'coupon.nearby', 'push', false) ON CONFLICT (person_id, kind, channel) "
                 + "DO UPDATE SET is_on = excluded.is_on",
             "SELECT notification.register_device(100, 'survey', 'fcm', 'token-100')",
+            "SELECT notification.unregister_device(100, 'fcm', 'token-100')",
             "SELECT notification.intend('payout.issued', 100, 's:1', '{}', 's:1', "
                 + "now() + interval '1 day')",
             "SELECT * FROM notification.inbox(100)", "SELECT notification.mark_read(100, '{1}')",
@@ -165,6 +165,7 @@ import Testing
                 "INSERT INTO errand.jobs (kind, queue, claimed_by) VALUES ('a', 'b', 1)",
                 "SELECT email FROM notification.people", "SELECT * FROM notification.notices",
                 "UPDATE notification.people SET email_bounces = '{}'",
+                "INSERT INTO notification.people (id) VALUES (101)",
                 "SELECT * FROM errand.finished_jobs", "SELECT * FROM ledger.postings",
                 "SELECT errand.drop_expired_partitions('9999-01-01')",
                 "SELECT errand.put_schedule('x', '{}', 'x')",

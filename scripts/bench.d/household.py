@@ -100,11 +100,10 @@ def until(place, statement, database, limit=900, pause=0.2):
     return time.monotonic()
 
 
-def month_end(place, ours):
+def month_end(place, ours, groups):
     """From the month end's instant until every notice and its delivery's job is written."""
     name, sql = "bench_month_end", place.servers.sql
     env = ours.fresh(name)
-    groups = place.size(10_000, 100_000)
     for text in (PEOPLE, DEBTS, "VACUUM ANALYZE"):
         sql(text.format(groups=groups), name)
     place.servers.settle()
@@ -220,4 +219,5 @@ def notes(place, ours):
 
 def household(place, ours, _peers):
     """The end of a month, a day of chores, and notes."""
-    return [month_end(place, ours), *chores(place, ours), notes(place, ours)]
+    groups = place.size(10_000, 100_000)
+    return [month_end(place, ours, groups), *chores(place, ours), notes(place, ours)]

@@ -37,7 +37,7 @@ enum NotificationWords {
     static func unknown(person id: Int) -> CommandFailure {
         CommandFailure(
             exit: .notFound, message: "there is no person \(id)",
-            hint: "people are rows of notification.people; the app that has them adds them")
+            hint: "the app that has them adds them: SELECT notification.put_person(\(id))")
     }
 
     static func style(_ status: String) -> Style {

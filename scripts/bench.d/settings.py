@@ -1,0 +1,103 @@
+"""What each setting of deploy/postgres/postgresql.conf brings.
+
+PostgreSQL runs with the file's settings and, in turns, with one of them (or two that belong
+together) as PostgreSQL has it by default or as somebody might set it, on an empty database: jobs
+are enqueued in batches and drained, and enqueued one at a time by eight callers; for what sorts
+and plans, the notices of a month's end are made.
+"""
+import re
+import subprocess
+
+import household
+from measure import median
+from report import Figure
+from throughput import drain_once, fill
+
+FILE = "deploy/postgres/postgresql.conf"
+# What is turned back, to what, and the loads that it may matter to. Without those that only say
+# what is logged, or end what hangs.
+CASES = [
+    ("synchronous_commit", {"synchronous_commit": "off"}, "queue"),
+    ("full_page_writes", {"full_page_writes": "off"}, "queue"),
+    ("wal_compression", {"wal_compression": "off"}, "queue"),
+    ("max_wal_size, checkpoint_timeout",
+     {"max_wal_size": "128MB", "checkpoint_timeout": "30s"}, "queue"),
+    ("wal_buffers", {"wal_buffers": "-1"}, "queue"),
+    ("autovacuum_naptime", {"autovacuum_naptime": "1min"}, "queue"),
+    ("pg_stat_statements, track_io_timing",
+     {"shared_preload_libraries": "", "track_io_timing": "off"}, "queue"),
+    ("client_connection_check_interval", {"client_connection_check_interval": "0"}, "queue"),
+    ("shared_buffers", {"shared_buffers": "128MB"}, "queue, month"),
+    ("work_mem", {"work_mem": "4MB"}, "month"),
+    ("random_page_cost, effective_io_concurrency",
+     {"random_page_cost": "4", "effective_io_concurrency": "1"}, "month"),
+    ("jit", {"jit": "on"}, "month"),
+]
+# Of this machine's own server, or without meaning on its socket.
+KEPT = {"ssl", "ssl_min_protocol_version", "max_connections", "timezone", "log_timezone",
+        "password_encryption"}
+
+
+def recommended(place):
+    """The file's settings, by name."""
+    found = {}
+    for line in (place.root / FILE).read_text(encoding="utf-8").splitlines():
+        if match := re.fullmatch(r"(\w+) = '?([^']*)'?", line.strip()):
+            found[match[1]] = match[2]
+    return {name: value for name, value in found.items() if name not in KEPT}
+
+
+def run_with(place, settings):
+    """Has the server run with these settings, and no others of ours."""
+    sql = place.servers.sql
+    sql("ALTER SYSTEM RESET ALL", "errand")
+    for name, value in settings.items():
+        sql(f"ALTER SYSTEM SET {name} = '{value}'", "errand")
+    subprocess.run([place.root / "scripts/services", "restart-postgres", "--name",
+                    place.servers.NAME], check=True, stderr=subprocess.DEVNULL)
+
+
+def queue(place, ours):
+    """Enqueues and drains, then enqueues one by one; what each figure was."""
+    count = place.size(40_000, 200_000)
+    env = ours.fresh("bench_settings")
+    before = place.servers.wal_bytes()
+    fill(place, env, count)
+    place.servers.settle()
+    summary, _ = drain_once(place, env)
+    wal = (place.servers.wal_bytes() - before) / count
+    env = ours.fresh("bench_settings")
+    single = ours.enqueue(env, count=place.size(8_000, 40_000), batch=1, callers=8)
+    place.servers.drop("bench_settings")
+    return {"drained, jobs/s": summary["completed"] / summary["seconds"],
+            "log of changes, bytes/job": wal,
+            "enqueued by 8 callers, jobs/s": single["jobs"] / single["seconds"]}
+
+
+def month(place, ours):
+    """The notices of a month's end."""
+    figure = household.month_end(place, ours, place.size(1_000, 20_000))
+    return {"month end of 100,000 households, s": figure.ours}
+
+
+def settings(place, ours, _peers):
+    """Each setting as it is advised, and in brackets beside what stands with it."""
+    base, figures, rounds = recommended(place), [], max(place.size(1, 2), 1)
+    loads = {"queue": queue, "month": month}
+    try:
+        for name, changed, wanted in CASES:
+            found = {}
+            for _ in range(rounds):
+                for place_of, values in ((0, base), (1, {**base, **changed})):
+                    run_with(place, values)
+                    for load in wanted.split(", "):
+                        for unit, value in loads[load](place, ours).items():
+                            found.setdefault(unit, ([], []))[place_of].append(value)
+            beside = ", ".join(f"{key} {value or 'none'}" for key, value in changed.items())
+            figures += [
+                Figure(name, unit, median(with_it), median(without), None, None,
+                       f"{rounds} x, beside {beside}")
+                for unit, (with_it, without) in found.items()]
+    finally:
+        run_with(place, {})
+    return figures
