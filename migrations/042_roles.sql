@@ -201,8 +201,8 @@ FROM errand_worker;
 
 GRANT USAGE ON SCHEMA errand TO errand_scheduler;
 GRANT SELECT ON errand.instance, errand.kinds, errand.queues, errand.workers, errand.leads,
-    errand.jobs, errand.finished_jobs, errand.schedules, errand.schedule_occurrences,
-    errand.schedule_misses
+    errand.jobs, errand.finished_jobs, errand.dead_jobs, errand.activity, errand.schedules,
+    errand.schedule_occurrences, errand.schedule_misses
 TO errand_scheduler;
 GRANT INSERT, UPDATE, DELETE ON errand.leads, errand.schedule_occurrences, errand.schedule_misses
     TO errand_scheduler;

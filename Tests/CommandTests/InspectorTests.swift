@@ -67,10 +67,14 @@ import Testing
         for command in Self.refused.keys { #expect(looks.contains(command), "\(command)") }
     }
 
-    @Test func `the doctor knows that this login only looks`() async throws {
+    @Test func `the doctor knows what a login is for, and asks no more of it`() async throws {
         let ground = try await RoleGround.shared
         for (login, words) in [
             ("errand_look", "this login looks, and changes nothing, by errand_inspector"),
+            ("errand_tick", "this login schedules, by errand_scheduler"),
+            ("errand_shop", "this login speaks for an app, by errand_app"),
+            ("errand_register", "this login speaks for a till, by errand_till"),
+            ("errand_scale", "this login reads how much there is to do, by errand_autoscaler"),
             ("errand_work", "all that a worker needs can be used"),
             ("errand_owner", "all that a worker needs can be used"),
         ] {

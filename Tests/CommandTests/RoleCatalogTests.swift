@@ -108,8 +108,9 @@ import Testing
     @Test func `a scheduler has schedules and new jobs`() async throws {
         #expect(
             try await tables(of: "errand_scheduler") == [
-                "errand.finished_jobs S", "errand.instance S", "errand.jobs SI", "errand.kinds S",
-                "errand.leads SIUD", "errand.queues SI", "errand.schedule_misses SIUD",
+                "errand.activity S", "errand.dead_jobs S", "errand.finished_jobs S",
+                "errand.instance S", "errand.jobs SI", "errand.kinds S", "errand.leads SIUD",
+                "errand.queues SI", "errand.schedule_misses SIUD",
                 "errand.schedule_occurrences SIUD", "errand.schedules SIU", "errand.workers S",
             ])
         #expect(

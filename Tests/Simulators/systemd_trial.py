@@ -188,7 +188,14 @@ def look_at_life(machine):
     machine.need("systemctl start errand-tick.timer")
     expect(machine.show("errand-scheduler", "ActiveState") in ("inactive", "deactivating"),
            "timer and scheduler exclude each other")
-    machine.need("systemctl stop errand-tick.timer && systemctl start errand-scheduler")
+    # The timer in its place comes and goes with all of errand.target, too.
+    machine.need("systemctl disable errand-scheduler; systemctl enable --now errand-tick.timer")
+    for verb, state in (("stop", "inactive"), ("start", "active")):
+        machine.need(f"systemctl {verb} errand.target")
+        machine.until(f"the timer {state}", lambda: machine.show(
+            "errand-tick.timer", "ActiveState") == state)
+    machine.need("systemctl disable --now errand-tick.timer")
+    machine.need("systemctl enable --now errand-scheduler")
     # What would start again and again, were it not for its exit code.
     machine.need("sed 's/QUEUES=.*/QUEUES=a,a/' /etc/errand/worker-notices.env "
                  "> /etc/errand/worker-odd.env; systemctl start errand-worker@odd")
@@ -238,10 +245,16 @@ def trial(checkout, binary, database, redis):
                         look_at_processes(machine, unit)
                     look_at_life(machine)
             if heading.startswith("By cron"):
+                for unit in UNITS:
+                    expect(machine.show(unit, "ActiveState") == "inactive", f"{unit} has ended")
+                    expect(machine.run(f"systemctl is-enabled {unit}").returncode,
+                           f"{unit} does not come back at the next start")
                 look_at_cron(machine)
         expect(not machine.run("id errand").returncode == 0, "the user is removed")
         left = machine.need("systemctl list-units --all --no-legend --plain 'errand*'")
         expect(not left, f"no unit is left: {left}")
+        left = machine.need("find /etc /usr/local/bin /usr/local/share -name 'errand*'")
+        expect(not left, f"no file is left: {left}")
     finally:
         machine.close()
 

@@ -5,13 +5,18 @@ together) as PostgreSQL has it by default or as somebody might set it, on an emp
 are enqueued in batches and drained, and enqueued one at a time by eight callers; for what sorts
 and plans, the notices of a month's end are made.
 """
+import os
+import pathlib
 import re
 import subprocess
 
 import household
-from measure import median
+from measure import Failed, median
 from report import Figure
+from servers import PSQL
 from throughput import drain_once, fill
+
+PG_CTL = pathlib.Path(PSQL).with_name("pg_ctl")
 
 FILE = "deploy/postgres/postgresql.conf"
 # What is turned back, to what, and the loads that it may matter to. Without those that only say
@@ -47,14 +52,28 @@ def recommended(place):
     return {name: value for name, value in found.items() if name not in KEPT}
 
 
-def run_with(place, settings):
-    """Has the server run with these settings, and no others of ours."""
-    sql = place.servers.sql
-    sql("ALTER SYSTEM RESET ALL", "errand")
-    for name, value in settings.items():
-        sql(f"ALTER SYSTEM SET {name} = '{value}'", "errand")
-    subprocess.run([place.root / "scripts/services", "restart-postgres", "--name",
-                    place.servers.NAME], check=True, stderr=subprocess.DEVNULL)
+class Server:
+    """The running PostgreSQL, with other settings behind those that it was started with."""
+
+    def __init__(self, place):
+        self.servers = place.servers
+        self.folder = pathlib.Path(self.servers.sql("SHOW data_directory", "errand"))
+        # What scripts/services starts it with, and nothing else does.
+        self.file = self.folder / "postgresql.auto.conf"
+        self.own = self.file.read_text(encoding="utf-8")
+
+    def run_with(self, settings):
+        """Has it run with these; an error where it does not."""
+        lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
+        self.file.write_text(self.own + "".join(lines), encoding="utf-8")
+        owner = self.folder.owner()
+        as_owner = [] if os.geteuid() else ["runuser", "-u", owner, "--"]
+        subprocess.run([*as_owner, PG_CTL, "-s", "-w", "-m", "fast", "-D", self.folder, "-l",
+                        self.folder / "bench-settings.log", "restart"], check=True, cwd="/")
+        wrong = self.servers.sql("SELECT string_agg(name, ', ') FROM pg_file_settings "
+                                 "WHERE error IS NOT NULL", "errand")
+        if wrong:
+            raise Failed(f"PostgreSQL does not take {wrong}")
 
 
 def queue(place, ours):
@@ -83,13 +102,13 @@ def month(place, ours):
 def settings(place, ours, _peers):
     """Each setting as it is advised, and in brackets beside what stands with it."""
     base, figures, rounds = recommended(place), [], max(place.size(1, 2), 1)
-    loads = {"queue": queue, "month": month}
+    loads, server = {"queue": queue, "month": month}, Server(place)
     try:
         for name, changed, wanted in CASES:
             found = {}
             for _ in range(rounds):
                 for place_of, values in ((0, base), (1, {**base, **changed})):
-                    run_with(place, values)
+                    server.run_with(values)
                     for load in wanted.split(", "):
                         for unit, value in loads[load](place, ours).items():
                             found.setdefault(unit, ([], []))[place_of].append(value)
@@ -99,5 +118,5 @@ def settings(place, ours, _peers):
                        f"{rounds} x, beside {beside}")
                 for unit, (with_it, without) in found.items()]
     finally:
-        run_with(place, {})
+        server.run_with({})
     return figures

@@ -5,7 +5,8 @@ import Terminal
 extension DoctorCommand {
     private static let roles = """
         SELECT to_regrole('errand_worker') IS NOT NULL AS is_made,
-            (SELECT r.name FROM unnest('{errand_inspector,errand_scheduler}'::text[]) AS r (name)
+            (SELECT r.name FROM unnest('{errand_inspector,errand_scheduler,errand_app,errand_till,
+                errand_autoscaler}'::text[]) AS r (name)
              WHERE to_regrole(r.name) IS NOT NULL
                AND pg_has_role(to_regrole(r.name)::oid, 'USAGE') LIMIT 1) AS lesser,
             to_regrole('errand_worker') IS NOT NULL
@@ -16,7 +17,7 @@ extension DoctorCommand {
     /// that.
     private static let lacking = """
         WITH ours AS (
-            SELECT oid, nspname, nspowner FROM pg_namespace
+            SELECT oid, nspname FROM pg_namespace
             WHERE has_schema_privilege('errand_worker', oid, 'USAGE')
               AND nspname <> 'public' AND nspname !~ '^(pg_|information_schema)'
         ), open AS (SELECT * FROM ours WHERE has_schema_privilege(oid, 'USAGE')),
@@ -49,7 +50,8 @@ extension DoctorCommand {
                     AND NOT has_any_column_privilege(c.oid, 'SELECT'))
         )
         SELECT array_agg(name ORDER BY name), quote_ident(current_user),
-            (SELECT pg_get_userbyid(nspowner)::text FROM ours WHERE nspname = 'errand')
+            -- Whoever made the server: an owner of tables may grant no role.
+            pg_get_userbyid(10)::text
         FROM lacking
         """
 
@@ -66,9 +68,16 @@ extension DoctorCommand {
             }
             if let lesser = try role.optionalText("lesser"), try !role.bool("works") {
                 let words =
-                    lesser == "errand_inspector" ? "looks, and changes nothing" : "schedules"
+                    switch lesser {
+                    case "errand_inspector": "looks, and changes nothing"
+                    case "errand_scheduler": "schedules"
+                    case "errand_app": "speaks for an app"
+                    case "errand_till": "speaks for a till"
+                    default: "reads how much there is to do"
+                    }
                 return Finding(
-                    check: "permissions", grade: .ok, found: "this login \(words), by \(lesser)")
+                    check: "permissions", grade: .ok,
+                    found: "this login \(words), by \(lesser)")
             }
             let rows = try await session.query(lacking, [])
             guard let row = rows.first, let names = try row.optionalTextArray(0), !names.isEmpty
