@@ -6,7 +6,7 @@ import Testing
 @Suite("Inspector", .serialized, .database) struct InspectorTests {
     /// What a command needs to look at something that `RoleGround` has made.
     private static let arguments: [String: [String]] = [
-        "job show": ["1"], "job why": ["1"], "dead show": ["21"], "queue show": ["default"],
+        "job show": ["1"], "job why": ["1"], "queue show": ["default"],
         "kind show": ["demo.noop"], "schedule show": ["notification.wake"],
         "schedule history": ["notification.wake"], "schedule next": ["@hourly"],
         "coupon show": ["1"], "coupon verify": ["x", "--establishment", "1", "--terminal", "t"],
@@ -52,6 +52,8 @@ import Testing
         let environment = ground.environment("errand_look")
         let looks = try await looks()
         #expect(looks.count > 60)
+        var arguments = Self.arguments
+        arguments["dead show"] = [try await dead()]
         for command in looks where !Self.others.contains(command) {
             let words = command.split(separator: " ").map(String.init)
             if let rest = Self.refused[command] {
@@ -60,7 +62,7 @@ import Testing
                 continue
             }
             let run = try await errand(
-                words + (Self.arguments[command] ?? []), environment: environment)
+                words + (arguments[command] ?? []), environment: environment)
             #expect(!run.errors.contains("may not do that"), "\(command): \(run.errors)")
             #expect(![1, 5, 6].contains(run.code), "\(command): \(run.code) \(run.errors)")
         }
@@ -85,6 +87,18 @@ import Testing
         }
     }
 
+    /// The id of a new dead letter.
+    private func dead() async throws -> String {
+        let environment = try await RoleGround.shared.environment("errand_work")
+        let words = ["--queue", "inspected", "--max-attempts", "1", "--output", "name"]
+        let made = try await errand(
+            ["enqueue", "demo.fail", #"{"times": 9}"#] + words, environment: environment)
+        try await errand(
+            ["work", "--drain", "--queues", "inspected"], environment: environment
+        ).expect(0)
+        return made.output.trimmingCharacters(in: .newlines)
+    }
+
     @Test func `nothing can be changed, whether or not the session is read-only`() async throws {
         let ground = try await RoleGround.shared
         var environment = ground.environment("errand_look")
@@ -94,7 +108,7 @@ import Testing
         for words in [
             ["enqueue", "demo.noop"], ["queue", "pause", "default", "--yes"],
             ["job", "cancel", "1", "--yes"], ["job", "run-now", "1", "--yes"],
-            ["dead", "redrive", "21", "--yes"], ["schedule", "tick"],
+            ["dead", "redrive", try await dead(), "--yes"], ["schedule", "tick"],
             ["schedule", "add", "x", "@hourly", "--kind", "demo.noop"], ["migrate"],
             ["coupon", "void", "1", "--reason", "x", "--yes"],
             ["household", "remind", "--from", "1", "--to", "2", "--yes"],
