@@ -56,7 +56,8 @@ ALTER ROLE errand_tick CONNECTION LIMIT 10;
 ALTER ROLE errand_shop CONNECTION LIMIT 100;
 ALTER ROLE errand_register CONNECTION LIMIT 50;
 ALTER ROLE errand_look CONNECTION LIMIT 10;
-ALTER ROLE errand_scale CONNECTION LIMIT 5;
+-- KEDA holds one for each trigger (6), and more while it renews them.
+ALTER ROLE errand_scale CONNECTION LIMIT 20;
 
 -- Migrations wait for locks shortly, and give up, rather than let all others queue behind them;
 -- a backfill may take its time.
