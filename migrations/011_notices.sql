@@ -88,6 +88,14 @@ CREATE FUNCTION notification.unregister_device(person bigint, platform text, tok
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
+    IF person IS NULL OR platform IS NULL OR token IS NULL THEN
+        RAISE EXCEPTION 'unregister_device needs person, platform and token'
+            USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF platform NOT IN ('apns', 'fcm') THEN
+        RAISE EXCEPTION 'platform %: expected apns or fcm', platform
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     UPDATE notification.devices d
     SET disabled_at = clock_timestamp(), disabled_reason = 'the person signed out'
     WHERE d.person_id = person AND d.platform = platform AND d.token = token
@@ -95,55 +103,80 @@ BEGIN
     RETURN FOUND;
 END $$;
 
+-- An error unless facts is what put_person() takes. It names keys and no values, which are
+-- personal.
+CREATE FUNCTION notification.expect_facts(facts jsonb) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    address CONSTANT text :=
+        '^(?=.{3,254}$)[^[:cntrl:]]*[^@[:space:][:cntrl:]]@[^@[:space:][:cntrl:]]+$';
+    -- Never an offset or an abbreviation, which know nothing of daylight saving.
+    zone CONSTANT text := '^(UTC|(?!posix/|right/)[A-Za-z_]+(/[A-Za-z0-9_+-]+)+)$';
+    clock CONSTANT text := '^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$';
+    moment CONSTANT text :=
+        '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$';
+    of_clock CONSTANT text := 'a time such as 18:30';
+    of_moment CONSTANT text := 'a time with its offset such as 2026-01-05T10:00:00Z';
+    wrong text;
+BEGIN
+    SELECT string_agg(coalesce(f.key || ': expected ' || k.expected || ', or null',
+            f.key || ' is nothing that it knows'), '; ' ORDER BY f.key)
+    INTO wrong
+    FROM jsonb_each(facts) f LEFT JOIN (VALUES
+        ('email', address, 'an address of at most 254 characters'),
+        ('time_zone', zone, 'a name of IANA such as America/Toronto'),
+        ('birth_date', '^\d{4}-\d\d-\d\d$', 'a date such as 1990-05-17'),
+        ('notice_time', clock, of_clock), ('quiet_from', clock, of_clock),
+        ('quiet_until', clock, of_clock), ('age_verified_at', moment, of_moment),
+        ('location_consent_at', moment, of_moment), ('muted_until', moment, of_moment)
+    ) AS k (key, pattern, expected) ON k.key = f.key
+    WHERE k.key IS NULL OR jsonb_typeof(f.value) NOT IN ('string', 'null')
+        OR f.value #>> '{}' !~ k.pattern;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'put_person: %', wrong
+            USING ERRCODE = 'invalid_parameter_value',
+                HINT = 'It takes email, time_zone, birth_date, age_verified_at, '
+                    'location_consent_at, notice_time, quiet_from, quiet_until and muted_until.';
+    END IF;
+END $$;
+
 -- Adds a person, or changes what facts names of one and leaves the rest; true for who is new.
 --   facts  any of email, time_zone, birth_date, age_verified_at, location_consent_at, notice_time,
---          quiet_from, quiet_until and muted_until; null clears it, or sets what it is by default
+--          quiet_from, quiet_until and muted_until, as text; null clears it, or sets what it is by
+--          default
 -- Another birth date is not verified, unless facts says when it was.
 CREATE FUNCTION notification.put_person(person bigint, facts jsonb DEFAULT '{}') RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    known CONSTANT text[] := ARRAY['email', 'time_zone', 'birth_date', 'age_verified_at',
-        'location_consent_at', 'notice_time', 'quiet_from', 'quiet_until', 'muted_until'];
-    unknown text;
+    p notification.people;
     is_new boolean;
-    is_born_anew CONSTANT boolean := facts ? 'birth_date' AND NOT facts ? 'age_verified_at';
 BEGIN
     IF person IS NULL OR facts IS NULL OR jsonb_typeof(facts) <> 'object' THEN
         RAISE EXCEPTION 'put_person needs a person, and facts as a JSON object'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    SELECT string_agg(k, ', ' ORDER BY k) INTO unknown
-    FROM jsonb_object_keys(facts) AS k WHERE k <> ALL (known);
-    IF unknown IS NOT NULL THEN
-        RAISE EXCEPTION 'put_person does not know: %', unknown
-            USING ERRCODE = 'invalid_parameter_value',
-                HINT = 'It takes ' || array_to_string(known, ', ') || '.';
-    END IF;
+    PERFORM notification.expect_facts(facts);
     INSERT INTO notification.people (id) VALUES (person) ON CONFLICT DO NOTHING;
     is_new := FOUND;
-    UPDATE notification.people p
-    SET email = CASE WHEN facts ? 'email' THEN facts ->> 'email' ELSE p.email END,
-        time_zone = CASE WHEN facts ? 'time_zone' THEN coalesce(facts ->> 'time_zone', 'UTC')
-            ELSE p.time_zone END,
-        birth_date = CASE WHEN facts ? 'birth_date' THEN (facts ->> 'birth_date')::date
-            ELSE p.birth_date END,
-        age_verified_at = CASE
-            WHEN facts ? 'age_verified_at' THEN (facts ->> 'age_verified_at')::timestamptz
-            WHEN is_born_anew AND (facts ->> 'birth_date')::date IS DISTINCT FROM p.birth_date
-                THEN NULL
-            ELSE p.age_verified_at END,
-        location_consent_at = CASE WHEN facts ? 'location_consent_at'
-            THEN (facts ->> 'location_consent_at')::timestamptz ELSE p.location_consent_at END,
-        notice_time = CASE WHEN facts ? 'notice_time'
-            THEN coalesce((facts ->> 'notice_time')::time, '10:00') ELSE p.notice_time END,
-        quiet_from = CASE WHEN facts ? 'quiet_from' THEN (facts ->> 'quiet_from')::time
-            ELSE p.quiet_from END,
-        quiet_until = CASE WHEN facts ? 'quiet_until' THEN (facts ->> 'quiet_until')::time
-            ELSE p.quiet_until END,
-        muted_until = CASE WHEN facts ? 'muted_until'
-            THEN (facts ->> 'muted_until')::timestamptz ELSE p.muted_until END
-    WHERE p.id = person AND facts <> '{}';
+    SELECT * INTO p FROM notification.people q WHERE q.id = person FOR NO KEY UPDATE;
+    IF facts ? 'birth_date' AND (facts ->> 'birth_date')::date IS DISTINCT FROM p.birth_date THEN
+        p.age_verified_at := NULL;
+    END IF;
+    -- Those that facts does not name stay.
+    p := jsonb_populate_record(p, facts);
+    p.time_zone := coalesce(p.time_zone, 'UTC');
+    p.notice_time := coalesce(p.notice_time, '10:00');
+    IF (p.quiet_from IS NULL) <> (p.quiet_until IS NULL) THEN
+        RAISE EXCEPTION 'put_person: quiet hours need quiet_from and quiet_until, or neither'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    UPDATE notification.people q
+    SET email = p.email, time_zone = p.time_zone, birth_date = p.birth_date,
+        age_verified_at = p.age_verified_at, location_consent_at = p.location_consent_at,
+        notice_time = p.notice_time, quiet_from = p.quiet_from, quiet_until = p.quiet_until,
+        muted_until = p.muted_until
+    WHERE q.id = person AND facts <> '{}';
     RETURN is_new;
 END $$;
 

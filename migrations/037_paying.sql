@@ -205,38 +205,6 @@ BEGIN
     FROM household.simplified(household.home_of(person)) s;
 END $$;
 
--- Zones that need the ends of this month and the next ones; a job writes them with
--- household.set_month_end().
-CREATE FUNCTION household.zones_to_plan(until timestamptz)
-RETURNS TABLE (time_zone text, planned_to date) LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY
-    -- One step of the index a zone, however many groups it has.
-    WITH RECURSIVE zones AS (
-        (SELECT g.time_zone FROM household.groups g ORDER BY g.time_zone LIMIT 1)
-        UNION ALL
-        SELECT (SELECT g.time_zone FROM household.groups g WHERE g.time_zone > z.time_zone
-            ORDER BY g.time_zone LIMIT 1)
-        FROM zones z WHERE z.time_zone IS NOT NULL
-    )
-    SELECT z.time_zone, max(e.on_day) FROM zones z
-    LEFT JOIN household.month_ends e USING (time_zone)
-    WHERE z.time_zone IS NOT NULL
-    GROUP BY z.time_zone HAVING coalesce(max(e.at) <= until, true) ORDER BY z.time_zone;
-END $$;
-
--- Writes down when debts are told on the last day of a month in a zone; what has been told stays as
--- it is.
-CREATE FUNCTION household.set_month_end(time_zone text, on_day date, at timestamptz) RETURNS void
-LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-BEGIN
-    INSERT INTO household.month_ends AS e (time_zone, on_day, at) VALUES (time_zone, on_day, at)
-    ON CONFLICT ON CONSTRAINT month_ends_pkey DO UPDATE SET at = excluded.at
-    WHERE e.told_at IS NULL AND e.at <> excluded.at;
-END $$;
-
 -- At the end of a month, has everybody told who owes: enqueues household.tell with the event dues,
 -- the month and the ids of groups where somebody owes, some hundred groups a job. Returns how many
 -- groups it has seen to, those where nobody owes among them; 0: all.
@@ -254,10 +222,14 @@ BEGIN
     at := coalesce(at, clock_timestamp());
     -- What was owed at the end of a month is told at the end of the next at the latest, once.
     UPDATE household.month_ends e SET told_at = clock_timestamp()
-    WHERE e.told_at IS NULL AND EXISTS (SELECT FROM household.month_ends l
-        WHERE l.time_zone = e.time_zone AND l.on_day > e.on_day AND l.at <= at);
+    WHERE (e.time_zone, e.on_day) IN (SELECT o.time_zone, o.on_day FROM household.month_ends o
+        WHERE o.told_at IS NULL AND EXISTS (SELECT FROM household.month_ends l
+            WHERE l.time_zone = o.time_zone AND l.on_day > o.on_day AND l.at <= at)
+        FOR NO KEY UPDATE SKIP LOCKED);
     -- Locked before groups are read: see household.set_group().
     FOR month IN SELECT * FROM household.month_ends e WHERE e.at <= at AND e.told_at IS NULL
+        AND NOT EXISTS (SELECT FROM household.month_ends l
+            WHERE l.time_zone = e.time_zone AND l.on_day > e.on_day AND l.at <= at)
         ORDER BY e.at, e.time_zone FOR NO KEY UPDATE SKIP LOCKED
     LOOP
         homes := ARRAY(
@@ -282,8 +254,8 @@ BEGIN
     RETURN seen;
 END $$;
 
--- Whom some groups tell at the end of a month: those who owe there and, of who lives there, who
--- owes anywhere. Not who lives in another group that is still to tell them of the same month.
+-- Whom some groups tell at the end of a month: those who owe there and, of who lives there or did
+-- at that moment, who owes anywhere. Not who lives in another group that is still to tell them of the same month.
 CREATE FUNCTION household.debtors(groups bigint[], month date)
 RETURNS TABLE (group_id bigint, person_id bigint) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
@@ -297,7 +269,10 @@ BEGIN
         WHERE o.amount < 0
         UNION
         SELECT u.id, m.person_id FROM unnest(groups) AS u (id)
-        JOIN household.members m ON m.group_id = u.id AND m.left_at IS NULL
+        JOIN household.groups g ON g.id = u.id
+        JOIN household.members m ON m.group_id = u.id AND (m.left_at IS NULL OR m.left_at >= (
+            SELECT e.at FROM household.month_ends e
+            WHERE e.time_zone = g.time_zone AND e.on_day = month))
         CROSS JOIN LATERAL (
             SELECT (SELECT b.amount FROM ledger.balances b
                 WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
@@ -387,13 +362,15 @@ DECLARE
 BEGIN
     FOR month IN SELECT e.on_day FROM household.month_ends e JOIN household.groups g
         ON g.time_zone = e.time_zone AND g.dues_told_on < e.on_day AND g.created_at <= e.at
-        WHERE g.id = home AND e.told_at IS NULL AND home <> ALL (owing) ORDER BY e.on_day
+        WHERE g.id = home AND e.told_at IS NULL ORDER BY e.on_day
     LOOP
         -- Who is handing it out there may not see yet that they have left.
         PERFORM FROM household.month_ends e WHERE e.on_day = month AND e.time_zone IN (
             SELECT g.time_zone FROM household.groups g WHERE g.id = ANY (owing))
         ORDER BY e.time_zone FOR SHARE;
-        PERFORM household.tell_dues(ARRAY(SELECT g.id FROM household.groups g
-            WHERE g.id = ANY (owing) AND g.dues_told_on >= month), month);
+        PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'dues',
+            'month_end', month, 'person_id', person, 'group_ids', jsonb_agg(g.id ORDER BY g.id)))
+        FROM household.groups g WHERE g.id = ANY (owing) AND g.dues_told_on >= month
+        HAVING count(*) > 0;
     END LOOP;
 END $$;

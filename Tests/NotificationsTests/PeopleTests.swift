@@ -63,25 +63,52 @@ import Testing
     }
 
     @Test(
-        "what is wrong with a person is said",
+        "what is wrong with a person is said, without what is known of them",
         arguments: [
             ("NULL, '{}'", "put_person needs a person, and facts as a JSON object"),
             ("17, NULL", "put_person needs a person, and facts as a JSON object"),
             ("17, '[]'", "put_person needs a person, and facts as a JSON object"),
-            (#"17, '{"mail": "a", "name": "b"}'"#, "put_person does not know: mail, name"),
+            (
+                #"17, '{"mail": "a", "name": "b"}'"#,
+                "mail is nothing that it knows; name is nothing that it knows"
+            ),
+            (#"17, '{"email": ""}'"#, "email: expected an address of at most 254 characters"),
+            (#"17, '{"email": {"a": 1}}'"#, "email: expected an address"),
+            (#"17, '{"email": "two@at@example.org x"}'"#, "email: expected an address"),
             (#"17, '{"time_zone": "Mars/Base"}'"#, #"time zone "Mars/Base" not recognized"#),
-            (#"17, '{"birth_date": "soon"}'"#, #"invalid input syntax for type date: "soon""#),
-            (#"17, '{"quiet_from": null}'"#, "people_check"),
+            (#"17, '{"time_zone": "+05:00"}'"#, "time_zone: expected a name of IANA"),
+            (#"17, '{"time_zone": "EST"}'"#, "time_zone: expected a name of IANA"),
+            (#"17, '{"birth_date": "05/17/1990"}'"#, "birth_date: expected a date such as"),
+            (#"17, '{"birth_date": "1990-02-31"}'"#, "out of range"),
+            (#"17, '{"muted_until": "2026-02-01"}'"#, "muted_until: expected a time with its"),
+            (#"17, '{"notice_time": "24:00"}'"#, "notice_time: expected a time such as 18:30"),
+            (#"17, '{"quiet_from": 22}'"#, "quiet_from: expected a time such as"),
+            (#"17, '{"quiet_from": null}'"#, "quiet hours need quiet_from and quiet_until"),
         ])
     func wrong(arguments: String, message: String) async throws {
         let ground = try await Ground()
         do {
             try await ground.run("SELECT notification.put_person(\(arguments))")
             Issue.record("\(arguments) was taken")
+        } catch PostgresError.server(let error) {
+            #expect(error.message.contains(message))
+            #expect(error.detail == nil)
+        }
+        #expect(try await ground.number("SELECT count(*) FROM notification.people") == 0)
+    }
+
+    @Test(arguments: [
+        ("NULL, 'fcm', 't'", "unregister_device needs person, platform and token"),
+        ("17, 'ios', 't'", "platform ios: expected apns or fcm"),
+    ])
+    func `a device that cannot be is refused`(arguments: String, message: String) async throws {
+        let ground = try await Ground()
+        do {
+            try await ground.run("SELECT notification.unregister_device(\(arguments))")
+            Issue.record("\(arguments) was taken")
         } catch {
             #expect("\(error)".contains(message))
         }
-        #expect(try await ground.number("SELECT count(*) FROM notification.people") == 0)
     }
 
     @Test func `who signs out is pushed nothing there, until somebody signs in`() async throws {

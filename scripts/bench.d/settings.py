@@ -39,7 +39,7 @@ CASES = [
     ("jit", {"jit": "on"}, "month"),
 ]
 # Of this machine's own server, or without meaning on its socket.
-KEPT = {"ssl", "ssl_min_protocol_version", "max_connections", "timezone", "log_timezone",
+KEPT = {"ssl", "ssl_min_protocol_version", "listen_addresses", "max_connections", "timezone", "log_timezone",
         "password_encryption"}
 
 
@@ -100,7 +100,7 @@ def month(place, ours):
 
 
 def settings(place, ours, _peers):
-    """Each setting as it is advised, and in brackets beside what stands with it."""
+    """Each setting as the file has it; as "raw limit", with the other value that stands last."""
     base, figures, rounds = recommended(place), [], max(place.size(1, 2), 1)
     loads, server = {"queue": queue, "month": month}, Server(place)
     try:

@@ -153,7 +153,10 @@ enum HouseholdNews: String, CaseIterable, Sendable {
         case .dues:
             return Statement(
                 NewsStatements.dues,
-                [.int64Array(job.groupIDs ?? []), .optional(job.monthEnd), .timestamp(now)])
+                [
+                    .int64Array(job.groupIDs ?? []), .optional(job.monthEnd), .timestamp(now),
+                    person,
+                ])
         case .sessionFailed:
             return Statement(NewsStatements.session, [person, .optional(job.session)])
         }

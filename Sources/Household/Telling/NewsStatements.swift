@@ -140,7 +140,8 @@ enum NewsStatements {
         WHERE d.creditor_id = $2::bigint AND d.debtor_id = ANY ($3)
         """
 
-    /// Whom groups $1 tell at the end $2 of a month, each of all that they owe anywhere.
+    /// Whom groups $1 tell at the end $2 of a month, each of all that they owe anywhere; of them
+    /// person $4 alone, if one is named.
     ///
     /// Each is told once of a month, whatever group comes first. In their zones: on that day or,
     /// where quiet hours are, when these end; late rather than never.
@@ -148,7 +149,8 @@ enum NewsStatements {
         SELECT p.person_id, '\(duesSubject)' AS subject, p.data, $2::date::text AS event,
             $3::timestamptz + interval '40 hours' AS expires_at
         FROM (SELECT d.person_id, household.dues_notice(d.person_id, $2::date) AS data
-            FROM (SELECT DISTINCT d.person_id FROM household.debtors($1, $2::date) d OFFSET 0) d
+            FROM (SELECT DISTINCT d.person_id FROM household.debtors($1, $2::date) d
+                WHERE $4::bigint IS NULL OR d.person_id = $4 OFFSET 0) d
             OFFSET 0) p
         WHERE p.data IS NOT NULL ORDER BY 1
         """
