@@ -255,7 +255,8 @@ BEGIN
 END $$;
 
 -- Whom some groups tell at the end of a month: those who owe there and, of who lives there or did
--- at that moment, who owes anywhere. Not who lives in another group that is still to tell them of the same month.
+-- at that moment, who owes anywhere. Not who lives in another group that is still to tell them of
+-- the same month.
 CREATE FUNCTION household.debtors(groups bigint[], month date)
 RETURNS TABLE (group_id bigint, person_id bigint) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column

@@ -39,8 +39,8 @@ CASES = [
     ("jit", {"jit": "on"}, "month"),
 ]
 # Of this machine's own server, or without meaning on its socket.
-KEPT = {"ssl", "ssl_min_protocol_version", "listen_addresses", "max_connections", "timezone", "log_timezone",
-        "password_encryption"}
+KEPT = {"ssl", "ssl_min_protocol_version", "listen_addresses", "max_connections",
+        "password_encryption", "timezone", "log_timezone"}
 
 
 def recommended(place):
