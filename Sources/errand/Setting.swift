@@ -163,7 +163,7 @@ enum Kinds {
     static func all() -> JobKinds {
         let catalogue: NoticeCatalogue
         do { catalogue = try .all() } catch { preconditionFailure("\(error)") }
-        var kinds = withoutDeliveries(catalogue, sealing: nil)
+        var kinds = withoutDeliveries(catalogue, sealing: nil, environment: [:])
         kinds.handle(RotateCodes.self) { _, _ in }
         kinds.handle(PrepareKeys.self) { _, _ in }
         kinds.handle(EmailDelivery.self) { _, _ in }
@@ -175,14 +175,15 @@ enum Kinds {
     /// Those with the schedules of a worker that has this environment's keys.
     static func scheduling(_ invocation: Invocation) throws -> JobKinds {
         withoutDeliveries(
-            try catalogue(invocation), sealing: try KeySettings.keys(invocation.environment))
+            try catalogue(invocation), sealing: try KeySettings.keys(invocation.environment),
+            environment: invocation.environment)
     }
 
     private static func withoutDeliveries(
-        _ catalogue: NoticeCatalogue, sealing keys: SealingKeys?
+        _ catalogue: NoticeCatalogue, sealing keys: SealingKeys?, environment: [String: String]
     ) -> JobKinds {
         var kinds = JobKinds()
-        DemoKinds.add(to: &kinds)
+        DemoKinds.add(to: &kinds, mayExit: environment["ERRAND_DEMO_EXIT"] == "1")
         CouponKinds.add(to: &kinds, telling: catalogue, sealing: keys)
         Deciding(catalogue).add(to: &kinds)
         LedgerKinds.add(to: &kinds)
@@ -210,7 +211,8 @@ enum Kinds {
     ) throws -> JobKinds {
         let catalogue = try catalogue(invocation)
         var kinds = withoutDeliveries(
-            catalogue, sealing: try KeySettings.keys(invocation.environment))
+            catalogue, sealing: try KeySettings.keys(invocation.environment),
+            environment: invocation.environment)
         Deliveries(
             catalogue, channels: channels.channels(log), unsubscribePage: channels.unsubscribePage
         ).add(to: &kinds)

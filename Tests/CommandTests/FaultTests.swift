@@ -55,7 +55,8 @@ extension CommandLine {
         @Test func `a job that kills its workers`() async throws {
             let poison = try await made("enqueue", "demo.exit")["id"]
             for _ in 1...2 {
-                let victim = try start(["work", "--lease", "1s"])
+                let victim = try start(
+                    ["work", "--lease", "1s"], environment: ["ERRAND_DEMO_EXIT": "1"])
                 #expect(try await victim.end(within: .seconds(60)) == .exited(70))
             }
             // Frees it, and does not run it.
@@ -70,6 +71,14 @@ extension CommandLine {
             try await completed(job)
             try await stop(next)
             try await stop(worker)
+        }
+
+        @Test func `a job that would kill workers, where they may not be killed`() async throws {
+            let poison = try await made("enqueue", "demo.exit")["id"]
+            try await errand("work", "--drain").expect(0)
+            #expect(try await state(of: poison) == "dead")
+            let letter = try await errand("dead", "show", "\(poison.id)")
+            #expect(letter.output.contains("ends workers that have ERRAND_DEMO_EXIT=1 alone"))
         }
 
         @Test func `a claim that is stuck`() async throws {

@@ -131,7 +131,8 @@ extension CrashTests {
             let ground = try CrashGround.here()
             try await ground.done("enqueue", "demo.exit", "--max-attempts", "3")
             for _ in 0..<3 {
-                let worker = try ground.start(["work", "--lease", "1s"])
+                let worker = try ground.start(
+                    ["work", "--lease", "1s"], environment: ["ERRAND_DEMO_EXIT": "1"])
                 #expect(try await worker.end(within: .seconds(20)) == .exited(70))
             }
             let last = try ground.start(["work", "--lease", "1s"])

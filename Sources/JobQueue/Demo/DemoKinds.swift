@@ -29,7 +29,7 @@ package enum DemoKinds {
         package init(times: Int) { self.times = times }
     }
 
-    /// Kills its worker.
+    /// Kills its worker, where that is allowed.
     package struct Exit: Job {
         package static let kind = "demo.exit"
         package static let options = JobOptions(maxAttempts: 3)
@@ -51,7 +51,10 @@ package enum DemoKinds {
     }
 
     /// Adds them to the kinds of a program.
-    package static func add(to kinds: inout JobKinds) {
+    ///
+    /// - Parameter mayExit: whether ``Exit`` ends its worker. Elsewhere it is given up: whoever may
+    ///   enqueue must not be able to end workers.
+    package static func add(to kinds: inout JobKinds, mayExit: Bool = false) {
         kinds.handle(Noop.self) { _, _ in }
         kinds.handle(Sleep.self) { job, _ in try await Task.sleep(for: .milliseconds(job.ms)) }
         kinds.handle(Fail.self) { job, context in
@@ -59,7 +62,12 @@ package enum DemoKinds {
                 throw MeantToFail(attempt: context.attempt, times: job.times)
             }
         }
-        kinds.handle(Exit.self) { _, _ in _exit(70) }
+        kinds.handleWithOutcome(Exit.self) { _, _ in
+            guard mayExit else {
+                return .dead(reason: "\(Exit.kind) ends workers that have ERRAND_DEMO_EXIT=1 alone")
+            }
+            _exit(70)
+        }
         kinds.handle(Ledger.self) { _, context in
             try await context.database.transaction { transaction in
                 _ = try await transaction.query(

@@ -103,6 +103,8 @@ enum ShellCommands {
             ("ERRAND_OPERATOR", "Who acts, for the record; else USER."),
             ("ERRAND_READ_ONLY", "1 refuses whatever changes something."),
             ("ERRAND_LOG", "The least level that the log shows: debug, info, warning, error."),
+            ("ERRAND_LOG_FORMAT", "text or json; else text on a terminal and JSON elsewhere."),
+            ("ERRAND_DEMO_EXIT", "1 lets jobs of the kind demo.exit end this worker: for trials."),
             ("ERRAND_COLOR, NO_COLOR", "auto, always or never; NO_COLOR turns colour off."),
             ("TZ", "The zone of the times that tables show; else that of the system."),
             ("TZDIR", "Where the time zones are."),
