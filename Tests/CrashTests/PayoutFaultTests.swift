@@ -185,6 +185,9 @@ extension AppCrashTests {
                     } else {
                         worker.signal(SIGKILL)
                         _ = try await worker.end(within: .seconds(10))
+                    }
+                    // One that was only just starting has ended as well, for want of its server.
+                    if !worker.isRunning {
                         worker = try ground.start(words, environment: settings)
                     }
                 }
