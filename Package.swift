@@ -13,15 +13,30 @@ let strict: [SwiftSetting] = [
     .strictMemorySafety(),
 ]
 
-/// One room of the package: every target gets the same settings.
-func room(_ name: String, uses: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: uses, swiftSettings: strict)
+/// A system library; `folder` below `Sources/C` holds its module map.
+func system(_ folder: String, pkgConfig: String? = nil, apt package: String? = nil) -> Target {
+    .systemLibrary(
+        name: "CErrand\(folder)", path: "Sources/C/\(folder)", pkgConfig: pkgConfig,
+        providers: package.map { [.apt([$0])] })
 }
 
-/// The tests of one room; they always see the private servers of `TestServices`.
-func tests(_ name: String, of rooms: [Target.Dependency]) -> Target {
-    .testTarget(
-        name: name, dependencies: rooms + ["TestServices"], swiftSettings: strict)
+/// A target of the folder `Sources/LAYER/NAME`: every one gets the same settings.
+///
+/// SwiftPM wants the names of targets unique over all packages of a program, hence the prefix.
+func target(_ path: String, uses: [Target.Dependency] = []) -> Target {
+    let folder = path.split(separator: "/").last.map(String.init) ?? path
+    return .target(
+        name: folder == "Errand" ? folder : "Errand\(folder)", dependencies: uses,
+        path: "Sources/\(path)", swiftSettings: strict)
+}
+
+/// The tests in the folder `Tests/LAYER/NAME`; they always see the private servers of the tests.
+func tests(_ path: String, of targets: [Target.Dependency]) -> Target {
+    let folder = path.split(separator: "/").last.map(String.init) ?? path
+    let prefix = folder == "Errand" ? "" : "Errand"
+    return .testTarget(
+        name: "\(prefix)\(folder)Tests", dependencies: targets + ["ErrandTestServices"],
+        path: "Tests/\(path)", swiftSettings: strict)
 }
 
 let migrationFiles = [
@@ -72,167 +87,212 @@ let migrationFiles = [
 let package = Package(
     name: "errand",
     products: [
-        .executable(name: "errand", targets: ["errand"]),
-        .library(name: "JobQueue", targets: ["JobQueue", "Postgres", "Redis"]),
+        .executable(name: "errand", targets: ["ErrandProgram"]),
+        .library(name: "Errand", targets: ["Errand", "ErrandPostgres", "ErrandRedis"]),
     ],
     targets: [
         // Floor 0: C libraries, no logic.
-        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CRedis", providers: [.apt(["libhiredis-dev"])]),
-        .systemLibrary(
-            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(
-            name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(
-            name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
-        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
-        .systemLibrary(name: "CHaru", providers: [.apt(["libhpdf-dev"])]),
-        .systemLibrary(name: "CICal", providers: [.apt(["libical-dev"])]),
-        .systemLibrary(name: "CMicroHTTPD", providers: [.apt(["libmicrohttpd-dev"])]),
-        .systemLibrary(name: "CSystem"),
+        system("Postgres", pkgConfig: "libpq", apt: "libpq-dev"),
+        system("Redis", apt: "libhiredis-dev"),
+        system("Curl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        system("Crypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        system("QRCode", pkgConfig: "libqrencode", apt: "libqrencode-dev"),
+        system("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
+        system("Haru", apt: "libhpdf-dev"),
+        system("ICal", apt: "libical-dev"),
+        system("MicroHTTPD", apt: "libmicrohttpd-dev"),
+        system("System"),
 
         // Floor 1: thin, safe Swift over them; pointers stop here.
-        room("Threads", uses: ["CSystem"]),
-        room("Gregorian"),
-        room("Postgres", uses: ["CPostgres", "Gregorian", "Threads"]),
-        room("Redis", uses: ["CRedis", "Threads"]),
-        room("HTTP", uses: ["CCurl", "CSystem", "Threads"]),
-        room("HTTPServer", uses: ["CMicroHTTPD"]),
-        room("Crypto", uses: ["CCrypto"]),
-        room("QRCode", uses: ["CPNG", "CQRCode"]),
-        room("LatinText"),
-        room("Matching"),
-        room("PDF", uses: ["CHaru", "Gregorian", "LatinText"]),
-        room("DurableFiles", uses: ["Crypto"]),
-        room("Recurrence", uses: ["Gregorian"]),
-        room("RepeatRules", uses: ["CICal", "Gregorian"]),
-        room("Terminal", uses: ["Gregorian", "Threads"]),
+        target("Wrappers/Threads", uses: ["CErrandSystem"]),
+        target("Wrappers/Gregorian"),
+        target("Wrappers/Postgres", uses: ["CErrandPostgres", "ErrandGregorian", "ErrandThreads"]),
+        target("Wrappers/Redis", uses: ["CErrandRedis", "ErrandThreads"]),
+        target("Wrappers/HTTP", uses: ["CErrandCurl", "CErrandSystem", "ErrandThreads"]),
+        target("Wrappers/HTTPServer", uses: ["CErrandMicroHTTPD"]),
+        target("Wrappers/Crypto", uses: ["CErrandCrypto"]),
+        target("Wrappers/QRCode", uses: ["CErrandPNG", "CErrandQRCode"]),
+        target("Wrappers/LatinText"),
+        target("Basics/Matching"),
+        target("Wrappers/PDF", uses: ["CErrandHaru", "ErrandGregorian", "ErrandLatinText"]),
+        target("Basics/DurableFiles", uses: ["ErrandCrypto"]),
+        target("Basics/Recurrence", uses: ["ErrandGregorian"]),
+        target("Wrappers/RepeatRules", uses: ["CErrandICal", "ErrandGregorian"]),
+        target("Basics/Terminal", uses: ["ErrandGregorian", "ErrandThreads"]),
 
         // Floor 2: the engine, delivery, the schema.
         .target(
-            name: "Migrations", dependencies: ["Postgres"], path: "migrations",
+            name: "ErrandMigrations", dependencies: ["ErrandPostgres"], path: "migrations",
             exclude: ["released.txt"],
             resources: migrationFiles.map { .embedInCode($0) }, swiftSettings: strict),
         // The words of notices in English; see EnglishNotices.swift for why a locale is a target.
         .target(
-            name: "EnglishNotices", resources: [.embedInCode("en")], swiftSettings: strict),
-        room("JobQueue", uses: ["Postgres", "Recurrence", "Redis", "Threads"]),
-        room("Delivery", uses: ["Crypto", "HTTP"]),
-        room("Sealing", uses: ["Crypto", "Postgres"]),
-        room("PaymentFiles", uses: ["Crypto", "DurableFiles", "Gregorian", "LatinText", "PDF"]),
+            name: "ErrandEnglishNotices", path: "Sources/Modules/EnglishNotices",
+            resources: [.embedInCode("en")], swiftSettings: strict),
+        target(
+            "Engine/Errand",
+            uses: ["ErrandPostgres", "ErrandRecurrence", "ErrandRedis", "ErrandThreads"]),
+        target("Basics/Delivery", uses: ["ErrandCrypto", "ErrandHTTP"]),
+        target("Basics/Sealing", uses: ["ErrandCrypto", "ErrandPostgres"]),
+        target(
+            "Basics/PaymentFiles",
+            uses: [
+                "ErrandCrypto", "ErrandDurableFiles", "ErrandGregorian", "ErrandLatinText",
+                "ErrandPDF",
+            ]),
 
         // Floors 3 and 4: the domains.
-        room(
-            "Notifications",
+        target(
+            "Modules/Notification",
             uses: [
-                "Crypto", "EnglishNotices", "JobQueue", "Delivery", "Gregorian", "Postgres",
-                "Recurrence", "Sealing",
+                "ErrandCrypto", "ErrandEnglishNotices", "Errand", "ErrandDelivery",
+                "ErrandGregorian", "ErrandPostgres",
+                "ErrandRecurrence", "ErrandSealing",
             ]),
-        room("Ledger", uses: ["Gregorian", "JobQueue", "Postgres", "Recurrence"]),
-        room(
-            "Coupons",
-            uses: ["Crypto", "Notifications", "JobQueue", "Postgres", "Recurrence", "Sealing"]),
-        room(
-            "Payouts",
+        target(
+            "Modules/Ledger",
+            uses: ["ErrandGregorian", "Errand", "ErrandPostgres", "ErrandRecurrence"]),
+        target(
+            "Modules/Coupons",
             uses: [
-                "Crypto", "DurableFiles", "Gregorian", "JobQueue", "Ledger", "Notifications",
-                "PaymentFiles", "Postgres", "Recurrence", "Sealing",
+                "ErrandCrypto", "ErrandNotification", "Errand", "ErrandPostgres",
+                "ErrandRecurrence", "ErrandSealing",
             ]),
-        room(
-            "Votes",
-            uses: ["Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing"]),
-
-        room(
-            "Missions", uses: ["JobQueue", "Matching", "Notifications", "Postgres", "Threads"]),
-
-        room(
-            "Household",
+        target(
+            "Modules/Payouts",
             uses: [
-                "Gregorian", "JobQueue", "Notifications", "Postgres", "Recurrence", "RepeatRules",
+                "ErrandCrypto", "ErrandDurableFiles", "ErrandGregorian", "Errand", "ErrandLedger",
+                "ErrandNotification",
+                "ErrandPaymentFiles", "ErrandPostgres", "ErrandRecurrence", "ErrandSealing",
+            ]),
+        target(
+            "Modules/Votes",
+            uses: [
+                "ErrandCrypto", "Errand", "ErrandNotification", "ErrandPostgres",
+                "ErrandRecurrence", "ErrandSealing",
             ]),
 
-        room(
-            "StatusPage", uses: ["HTTPServer", "JobQueue", "Postgres", "Redis", "Threads"]),
+        target(
+            "Modules/Missions",
+            uses: [
+                "Errand", "ErrandMatching", "ErrandNotification", "ErrandPostgres", "ErrandThreads",
+            ]),
+
+        target(
+            "Modules/Household",
+            uses: [
+                "ErrandGregorian", "Errand", "ErrandNotification", "ErrandPostgres",
+                "ErrandRecurrence", "ErrandRepeatRules",
+            ]),
+
+        target(
+            "Operator/StatusPage",
+            uses: ["ErrandHTTPServer", "Errand", "ErrandPostgres", "ErrandRedis", "ErrandThreads"]),
 
         // Floor 5: the command.
         .executableTarget(
-            name: "errand",
+            name: "ErrandProgram",
             dependencies: [
-                "Coupons", "Crypto", "Notifications", "Delivery", "DurableFiles", "Gregorian",
-                "HTTP", "HTTPServer", "Household", "JobQueue", "Ledger", "Matching", "Migrations",
-                "Missions", "PaymentFiles", "Payouts", "Postgres", "QRCode", "Recurrence", "Redis",
-                "Sealing", "StatusPage", "Terminal", "Threads", "Votes",
+                "ErrandCoupons", "ErrandCrypto", "ErrandNotification", "ErrandDelivery",
+                "ErrandDurableFiles", "ErrandGregorian",
+                "ErrandHTTP", "ErrandHTTPServer", "ErrandHousehold", "Errand", "ErrandLedger",
+                "ErrandMatching", "ErrandMigrations",
+                "ErrandMissions", "ErrandPaymentFiles", "ErrandPayouts", "ErrandPostgres",
+                "ErrandQRCode", "ErrandRecurrence", "ErrandRedis",
+                "ErrandSealing", "ErrandStatusPage", "ErrandTerminal", "ErrandThreads",
+                "ErrandVotes",
             ],
-            swiftSettings: strict),
+            path: "Sources/errand", swiftSettings: strict),
 
         // Tests and measurements.
         .target(
-            name: "TestServices",
-            dependencies: ["CSystem", "Crypto", "Postgres", "Redis", "Migrations", "JobQueue"],
-            path: "Tests/TestServices", swiftSettings: strict),
-        tests("PostgresTests", of: ["Postgres", "Threads"]),
-        tests("RedisTests", of: ["Redis", "Threads"]),
-        tests("HTTPTests", of: ["HTTP"]),
-        tests("HTTPServerTests", of: ["HTTP", "HTTPServer"]),
-        tests("CryptoTests", of: ["Crypto"]),
-        tests("SealingTests", of: ["Crypto", "Postgres", "Sealing"]),
-        tests("QRCodeTests", of: ["QRCode"]),
-        tests("MatchingTests", of: ["Matching"]),
-        tests("PDFTests", of: ["Gregorian", "PDF"]),
-        tests("DurableFilesTests", of: ["DurableFiles"]),
-        tests(
-            "PaymentFilesTests", of: ["DurableFiles", "Gregorian", "LatinText", "PaymentFiles"]),
-        tests("RecurrenceTests", of: ["Gregorian", "Recurrence"]),
-        tests("RepeatRulesTests", of: ["Gregorian", "Recurrence", "RepeatRules"]),
-        tests("TerminalTests", of: ["Terminal"]),
-        tests("DeliveryTests", of: ["Delivery", "HTTP"]),
-        tests(
-            "JobQueueTests", of: ["JobQueue", "Migrations", "Postgres", "Recurrence", "Redis"]),
-        tests(
-            "CouponsTests",
-            of: [
-                "Coupons", "Crypto", "Notifications", "Delivery", "JobQueue", "Postgres",
-                "Recurrence",
-            ]),
-        tests(
-            "NotificationsTests",
-            of: [
-                "Crypto", "EnglishNotices", "Notifications", "Delivery", "Gregorian", "JobQueue",
-                "Postgres", "Recurrence", "Sealing",
-            ]),
-        tests(
-            "LedgerTests", of: ["Gregorian", "JobQueue", "Ledger", "Postgres", "Recurrence"]),
-        tests(
-            "PayoutsTests",
-            of: [
-                "Crypto", "DurableFiles", "Gregorian", "JobQueue", "Ledger", "Notifications",
-                "PaymentFiles", "Payouts", "Postgres", "Recurrence", "Sealing",
-            ]),
-        tests(
-            "VotesTests",
-            of: [
-                "Crypto", "JobQueue", "Notifications", "Postgres", "Recurrence", "Sealing",
-                "Votes",
-            ]),
-        tests(
-            "MissionJobsTests",
-            of: ["JobQueue", "Matching", "Missions", "Notifications", "Postgres"]
-        ),
-        tests("MissionsTests", of: ["Postgres"]),
-        tests("HouseholdTests", of: ["Postgres"]),
-        tests(
-            "HouseholdJobsTests",
-            of: [
-                "Gregorian", "Household", "JobQueue", "Notifications", "Postgres", "Recurrence",
-            ]),
-        tests("StatusPageTests", of: ["HTTPServer", "JobQueue", "Postgres", "StatusPage"]),
-        tests("CommandTests", of: ["HTTP", "Postgres", "Redis"]),
-        tests("CrashTests", of: ["JobQueue", "Migrations", "Postgres", "Redis"]),
-        .executableTarget(
-            name: "bench",
+            name: "ErrandTestServices",
             dependencies: [
-                "Delivery", "DurableFiles", "Gregorian", "HTTP", "JobQueue", "Migrations",
-                "Notifications", "PaymentFiles", "Postgres", "Recurrence", "Redis",
+                "CErrandSystem", "ErrandCrypto", "ErrandPostgres", "ErrandRedis",
+                "ErrandMigrations", "Errand",
+            ],
+            path: "Tests/Services", swiftSettings: strict),
+        tests("Wrappers/Postgres", of: ["ErrandPostgres", "ErrandThreads"]),
+        tests("Wrappers/Redis", of: ["ErrandRedis", "ErrandThreads"]),
+        tests("Wrappers/HTTP", of: ["ErrandHTTP"]),
+        tests("Wrappers/HTTPServer", of: ["ErrandHTTP", "ErrandHTTPServer"]),
+        tests("Wrappers/Crypto", of: ["ErrandCrypto"]),
+        tests("Basics/Sealing", of: ["ErrandCrypto", "ErrandPostgres", "ErrandSealing"]),
+        tests("Wrappers/QRCode", of: ["ErrandQRCode"]),
+        tests("Basics/Matching", of: ["ErrandMatching"]),
+        tests("Wrappers/PDF", of: ["ErrandGregorian", "ErrandPDF"]),
+        tests("Basics/DurableFiles", of: ["ErrandDurableFiles"]),
+        tests(
+            "Basics/PaymentFiles",
+            of: ["ErrandDurableFiles", "ErrandGregorian", "ErrandLatinText", "ErrandPaymentFiles"]),
+        tests("Basics/Recurrence", of: ["ErrandGregorian", "ErrandRecurrence"]),
+        tests(
+            "Wrappers/RepeatRules",
+            of: ["ErrandGregorian", "ErrandRecurrence", "ErrandRepeatRules"]),
+        tests("Basics/Terminal", of: ["ErrandTerminal"]),
+        tests("Basics/Delivery", of: ["ErrandDelivery", "ErrandHTTP"]),
+        tests(
+            "Engine/Errand",
+            of: ["Errand", "ErrandMigrations", "ErrandPostgres", "ErrandRecurrence", "ErrandRedis"]),
+        tests(
+            "Modules/Coupons",
+            of: [
+                "ErrandCoupons", "ErrandCrypto", "ErrandNotification", "ErrandDelivery", "Errand",
+                "ErrandPostgres",
+                "ErrandRecurrence",
+            ]),
+        tests(
+            "Modules/Notification",
+            of: [
+                "ErrandCrypto", "ErrandEnglishNotices", "ErrandNotification", "ErrandDelivery",
+                "ErrandGregorian", "Errand",
+                "ErrandPostgres", "ErrandRecurrence", "ErrandSealing",
+            ]),
+        tests(
+            "Modules/Ledger",
+            of: ["ErrandGregorian", "Errand", "ErrandLedger", "ErrandPostgres", "ErrandRecurrence"]),
+        tests(
+            "Modules/Payouts",
+            of: [
+                "ErrandCrypto", "ErrandDurableFiles", "ErrandGregorian", "Errand", "ErrandLedger",
+                "ErrandNotification",
+                "ErrandPaymentFiles", "ErrandPayouts", "ErrandPostgres", "ErrandRecurrence",
+                "ErrandSealing",
+            ]),
+        tests(
+            "Modules/Votes",
+            of: [
+                "ErrandCrypto", "Errand", "ErrandNotification", "ErrandPostgres",
+                "ErrandRecurrence", "ErrandSealing",
+                "ErrandVotes",
+            ]),
+        tests(
+            "Modules/MissionJobs",
+            of: [
+                "Errand", "ErrandMatching", "ErrandMissions", "ErrandNotification",
+                "ErrandPostgres",
+            ]
+        ),
+        tests("Modules/Missions", of: ["ErrandPostgres"]),
+        tests("Modules/Household", of: ["ErrandPostgres"]),
+        tests(
+            "Modules/HouseholdJobs",
+            of: [
+                "ErrandGregorian", "ErrandHousehold", "Errand", "ErrandNotification",
+                "ErrandPostgres", "ErrandRecurrence",
+            ]),
+        tests(
+            "Operator/StatusPage",
+            of: ["ErrandHTTPServer", "Errand", "ErrandPostgres", "ErrandStatusPage"]),
+        tests("Operator/Command", of: ["ErrandHTTP", "ErrandPostgres", "ErrandRedis"]),
+        tests("Crash", of: ["Errand", "ErrandMigrations", "ErrandPostgres", "ErrandRedis"]),
+        .executableTarget(
+            name: "ErrandBench",
+            dependencies: [
+                "ErrandDelivery", "ErrandDurableFiles", "ErrandGregorian", "ErrandHTTP", "Errand",
+                "ErrandMigrations",
+                "ErrandNotification", "ErrandPaymentFiles", "ErrandPostgres", "ErrandRecurrence",
+                "ErrandRedis",
             ],
             path: "Tests/Bench", swiftSettings: strict),
     ]

@@ -1,4 +1,4 @@
-package import Postgres
+package import ErrandPostgres
 
 /// One step of the schema: plain SQL, numbered, never changed once it was applied somewhere.
 package struct Migration: Sendable {

@@ -1,8 +1,8 @@
-import Delivery
+import ErrandDelivery
 import FoundationEssentials
-import JobQueue
-import Notifications
-import Terminal
+import Errand
+import ErrandNotification
+import ErrandTerminal
 
 /// The ways by which notices leave this process, as its environment sets them up.
 ///

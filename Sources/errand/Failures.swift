@@ -1,8 +1,8 @@
-import JobQueue
-import Migrations
-import Postgres
-import Redis
-import Terminal
+import Errand
+import ErrandMigrations
+import ErrandPostgres
+import ErrandRedis
+import ErrandTerminal
 
 /// Puts the errors of other modules into words for the command line, with what to do next.
 @Sendable func describe(_ error: any Error) -> CommandFailure? {

@@ -1,10 +1,10 @@
-import Coupons
-import Crypto
-import Notifications
-import Payouts
-import Sealing
-import Terminal
-import Votes
+import ErrandCoupons
+import ErrandCrypto
+import ErrandNotification
+import ErrandPayouts
+import ErrandSealing
+import ErrandTerminal
+import ErrandVotes
 
 /// The keys by which small secrets are sealed in the database, as the environment names them.
 enum KeySettings {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import Recurrence
-import Terminal
+import ErrandRecurrence
+import ErrandTerminal
 
 /// The zone that the clocks of this user go by.
 enum LocalZone {

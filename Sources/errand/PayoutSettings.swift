@@ -1,7 +1,7 @@
-import DurableFiles
+import ErrandDurableFiles
 import FoundationEssentials
-import Payouts
-import Terminal
+import ErrandPayouts
+import ErrandTerminal
 
 /// Who pays, as the file says that `ERRAND_PAYOUTS_FILE` names.
 enum PayoutSettings {

@@ -1,17 +1,17 @@
-import Coupons
-import Crypto
+import ErrandCoupons
+import ErrandCrypto
 import Dispatch
 import FoundationEssentials
-import Household
-import JobQueue
-import Ledger
-import Missions
-import Notifications
-import Payouts
-import Postgres
-import Redis
-import Terminal
-import Votes
+import ErrandHousehold
+import Errand
+import ErrandLedger
+import ErrandMissions
+import ErrandNotification
+import ErrandPayouts
+import ErrandPostgres
+import ErrandRedis
+import ErrandTerminal
+import ErrandVotes
 
 extension Invocation {
     /// A session for one command.

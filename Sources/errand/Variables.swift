@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Terminal
+import ErrandTerminal
 
 /// Environment variables, of which an empty one is as good as none.
 struct Variables {

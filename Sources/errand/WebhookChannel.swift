@@ -1,7 +1,7 @@
-import Crypto
-import Delivery
-import Notifications
-import Terminal
+import ErrandCrypto
+import ErrandDelivery
+import ErrandNotification
+import ErrandTerminal
 
 /// The way by which events leave this process, as its environment sets it up; nil without keys.
 struct WebhookChannel {

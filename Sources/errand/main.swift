@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import Terminal
+import ErrandTerminal
 
 let environment = ProcessInfo.processInfo.environment
 let program = Program(

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import JobQueue
-import Notifications
-import Postgres
-import Recurrence
+import Errand
+import ErrandNotification
+import ErrandPostgres
+import ErrandRecurrence
 
 /// One event told to many people, from the event to the jobs that push it to their devices.
 enum FanOut {

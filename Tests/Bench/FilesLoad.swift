@@ -1,8 +1,8 @@
-import DurableFiles
+import ErrandDurableFiles
 import FoundationEssentials
 import Glibc
-import Gregorian
-import PaymentFiles
+import ErrandGregorian
+import ErrandPaymentFiles
 
 /// How long the files of many payments take, from payments in memory to files on the disk.
 enum FilesLoad {

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
-import JobQueue
-import Postgres
-import Redis
+import Errand
+import ErrandPostgres
+import ErrandRedis
 
 /// What a measurement was asked for: `bench NAME --flag value …`, and the servers' addresses.
 struct Flags: Sendable {

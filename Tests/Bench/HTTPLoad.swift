@@ -1,4 +1,4 @@
-import HTTP
+import ErrandHTTP
 
 /// Our HTTP client as h2load is used: so many requests, so many of them at once.
 enum HTTPLoad {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import JobQueue
+import Errand
 import Synchronization
 
 /// A job that does nothing, with about 100 bytes of arguments.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import JobQueue
+import Errand
 import Synchronization
 
 /// What several tasks bring together.

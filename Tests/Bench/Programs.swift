@@ -1,6 +1,6 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
+import Errand
+import ErrandPostgres
 
 /// Our own queue behind the three programs that every peer offers too (scripts/bench.d/peers).
 enum Programs {

@@ -1,4 +1,4 @@
-import Delivery
+import ErrandDelivery
 import FoundationEssentials
 
 /// Our clients of APNs and FCM as h2load is used: so many notices, so many of them at once.

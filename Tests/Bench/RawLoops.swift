@@ -1,7 +1,7 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
-import Redis
+import Errand
+import ErrandPostgres
+import ErrandRedis
 
 /// The engine's statements from bare loops: what the servers allow, with no engine around them.
 enum RawLoops {

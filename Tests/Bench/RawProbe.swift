@@ -1,7 +1,7 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
-import Redis
+import Errand
+import ErrandPostgres
+import ErrandRedis
 import Synchronization
 
 /// The shortest way from an enqueue to a start: INSERT what is due, wake a popper, claim.

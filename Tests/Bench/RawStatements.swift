@@ -1,5 +1,5 @@
-import JobQueue
-import Postgres
+import Errand
+import ErrandPostgres
 
 /// The engine's own SQL, for loops with no engine around them.
 struct RawStatements: Sendable {

@@ -1,4 +1,4 @@
-import Recurrence
+import ErrandRecurrence
 
 /// How long the next and the previous time of an expression take to find.
 enum Timetables {

@@ -24,7 +24,7 @@ class Place:
         # One of the caller's own is only tried.
         self.is_trial = program is not None
         self.errand = program or self.root / ".build/release/errand"
-        self.bench = self.root / ".build/release/bench"
+        self.bench = self.root / ".build/release/ErrandBench"
 
     def file(self, name):
         return os.path.join(self.folder.name, name)

@@ -1,5 +1,5 @@
-import JobQueue
-import Terminal
+import Errand
+import ErrandTerminal
 
 /// What commands that change something have in common.
 enum AuditOptions {

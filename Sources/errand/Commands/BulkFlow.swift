@@ -1,6 +1,6 @@
-import JobQueue
-import Postgres
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// A bulk action from the counting to its end: shows what is meant, asks, writes the operation
 /// down and runs it.

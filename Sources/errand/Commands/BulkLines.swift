@@ -1,8 +1,8 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
+import Errand
+import ErrandPostgres
 import Synchronization
-import Terminal
+import ErrandTerminal
 
 /// Reads the lines of a bulk enqueue and turns them into rows, telling of each bad one.
 ///

@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Terminal
-import Threads
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+import ErrandThreads
 
 /// Runs one bulk operation to its end, with a progress bar; a signal ends it between two chunks.
 struct BulkRun {

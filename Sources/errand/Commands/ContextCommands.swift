@@ -1,4 +1,4 @@
-import Terminal
+import ErrandTerminal
 
 /// `errand context …`: the named sets of servers of this user.
 enum ContextCommands {

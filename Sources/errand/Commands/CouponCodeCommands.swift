@@ -1,9 +1,9 @@
-import Coupons
+import ErrandCoupons
 import Glibc
-import JobQueue
-import Postgres
-import QRCode
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandQRCode
+import ErrandTerminal
 
 /// `errand coupon code` and `qr`.
 enum CouponCodeCommands {

@@ -1,9 +1,9 @@
-import Coupons
+import ErrandCoupons
 import FoundationEssentials
-import JobQueue
-import Notifications
-import Postgres
-import Terminal
+import Errand
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand coupon …`.
 enum CouponCommands {

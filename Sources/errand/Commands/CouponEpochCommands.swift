@@ -1,7 +1,7 @@
-import Coupons
-import JobQueue
-import Postgres
-import Terminal
+import ErrandCoupons
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand coupon rotate`, `epochs` and `alerts`: what keeps codes turning, and who guesses them.
 enum CouponEpochCommands {

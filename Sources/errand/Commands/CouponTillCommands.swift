@@ -1,8 +1,8 @@
-import Coupons
+import ErrandCoupons
 import FoundationEssentials
-import JobQueue
-import Postgres
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand coupon verify` and `redeem`: what a till does.
 enum CouponTillCommands {

@@ -1,7 +1,7 @@
-import Coupons
-import JobQueue
-import Postgres
-import Terminal
+import ErrandCoupons
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the commands about coupons have in common.
 enum CouponWords {

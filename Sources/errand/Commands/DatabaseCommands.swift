@@ -1,7 +1,7 @@
-import JobQueue
-import Migrations
-import Postgres
-import Terminal
+import Errand
+import ErrandMigrations
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand db status`.
 enum DatabaseCommands {

@@ -1,6 +1,6 @@
-import JobQueue
-import Postgres
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand dead redrive` and `errand dead discard`: acting on many dead letters.
 enum DeadBulkCommands {

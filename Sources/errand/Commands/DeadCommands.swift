@@ -1,6 +1,6 @@
-import JobQueue
-import Postgres
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand dead ls`, `show`, `group` and `export`: looking at what was given up.
 enum DeadCommands {

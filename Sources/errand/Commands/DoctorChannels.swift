@@ -1,7 +1,7 @@
-import JobQueue
-import Notifications
-import Postgres
-import Terminal
+import Errand
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the doctor looks at for the sake of notices.
 extension DoctorCommand {

@@ -1,7 +1,7 @@
-import JobQueue
-import Migrations
-import Postgres
-import Terminal
+import Errand
+import ErrandMigrations
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the doctor has found of PostgreSQL, and what others of its looks go by.
 struct DoctorDatabase: Sendable {

@@ -1,7 +1,7 @@
-import Household
-import JobQueue
-import Postgres
-import Terminal
+import ErrandHousehold
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the doctor looks at for the sake of room-mates.
 extension DoctorCommand {

@@ -1,7 +1,7 @@
-import Crypto
-import Postgres
-import Sealing
-import Terminal
+import ErrandCrypto
+import ErrandPostgres
+import ErrandSealing
+import ErrandTerminal
 
 /// What the doctor looks at for the sake of sealed values.
 extension DoctorCommand {

@@ -1,7 +1,7 @@
-import JobQueue
-import Payouts
-import Postgres
-import Terminal
+import Errand
+import ErrandPayouts
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the doctor looks at for the sake of payouts.
 extension DoctorCommand {

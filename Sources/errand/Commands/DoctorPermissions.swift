@@ -1,5 +1,5 @@
-import Postgres
-import Terminal
+import ErrandPostgres
+import ErrandTerminal
 
 /// Whether this login may do what a program does: it is measured by the role `errand_worker`.
 extension DoctorCommand {

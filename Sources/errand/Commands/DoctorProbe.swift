@@ -1,7 +1,7 @@
 import FoundationEssentials
-import HTTP
-import HTTPServer
-import Terminal
+import ErrandHTTP
+import ErrandHTTPServer
+import ErrandTerminal
 
 /// `errand doctor --probe`: asks the process that works on this machine how it is, as a container
 /// engine does that knows commands and no HTTP.

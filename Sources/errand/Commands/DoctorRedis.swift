@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Redis
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandRedis
+import ErrandTerminal
 
 /// What the doctor has found of Redis.
 struct DoctorRedis: Sendable {

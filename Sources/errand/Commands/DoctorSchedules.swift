@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Recurrence
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// What the doctor looks at for the sake of the schedules.
 extension DoctorCommand {

@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Terminal
-import Votes
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+import ErrandVotes
 
 /// What the doctor looks at for the sake of votes.
 extension DoctorCommand {

@@ -1,6 +1,6 @@
-import Notifications
-import Postgres
-import Terminal
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the doctor looks at for the sake of webhooks.
 extension DoctorCommand {

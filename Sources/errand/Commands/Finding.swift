@@ -1,4 +1,4 @@
-import Terminal
+import ErrandTerminal
 
 /// One thing that was looked at; where it is amiss, with the command that mends it or looks
 /// further.

@@ -1,7 +1,7 @@
-import JobQueue
-import Notifications
-import Postgres
-import Terminal
+import Errand
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// What only the doctor looks for.
 extension StatusFindings {

@@ -1,10 +1,10 @@
 import FoundationEssentials
-import Gregorian
-import Household
-import Ledger
-import Postgres
-import Recurrence
-import Terminal
+import ErrandGregorian
+import ErrandHousehold
+import ErrandLedger
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// `errand household …`: groups of room-mates, what they owe, their chores and what happened.
 enum HouseholdCommands {

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Household
-import Notifications
-import Postgres
-import Terminal
+import ErrandHousehold
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand household dues|remind`.
 enum HouseholdDebtCommands {

@@ -1,8 +1,8 @@
-import Gregorian
-import Household
-import Ledger
-import Recurrence
-import Terminal
+import ErrandGregorian
+import ErrandHousehold
+import ErrandLedger
+import ErrandRecurrence
+import ErrandTerminal
 
 /// `errand household stats`: who has done what, as a bar graph needs it.
 enum HouseholdStatsCommand {

@@ -1,5 +1,5 @@
-import Matching
-import Terminal
+import ErrandMatching
+import ErrandTerminal
 
 /// Reads an instance of missions and shoppers from JSON:
 /// `{"missions":[{"id","slots"}],"shoppers":[{"id","capacity"}],"edges":[{"mission","shopper",

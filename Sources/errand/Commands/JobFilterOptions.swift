@@ -1,5 +1,5 @@
-import JobQueue
-import Terminal
+import Errand
+import ErrandTerminal
 
 /// The filters that every listing of jobs and every bulk action shares; they combine.
 enum JobFilterOptions {

@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Terminal
-import Threads
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+import ErrandThreads
 
 /// `errand job tail`.
 enum JobTailCommand {

@@ -1,9 +1,9 @@
-import Crypto
+import ErrandCrypto
 import FoundationEssentials
-import JobQueue
-import Postgres
-import Sealing
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandSealing
+import ErrandTerminal
 
 /// `errand key …`: the keys by which small secrets are sealed in the database.
 enum KeyCommands {

@@ -1,7 +1,7 @@
-import JobQueue
-import Ledger
-import Postgres
-import Terminal
+import Errand
+import ErrandLedger
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand ledger prove` and `proofs`, and what the doctor says of them.
 enum LedgerProofCommands {

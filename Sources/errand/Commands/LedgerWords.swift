@@ -1,8 +1,8 @@
-import Gregorian
-import Ledger
-import Postgres
-import Recurrence
-import Terminal
+import ErrandGregorian
+import ErrandLedger
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// What the commands about rewards and the ledger have in common.
 enum LedgerWords {

@@ -1,7 +1,7 @@
-import HTTPServer
-import JobQueue
-import StatusPage
-import Terminal
+import ErrandHTTPServer
+import Errand
+import ErrandStatusPage
+import ErrandTerminal
 
 /// `--listen`: where a process that works shows its metrics and probes.
 enum ListenOption {

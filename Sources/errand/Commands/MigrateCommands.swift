@@ -1,8 +1,8 @@
-import JobQueue
-import Migrations
-import Postgres
-import Terminal
-import Votes
+import Errand
+import ErrandMigrations
+import ErrandPostgres
+import ErrandTerminal
+import ErrandVotes
 
 /// `errand migrate` and `errand migrate status`.
 enum MigrateCommands {

@@ -1,7 +1,7 @@
-import Matching
-import Missions
-import Postgres
-import Terminal
+import ErrandMatching
+import ErrandMissions
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand mission assign`: finds shoppers now, without waiting for the schedule.
 enum MissionAssignCommand {

@@ -1,6 +1,6 @@
-import Missions
-import Postgres
-import Terminal
+import ErrandMissions
+import ErrandPostgres
+import ErrandTerminal
 
 /// What operators do to missions and assignments by hand.
 enum MissionChangeCommands {

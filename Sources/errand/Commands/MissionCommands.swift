@@ -1,5 +1,5 @@
-import Matching
-import Terminal
+import ErrandMatching
+import ErrandTerminal
 
 /// `errand mission …`: who is sent where.
 enum MissionCommands {

@@ -1,6 +1,6 @@
-import Missions
-import Postgres
-import Terminal
+import ErrandMissions
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand mission ls|show|explain|runs`.
 enum MissionListCommands {

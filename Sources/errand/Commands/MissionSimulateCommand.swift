@@ -1,5 +1,5 @@
-import Missions
-import Terminal
+import ErrandMissions
+import ErrandTerminal
 
 /// `errand mission simulate`: what a way to assign does to people over a year.
 enum MissionSimulateCommand {

@@ -1,7 +1,7 @@
-import Matching
-import Missions
-import Postgres
-import Terminal
+import ErrandMatching
+import ErrandMissions
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the commands about missions and shoppers have in common.
 enum MissionWords {

@@ -1,9 +1,9 @@
-import Delivery
+import ErrandDelivery
 import FoundationEssentials
-import JobQueue
-import Notifications
-import Recurrence
-import Terminal
+import Errand
+import ErrandNotification
+import ErrandRecurrence
+import ErrandTerminal
 
 /// `errand notification preview`.
 enum NotificationPreviewCommand {

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import JobQueue
-import Notifications
-import Postgres
-import Terminal
+import Errand
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand notification why`.
 enum NotificationWhyCommand {

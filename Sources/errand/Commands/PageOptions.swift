@@ -1,4 +1,4 @@
-import Terminal
+import ErrandTerminal
 
 /// What listings that go down their ids have in common.
 enum PageOptions {

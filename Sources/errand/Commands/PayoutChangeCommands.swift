@@ -1,7 +1,7 @@
-import JobQueue
-import Payouts
-import Postgres
-import Terminal
+import Errand
+import ErrandPayouts
+import ErrandPostgres
+import ErrandTerminal
 
 /// What is done to single payouts.
 enum PayoutChangeCommands {

@@ -1,8 +1,8 @@
-import JobQueue
-import Ledger
-import Payouts
-import Postgres
-import Terminal
+import Errand
+import ErrandLedger
+import ErrandPayouts
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand payout …`: what is paid, run by run and person by person.
 enum PayoutCommands {

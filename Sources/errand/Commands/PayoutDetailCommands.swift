@@ -1,9 +1,9 @@
 import FoundationEssentials
-import JobQueue
-import PaymentFiles
-import Payouts
-import Postgres
-import Terminal
+import Errand
+import ErrandPaymentFiles
+import ErrandPayouts
+import ErrandPostgres
+import ErrandTerminal
 
 /// Who is paid, and where to.
 enum PayoutDetailCommands {

@@ -1,14 +1,14 @@
-import Crypto
-import DurableFiles
+import ErrandCrypto
+import ErrandDurableFiles
 import FoundationEssentials
-import Gregorian
-import JobQueue
-import Ledger
-import PaymentFiles
-import Payouts
-import Postgres
-import Recurrence
-import Terminal
+import ErrandGregorian
+import Errand
+import ErrandLedger
+import ErrandPaymentFiles
+import ErrandPayouts
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// The files for the banks, and what comes back from them.
 enum PayoutIssueCommands {

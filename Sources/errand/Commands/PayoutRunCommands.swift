@@ -1,9 +1,9 @@
-import JobQueue
-import Ledger
-import Payouts
-import Postgres
-import Recurrence
-import Terminal
+import Errand
+import ErrandLedger
+import ErrandPayouts
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// What brings a run from state to state, and its rules.
 enum PayoutRunCommands {

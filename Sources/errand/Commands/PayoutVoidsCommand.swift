@@ -1,8 +1,8 @@
-import JobQueue
-import Ledger
-import Payouts
-import Postgres
-import Terminal
+import Errand
+import ErrandLedger
+import ErrandPayouts
+import ErrandPostgres
+import ErrandTerminal
 
 /// The list of cheques that a bank must not pay any more.
 enum PayoutVoidsCommand {

@@ -1,9 +1,9 @@
-import Gregorian
-import JobQueue
-import Ledger
-import Payouts
-import Postgres
-import Terminal
+import ErrandGregorian
+import Errand
+import ErrandLedger
+import ErrandPayouts
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the commands about payouts have in common.
 enum PayoutWords {

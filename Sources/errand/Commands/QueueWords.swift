@@ -1,6 +1,6 @@
-import JobQueue
-import Postgres
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// One queue as a record, with short forms for a table of 80 columns.
 struct QueueWords {

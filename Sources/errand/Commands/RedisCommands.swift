@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Redis
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandRedis
+import ErrandTerminal
 
 /// `errand redis check` and `rebuild`.
 enum RedisCommands {

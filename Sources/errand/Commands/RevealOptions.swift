@@ -1,5 +1,5 @@
-import JobQueue
-import Terminal
+import Errand
+import ErrandTerminal
 
 /// How sensitive arguments are shown, by those who may see them.
 enum RevealOptions {

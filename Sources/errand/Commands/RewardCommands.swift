@@ -1,6 +1,6 @@
-import Ledger
-import Postgres
-import Terminal
+import ErrandLedger
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand reward …`: what people have earned.
 enum RewardCommands {

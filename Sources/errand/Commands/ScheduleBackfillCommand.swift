@@ -1,9 +1,9 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
+import Errand
+import ErrandPostgres
 import Synchronization
-import Terminal
-import Threads
+import ErrandTerminal
+import ErrandThreads
 
 /// `errand schedule backfill`.
 enum ScheduleBackfillCommand {

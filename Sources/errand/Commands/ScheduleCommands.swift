@@ -1,8 +1,8 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
-import Recurrence
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// `errand schedule …`.
 enum ScheduleCommands {

@@ -1,5 +1,5 @@
-import JobQueue
-import Terminal
+import Errand
+import ErrandTerminal
 
 /// What is amiss with the schedules, for `errand doctor` and `errand status` alike.
 struct ScheduleFindings {

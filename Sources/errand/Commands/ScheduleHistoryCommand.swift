@@ -1,7 +1,7 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand schedule history`.
 enum ScheduleHistoryCommand {

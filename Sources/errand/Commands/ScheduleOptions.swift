@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Recurrence
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// The settings of a schedule as `add` and `edit` take them.
 enum ScheduleOptions {

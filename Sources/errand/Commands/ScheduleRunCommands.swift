@@ -1,9 +1,9 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
-import Recurrence
-import Terminal
-import Threads
+import Errand
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
+import ErrandThreads
 
 /// `errand schedule tick` and `run`.
 enum ScheduleRunCommands {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import JobQueue
-import Terminal
+import Errand
+import ErrandTerminal
 
 /// What can be set of a schedule, by the name of its option.
 enum ScheduleSetting: String, CaseIterable {

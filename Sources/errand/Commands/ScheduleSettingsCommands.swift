@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Recurrence
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// `errand schedule add` and `edit`.
 enum ScheduleSettingsCommands {

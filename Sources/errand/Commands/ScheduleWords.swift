@@ -1,7 +1,7 @@
-import JobQueue
-import Postgres
-import Recurrence
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandRecurrence
+import ErrandTerminal
 
 /// Reads what operators say about times, and says what is wrong with it.
 enum ScheduleWords {

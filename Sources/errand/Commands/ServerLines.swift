@@ -1,5 +1,5 @@
-import Redis
-import Terminal
+import ErrandRedis
+import ErrandTerminal
 
 /// Lines to paste that ask the servers themselves; without passwords.
 struct ServerLines {

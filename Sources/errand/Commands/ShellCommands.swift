@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Terminal
+import ErrandTerminal
 
 /// `errand completion`, `errand manual` and `errand fields`: what is made from declarations.
 enum ShellCommands {

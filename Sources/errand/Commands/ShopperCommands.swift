@@ -1,6 +1,6 @@
-import Missions
-import Postgres
-import Terminal
+import ErrandMissions
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand shopper …`: who is sent on missions.
 enum ShopperCommands {

@@ -1,4 +1,4 @@
-import Terminal
+import ErrandTerminal
 
 extension Invocation {
     /// A word as it was given or, for `-`, the first line of standard input: what stands in a

@@ -1,7 +1,7 @@
-import JobQueue
-import Migrations
-import Postgres
-import Terminal
+import Errand
+import ErrandMigrations
+import ErrandPostgres
+import ErrandTerminal
 
 /// What came of asking Redis.
 enum RedisStatus: Sendable {
@@ -209,5 +209,5 @@ struct StatusFindings {
         }
     }
 
-    private static let migrationNumbers = Migrations.migrations.map(\.number)
+    private static let migrationNumbers = ErrandMigrations.migrations.map(\.number)
 }

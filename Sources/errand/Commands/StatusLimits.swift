@@ -1,4 +1,4 @@
-import Terminal
+import ErrandTerminal
 
 /// From where on something is amiss.
 struct StatusLimits {

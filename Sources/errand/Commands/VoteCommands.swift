@@ -1,8 +1,8 @@
-import Crypto
-import JobQueue
-import Postgres
-import Terminal
-import Votes
+import ErrandCrypto
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+import ErrandVotes
 
 /// `errand vote …`: votes, what becomes of them, and receipts.
 ///

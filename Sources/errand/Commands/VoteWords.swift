@@ -1,7 +1,7 @@
-import Crypto
-import Postgres
-import Terminal
-import Votes
+import ErrandCrypto
+import ErrandPostgres
+import ErrandTerminal
+import ErrandVotes
 
 /// What the commands about votes have in common.
 enum VoteWords {

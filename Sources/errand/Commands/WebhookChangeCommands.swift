@@ -1,8 +1,8 @@
-import Crypto
-import JobQueue
-import Notifications
-import Postgres
-import Terminal
+import ErrandCrypto
+import Errand
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand webhook test`, `secret`, `enable`, `disable` and `rm`.
 enum WebhookChangeCommands {

@@ -1,9 +1,9 @@
-import Crypto
-import Delivery
-import JobQueue
-import Notifications
-import Postgres
-import Terminal
+import ErrandCrypto
+import ErrandDelivery
+import Errand
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// `errand webhook …`: where events go.
 enum WebhookCommands {

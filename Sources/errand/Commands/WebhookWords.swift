@@ -1,8 +1,8 @@
-import Delivery
-import JobQueue
-import Notifications
-import Postgres
-import Terminal
+import ErrandDelivery
+import Errand
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
 
 /// What the commands about webhooks have in common.
 enum WebhookWords {

@@ -1,14 +1,14 @@
-import Coupons
+import ErrandCoupons
 import Dispatch
 import FoundationEssentials
 import Glibc
-import JobQueue
-import Migrations
-import Notifications
-import Postgres
-import Terminal
-import Votes
-import Threads
+import Errand
+import ErrandMigrations
+import ErrandNotification
+import ErrandPostgres
+import ErrandTerminal
+import ErrandVotes
+import ErrandThreads
 
 /// `errand work`.
 enum WorkCommand {

@@ -1,6 +1,6 @@
-import JobQueue
-import Postgres
-import Terminal
+import Errand
+import ErrandPostgres
+import ErrandTerminal
 
 /// One picture of `errand top`, as lines that fit the terminal.
 struct TopFrame {

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import JobQueue
-import Postgres
-import Terminal
-import Threads
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+import ErrandThreads
 
 /// Runs `errand top`: keys, looks at the servers, and pictures, until it is left.
 struct TopLoop: Sendable {

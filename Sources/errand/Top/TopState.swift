@@ -1,5 +1,5 @@
-import JobQueue
-import Terminal
+import Errand
+import ErrandTerminal
 
 /// What `errand top` shows.
 enum TopView: Equatable, Sendable {

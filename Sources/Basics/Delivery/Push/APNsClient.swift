@@ -1,0 +1,102 @@
+package import FoundationEssentials
+import ErrandHTTP
+
+/// Sends notices to Apple's devices, over a few connections that carry many at once.
+package final class APNsClient: Sendable {
+    private let settings: APNsSettings
+    private let http: HTTPClient
+    private let tokens: ProviderTokens
+    private let now: @Sendable () -> Date
+
+    /// Makes a client; nothing is connected before the first message.
+    ///
+    /// - Parameters:
+    ///   - settings: the team's account.
+    ///   - now: the clock; another one in tests.
+    package init(_ settings: APNsSettings, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.settings = settings
+        self.now = now
+        http = HTTPClient(
+            HTTPSettings(
+                authorityFile: settings.authorityFile, connectionsPerHost: settings.connections,
+                streamsPerConnection: 1000, http2: .required,
+                // No name but Apple's is asked for, or one that an operator wrote down.
+                allowsPrivateAddresses: true))
+        tokens = ProviderTokens(
+            signer: settings.signer, keyID: settings.keyID, teamID: settings.teamID)
+    }
+
+    /// Sends one notice and tells what became of it, in words without the device's token.
+    ///
+    /// A second attempt is made at once, with the same `apns-id`, where the first was not looked
+    /// at: the connection was ending, or our token had expired.
+    package func send(_ message: PushMessage) async -> DeliveryVerdict {
+        if let fault = message.fault(at: now()) { return fault }
+        guard message.app.isOneLine, (1...255).contains(message.app.utf8.count) else {
+            return .rejected(reason: "app: expected a bundle identifier")
+        }
+        guard message.data["aps"] == nil else {
+            return .rejected(reason: "data: \"aps\" is Apple's own field")
+        }
+        let payload = message.apnsPayload()
+        guard payload.count <= PushMessage.payloadLimit else {
+            return .rejected(
+                reason: "the payload has \(payload.count) bytes, "
+                    + "\(PushMessage.payloadLimit) are allowed")
+        }
+        do {
+            let token = try tokens.token(at: now())
+            let first = await attempt(message, payload, token)
+            guard case .again(let remedy, let otherwise) = first else { return first.verdict }
+            switch remedy {
+            case .newConnection:
+                return await attempt(message, payload, token).verdict
+            case .newToken:
+                guard let other = try tokens.token(after: token, at: now()) else {
+                    return otherwise
+                }
+                return await attempt(message, payload, other).verdict
+            }
+        } catch {
+            return .misconfigured(reason: "APNs token: \(error)")
+        }
+    }
+
+    /// Ends the connections.
+    package func close() async { await http.close() }
+
+    private func attempt(
+        _ message: PushMessage, _ payload: [UInt8], _ token: ProviderTokens.Token
+    ) async -> Attempt {
+        let request = HTTPRequest(
+            method: "POST",
+            url: "\(settings.base(for: message.environment))/3/device/\(message.token.revealed)",
+            headers: headers(message, token), body: payload, timeout: settings.requestLimit)
+        do throws(HTTPFailure) {
+            return APNsAnswer(try await http.send(request), now: now()).attempt
+        } catch {
+            let verdict = DeliveryVerdict(error, of: "APNs")
+            return error.wasNotLookedAt
+                ? .again(with: .newConnection, otherwise: verdict) : .answered(verdict)
+        }
+    }
+
+    private func headers(
+        _ message: PushMessage, _ token: ProviderTokens.Token
+    ) -> [(name: String, value: String)] {
+        let priority = message.priority == .high && !message.isSilent ? "10" : "5"
+        var headers = [
+            (name: "authorization", value: "bearer \(token.text.revealed)"),
+            (name: "apns-id", value: message.idText),
+            (name: "apns-topic", value: message.app),
+            (name: "apns-push-type", value: message.isSilent ? "background" : "alert"),
+            (name: "apns-priority", value: priority),
+            (name: "apns-collapse-id", value: message.collapseText),
+        ]
+        if let expiresAt = message.expiresAt {
+            let seconds = Int(expiresAt.timeIntervalSince1970)
+            headers.append((name: "apns-expiration", value: "\(seconds)"))
+        }
+        return headers
+    }
+}

@@ -1,0 +1,66 @@
+import ErrandCrypto
+
+/// One team's account with APNs.
+package struct APNsSettings: Sendable, CustomStringConvertible {
+    /// Signs the team's tokens; says of itself only that it is a key.
+    let signer: TokenSigner
+    let keyID: String
+    let teamID: String
+    /// In place of Apple's two hosts.
+    let override: String?
+    let authorityFile: String?
+
+    /// How long one notice may wait for its answer.
+    package var requestLimit = Duration.seconds(30)
+    /// Connections at most to each host; each carries as many notices at once as APNs allows.
+    package var connections = 2
+
+    /// Reads the key.
+    ///
+    /// - Parameters:
+    ///   - keyFile: the `.p8` file from Apple's developer site.
+    ///   - keyID: the key's identifier, 10 characters.
+    ///   - teamID: the team's, 10 characters.
+    ///   - url: where to send instead of to Apple, for tests: `https://host:port`.
+    ///   - authorityFile: PEM authorities to trust instead of the system's.
+    package init(
+        keyFile: String, keyID: String, teamID: String, url: String? = nil,
+        authorityFile: String? = nil
+    ) throws(DeliverySettingsError) {
+        self.keyID = try Self.identifier(keyID, setting: "APNs key id")
+        self.teamID = try Self.identifier(teamID, setting: "APNs team id")
+        let pem = try DeliverySettingsError.text(of: keyFile, for: "APNs key file")
+        do {
+            signer = try TokenSigner(.es256, pem: pem)
+        } catch {
+            throw .malformed(file: keyFile, expected: "the .p8 key of APNs (\(error))")
+        }
+        var override: String?
+        if let url { override = try DeliverySettingsError.base(url, setting: "APNs URL") }
+        self.override = override
+        self.authorityFile = authorityFile
+    }
+
+    private static func identifier(
+        _ text: String, setting: String
+    ) throws(DeliverySettingsError) -> String {
+        let isPlain = text.utf8.allSatisfy {
+            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
+        }
+        guard text.utf8.count == 10, isPlain else {
+            throw .badValue(text, setting: setting, expected: "10 capital letters and digits")
+        }
+        return text
+    }
+
+    func base(for environment: PushMessage.Environment) -> String {
+        override
+            ?? (environment == .production
+                ? "https://api.push.apple.com" : "https://api.sandbox.push.apple.com")
+    }
+
+    /// Who sends where; the key stays hidden.
+    package var description: String {
+        "APNs team \(teamID), key \(keyID), \(override ?? "Apple's hosts")"
+    }
+}

@@ -1,0 +1,157 @@
+import ErrandCrypto
+import FoundationEssentials
+import ErrandHTTP
+import Synchronization
+
+/// The access token by which FCM knows the account: fetched once for all who wait, renewed five
+/// minutes before it ends (OAuth 2.0 for service accounts, RFC 7523).
+final class AccessTokens: Sendable {
+    struct Token: Sendable, Equatable {
+        let text: Secret
+        let endsAt: Date
+    }
+
+    /// Why there is no token, told as the verdict of the message that needed it.
+    struct Refusal: Error {
+        let verdict: DeliveryVerdict
+    }
+
+    private struct State {
+        var token: Token?
+        var fetch: Task<Result<Token, Refusal>, Never>?
+    }
+
+    private static let early: TimeInterval = 300
+    private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+
+    private let settings: FCMSettings
+    private let http: HTTPClient
+    private let now: @Sendable () -> Date
+    private let state = Mutex(State())
+
+    init(_ settings: FCMSettings, http: HTTPClient, now: @escaping @Sendable () -> Date) {
+        self.settings = settings
+        self.http = http
+        self.now = now
+    }
+
+    private enum Found {
+        case token(Token)
+        /// The token is being fetched; the old one may serve until then.
+        case fetch(Task<Result<Token, Refusal>, Never>, old: Token?)
+    }
+
+    /// A token that is not the refused one and does not end soon.
+    func token(after refused: Token? = nil) async throws(Refusal) -> Token {
+        switch find(after: refused, at: now()) {
+        case .token(let token): return token
+        case .fetch(let fetch, let old):
+            switch await fetch.value {
+            case .success(let token): return token
+            case .failure(let refusal):
+                // One that ends soon still serves while there is no other.
+                if let old, old != refused, old.endsAt > now() { return old }
+                throw refusal
+            }
+        }
+    }
+
+    private func find(after refused: Token?, at now: Date) -> Found {
+        state.withLock { state in
+            if let token = state.token, token != refused,
+                token.endsAt.timeIntervalSince(now) > Self.early
+            {
+                return .token(token)
+            }
+            // Not a child of whoever asks first: the others need it even if that one is cancelled.
+            let fetch = state.fetch ?? Task { await self.fetch() }
+            state.fetch = fetch
+            return .fetch(fetch, old: state.token)
+        }
+    }
+
+    private func fetch() async -> Result<Token, Refusal> {
+        let result: Result<Token, Refusal>
+        do throws(Refusal) {
+            result = .success(try await ask())
+        } catch {
+            result = .failure(error)
+        }
+        state.withLock { state in
+            if case .success(let token) = result { state.token = token }
+            state.fetch = nil
+        }
+        return result
+    }
+
+    private struct Answer: Decodable {
+        let access_token: String
+        let expires_in: Double
+    }
+
+    private struct Fault: Decodable {
+        let error: String
+    }
+
+    private func ask() async throws(Refusal) -> Token {
+        let time = now()
+        let form =
+            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="
+            + (try assertion(at: time))
+        let request = HTTPRequest(
+            method: "POST", url: settings.tokenURL,
+            headers: [(name: "content-type", value: "application/x-www-form-urlencoded")],
+            body: Array(form.utf8), timeout: settings.requestLimit)
+        let response: HTTPResponse
+        do throws(HTTPFailure) {
+            response = try await http.send(request)
+        } catch {
+            // The message itself was not sent, however far this request came.
+            let words = "access token: \(error)"
+            let isOurs = [.insecure, .local, .refusedAddress].contains(error.cause)
+            throw Refusal(
+                verdict: isOurs
+                    ? .misconfigured(reason: words) : .unavailable(reason: words, retryAfter: nil))
+        }
+        let body = Data(response.body)
+        guard response.status == 200 else {
+            let fault = (try? JSONDecoder().decode(Fault.self, from: body))?.error ?? ""
+            let words = "access token: \(response.status) \(ProviderWords.clean(fault))"
+            throw Refusal(
+                verdict: response.status == 429 || response.status >= 500
+                    ? .unavailable(
+                        reason: words,
+                        retryAfter: RetryAfter.wait(response.header("retry-after"), now: time))
+                    : .misconfigured(reason: words))
+        }
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: body),
+            answer.access_token.isOneLine, answer.expires_in > 0
+        else {
+            throw Refusal(
+                verdict: .unavailable(
+                    reason: "access token: an answer without access_token", retryAfter: nil))
+        }
+        return Token(
+            text: Secret(answer.access_token), endsAt: time.addingTimeInterval(answer.expires_in))
+    }
+
+    private func assertion(at now: Date) throws(Refusal) -> String {
+        let header = JSONText.object { text in
+            text.field("alg", "RS256")
+            text.field("typ", "JWT")
+            text.field("kid", settings.keyID)
+        }
+        let claims = JSONText.object { text in
+            text.field("iss", settings.account)
+            text.field("scope", Self.scope)
+            text.field("aud", settings.tokenURL)
+            text.field("iat", Int(now.timeIntervalSince1970))
+            text.field("exp", Int(now.timeIntervalSince1970) + 3600)
+        }
+        do {
+            return try settings.signer.token(header: header, claims: claims)
+        } catch {
+            throw Refusal(verdict: .misconfigured(reason: "access token: \(error)"))
+        }
+    }
+}

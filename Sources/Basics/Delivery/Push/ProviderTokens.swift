@@ -1,0 +1,68 @@
+import ErrandCrypto
+import FoundationEssentials
+import Synchronization
+
+/// The token by which APNs knows the team: made once, shared by all requests, renewed in time.
+///
+/// Apple refuses a token older than an hour, and a sender that makes them more often than every
+/// 20 minutes ("Establishing a token-based connection to APNs").
+final class ProviderTokens: Sendable {
+    struct Token: Sendable, Equatable {
+        let text: Secret
+        let madeAt: Date
+    }
+
+    static let youngest: TimeInterval = 20 * 60
+    /// Between 45 and 50 minutes, so that many processes do not renew in the same second.
+    private let oldest: TimeInterval
+
+    private let signer: TokenSigner
+    private let keyID: String
+    private let teamID: String
+    private let current = Mutex<Token?>(nil)
+
+    init(
+        signer: TokenSigner, keyID: String, teamID: String,
+        oldest: TimeInterval = .random(in: 2700...3000)
+    ) {
+        self.signer = signer
+        self.keyID = keyID
+        self.teamID = teamID
+        self.oldest = oldest
+    }
+
+    /// The token in use, made anew when it is due or was made in what is now the future.
+    func token(at now: Date) throws(CryptoError) -> Token {
+        try current.withLock { current throws(CryptoError) in
+            if let current, (0..<oldest).contains(now.timeIntervalSince(current.madeAt)) {
+                return current
+            }
+            let token = try make(at: now)
+            current = token
+            return token
+        }
+    }
+
+    /// Another token than one that was refused as expired; nil while a new one may not be made.
+    func token(after refused: Token, at now: Date) throws(CryptoError) -> Token? {
+        try current.withLock { current throws(CryptoError) in
+            if let current, current != refused { return current }
+            guard now.timeIntervalSince(refused.madeAt) >= Self.youngest else { return nil }
+            let token = try make(at: now)
+            current = token
+            return token
+        }
+    }
+
+    private func make(at now: Date) throws(CryptoError) -> Token {
+        let header = JSONText.object { text in
+            text.field("alg", "ES256")
+            text.field("kid", keyID)
+        }
+        let claims = JSONText.object { text in
+            text.field("iss", teamID)
+            text.field("iat", Int(now.timeIntervalSince1970))
+        }
+        return Token(text: Secret(try signer.token(header: header, claims: claims)), madeAt: now)
+    }
+}

@@ -1,0 +1,223 @@
+package import ErrandGregorian
+import ErrandLatinText
+
+/// A file of credits for Canadian banks: Payments Canada, Standard 005, records of 1,464 bytes.
+///
+/// One record A, records C with up to six payments each, one record Z. It is written as the
+/// payments come: a payment's bytes are appended to what the caller holds, which may be handed on
+/// at any time. The same payments in the same order give the same bytes; no clock is read.
+///
+/// ```
+/// let draft = try FileDraft("aft-0042.txt", in: folder)
+/// var file = try draft.write { output in
+///     try AFTFile(profile, number: 42, created: today, paid: payDate, to: &output)
+/// }
+/// for try await deposit in deposits { try draft.write { try file.add(deposit, to: &$0) } }
+/// let totals = try draft.write { try file.end(to: &$0) }
+/// let published = try draft.publish()
+/// ```
+package struct AFTFile: Sendable {
+    /// Bytes of a record, without its end.
+    package static let recordSize = 1_464
+    /// Payments in a record.
+    package static let segmentsPerRecord = 6
+    /// Bytes of a payment.
+    package static let segmentSize = 240
+    /// The most that one payment may be, in minor units: element 05 has ten digits.
+    package static let mostAmount: Int64 = 9_999_999_999
+    /// The most bytes of a reference: element 15.
+    package static let referenceSize = 19
+    /// The most payments: the count in record Z has eight digits.
+    package static let mostPayments = 99_999_999
+    /// The most money: the sum in record Z has fourteen digits.
+    package static let mostTotal: Int64 = 99_999_999_999_999
+
+    private let profile: AFTProfile
+    /// A payment with all that is the same in each of them.
+    private let segment: [UInt8]
+    /// Originator id and file creation number, as all records have them at 11–24.
+    private let origin: [UInt8]
+    /// Names in the letters of the file: the payee's, then the note.
+    private var name: [UInt8] = []
+    private var note: [UInt8] = []
+    private var totals = FileTotals()
+
+    /// Begins a file with its record A.
+    ///
+    /// - Parameters:
+    ///   - number: the file creation number, 1 to 9999: one more than that of the file before, and
+    ///     after 9999 comes 1. The bank's test for duplicates, so the same number goes only with
+    ///     the same bytes.
+    ///   - created: the day that the file bears.
+    ///   - paid: when people can have the money.
+    package init(
+        _ profile: AFTProfile, number: Int, created: CivilDate, paid: CivilDate,
+        to output: inout [UInt8]
+    ) throws(PaymentFileError) {
+        try profile.check()
+        guard (1...9_999).contains(number) else {
+            throw .badSetting("file creation number", expected: "1 to 9999")
+        }
+        guard BankText.isDate(created), BankText.isDate(paid) else {
+            throw .badSetting("date", expected: "a day from 2000 to 2099")
+        }
+        self.profile = profile
+        var origin: [UInt8] = []
+        origin.appendText(profile.originatorID, width: 10)
+        origin.appendNumber(Int64(number), width: 4)
+        self.origin = origin
+        segment = Self.segment(profile, number: number, paid: paid)
+
+        appendHead("A", to: &output)  // A-01 to 04, positions 1–24
+        output.append(contentsOf: Self.date(created))  // A-05, 25–30
+        output.appendText(profile.dataCentre, width: 5)  // A-06, 31–35
+        output.appendBlanks(20)  // A-07, 36–55
+        output.appendText(profile.currency, width: 3)  // A-08, 56–58
+        output.appendBlanks(1_406)  // A-09, 59–1464
+        endRecord(in: &output)
+    }
+
+    /// Adds a payment.
+    ///
+    /// - Throws: ``PaymentFileError/badPayment(reference:_:)``; nothing was appended then, and the
+    ///   file can go on without it.
+    package mutating func add(
+        _ deposit: Deposit, to output: inout [UInt8]
+    ) throws(PaymentFileError) {
+        func refuse(_ problem: PaymentFileError.Problem) -> PaymentFileError {
+            .badPayment(reference: deposit.reference, problem)
+        }
+        guard BankText.isReference(deposit.reference, limit: Self.referenceSize) else {
+            throw refuse(.reference(most: Self.referenceSize))
+        }
+        guard (1...Self.mostAmount).contains(deposit.amount) else {
+            throw refuse(.amount(deposit.amount, most: Self.mostAmount))
+        }
+        guard case .canada(let account) = deposit.account else { throw refuse(.otherCountry) }
+        name.removeAll(keepingCapacity: true)
+        note.removeAll(keepingCapacity: true)
+        guard
+            PlainLetters.appendCapitals(
+                of: deposit.payee, limit: 30, where: BankText.isAllowed, to: &name) > 0
+        else { throw refuse(.noName) }
+        _ = PlainLetters.appendCapitals(
+            of: deposit.note, limit: 15, where: BankText.isAllowed, to: &note)
+        guard totals.payments < Self.mostPayments,
+            totals.amount <= Self.mostTotal - deposit.amount
+        else { throw .full(limit: "99,999,999 payments and 999,999,999,999.99") }
+
+        if totals.payments % Self.segmentsPerRecord == 0 {
+            if totals.payments > 0 { endRecord(in: &output) }
+            appendHead("C", to: &output)
+        }
+        totals.payments += 1
+        totals.amount += deposit.amount
+        append(deposit, account, to: &output)
+    }
+
+    /// Ends the file with its record Z.
+    ///
+    /// - Throws: ``PaymentFileError/empty`` when there was no payment.
+    package mutating func end(to output: inout [UInt8]) throws(PaymentFileError) -> FileTotals {
+        guard totals.payments > 0 else { throw .empty }
+        let rest = totals.payments % Self.segmentsPerRecord
+        if rest > 0 { output.appendBlanks((Self.segmentsPerRecord - rest) * Self.segmentSize) }
+        endRecord(in: &output)
+        appendHead("Z", to: &output)  // Z-01 to 03, 1–24
+        appendSum(0, 0, to: &output)  // Z-04 and 05, 25–46: debits
+        // Z-06 and 07, 47–68: credits. What is counted is payments, not records.
+        appendSum(totals.amount, totals.payments, to: &output)
+        appendSum(0, 0, to: &output)  // Z-08 and 09, 69–90: corrections E
+        appendSum(0, 0, to: &output)  // Z-10 and 11, 91–112: corrections F
+        output.appendBlanks(1_352)  // Z-12, 113–1464
+        endRecord(in: &output)
+        return totals
+    }
+
+    /// Type, record count, originator id, file creation number: positions 1–24 of each record.
+    private mutating func appendHead(_ type: Unicode.Scalar, to output: inout [UInt8]) {
+        totals.records += 1
+        output.append(UInt8(ascii: type))
+        output.appendNumber(Int64(totals.records), width: 9)
+        output.append(contentsOf: origin)
+    }
+
+    private func endRecord(in output: inout [UInt8]) {
+        if profile.endsLines { output.append(contentsOf: [13, 10]) }
+    }
+
+    private func appendSum(_ amount: Int64, _ count: Int, to output: inout [UInt8]) {
+        output.appendNumber(amount, width: 14)
+        output.appendNumber(Int64(count), width: 8)
+    }
+
+    /// Writes a payment over the segment's own copy; places are positions of segment 1 less 25.
+    private func append(_ deposit: Deposit, _ account: CanadianAccount, to output: inout [UInt8]) {
+        let start = output.count
+        output.append(contentsOf: segment)
+        output.putNumber(deposit.amount, at: start + 3, width: 10)  // C-05, 28–37
+        // C-07, 44–52: a zero, institution, transit.
+        output.putText(account.institution, at: start + 20)
+        output.putText(account.transit, at: start + 23)
+        output.putText(account.account, at: start + 28)  // C-08, 53–64
+        if profile.traceNumber == .structured {
+            // C-09, 65–86: its last nine are the item's place in the file.
+            output.putNumber(Int64(totals.payments), at: start + 53, width: 9)
+        }
+        for (place, byte) in name.enumerated() { output[start + 80 + place] = byte }  // C-12
+        output.putText(deposit.reference, at: start + 150)  // C-15, 175–193
+        for (place, byte) in note.enumerated() { output[start + 190 + place] = byte }  // C-18
+    }
+
+    /// What all payments of a file share, with zeros and blanks where they differ.
+    private static func segment(
+        _ profile: AFTProfile, number: Int, paid: CivilDate
+    ) -> [UInt8] {
+        let isStructured = profile.traceNumber == .structured
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(segmentSize)
+        bytes.appendText(profile.transactionCode, width: 3)  // 04, 25–27
+        bytes.appendNumber(0, width: 10)  // 05, 28–37: amount
+        bytes.append(contentsOf: date(paid))  // 06, 38–43
+        bytes.appendNumber(0, width: 9)  // 07, 44–52: institution
+        bytes.appendBlanks(12)  // 08, 53–64: account
+        if isStructured {  // 09, 65–86: trace number
+            bytes.appendText(profile.dataCentre.prefix(4), width: 4)
+            bytes.appendText(profile.directClearer, width: 5)
+            bytes.appendNumber(Int64(number), width: 4)
+            bytes.appendNumber(0, width: 9)
+        } else {
+            bytes.appendNumber(0, width: 22)
+        }
+        bytes.appendNumber(0, width: 3)  // 10, 87–89: stored transaction type
+        bytes.appendText(BankText.capitals(of: profile.shortName, limit: 15), width: 15)  // 11
+        bytes.appendBlanks(30)  // 12, 105–134: payee
+        bytes.appendText(BankText.capitals(of: profile.longName, limit: 30), width: 30)  // 13
+        bytes.appendText(profile.originatorID, width: 10)  // 14, 165–174
+        bytes.appendBlanks(19)  // 15, 175–193: reference
+        if isStructured {
+            let account = profile.returnAccount
+            bytes.appendText("0" + account.institution + account.transit, width: 9)  // 16, 194–202
+            bytes.appendText(account.account, width: 12)  // 17, 203–214
+        } else {
+            bytes.appendNumber(0, width: 9)
+            bytes.appendNumber(0, width: 12)
+        }
+        bytes.appendBlanks(15)  // 18, 215–229: sundry information
+        bytes.appendBlanks(22)  // 19, 230–251
+        bytes.appendText(isStructured ? profile.settlementCode : "00", width: 2)  // 20, 252–253
+        bytes.appendNumber(0, width: 11)  // 21, 254–264: for the bank, on rejects
+        precondition(bytes.count == segmentSize)
+        return bytes
+    }
+
+    /// `0YYDDD`: two digits of the year and the day's place in it.
+    private static func date(_ date: CivilDate) -> [UInt8] {
+        let newYear = CivilDate(year: date.year, month: 1, day: 1)
+        let dayOfYear = date.daysSince1970 - newYear.daysSince1970 + 1
+        var bytes: [UInt8] = []
+        bytes.appendNumber(Int64(date.year % 100), width: 3)
+        bytes.appendNumber(Int64(dayOfYear), width: 3)
+        return bytes
+    }
+}

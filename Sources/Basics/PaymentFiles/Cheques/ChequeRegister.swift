@@ -1,0 +1,96 @@
+package import ErrandGregorian
+import ErrandLatinText
+
+/// The list of cheques for the bank's positive pay: it pays no cheque that is not in it.
+///
+/// There is no national standard. ``Form/issues`` is what Scotiabank imports: quoted values
+/// without a heading, `account (≤ 12), number (≤ 9), amount with a point, date YYYYMMDD, payee
+/// (≤ 30, no commas)`. ``Form/actions`` has a sixth value, `I` for an issue and `V` for a void, for
+/// banks that take both in one file; send it as soon as a cheque is voided.
+///
+/// Numbers ascend, so none comes twice; that is checked without keeping them.
+package struct ChequeRegister: Sendable {
+    /// What a line has.
+    package enum Form: String, Sendable, CaseIterable {
+        /// Issued cheques only, five values.
+        case issues
+        /// Issues and voids, six values.
+        case actions
+    }
+
+    /// What happened to a cheque.
+    package enum Action: String, Sendable, CaseIterable {
+        /// It was issued.
+        case issue = "I"
+        /// It must not be paid.
+        case void = "V"
+    }
+
+    private let account: String
+    private let form: Form
+    private var last: (number: Int64, action: Action)?
+    private var totals = FileTotals()
+
+    /// Begins a list.
+    package init(account: String, form: Form) throws(PaymentFileError) {
+        guard BankText.isDigits(account, count: 1...12) else {
+            throw .badSetting("account of the cheques", expected: "1 to 12 digits")
+        }
+        self.account = account
+        self.form = form
+    }
+
+    /// Adds a cheque.
+    ///
+    /// - Throws: ``PaymentFileError/badPayment(reference:_:)``; nothing was appended then.
+    package mutating func add(
+        number: Int64, amount: Int64, date: CivilDate, payee: String, action: Action = .issue,
+        to output: inout [UInt8]
+    ) throws(PaymentFileError) {
+        func refuse(_ problem: PaymentFileError.Problem) -> PaymentFileError {
+            .badPayment(reference: "cheque \(number)", problem)
+        }
+        guard (1...Cheque.mostNumber).contains(number) else {
+            throw refuse(.badText("its number is outside 1 to \(Cheque.mostNumber)"))
+        }
+        guard (1...Cheque.mostAmount).contains(amount) else {
+            throw refuse(.amount(amount, most: Cheque.mostAmount))
+        }
+        guard BankText.isDate(date) else {
+            throw refuse(.badText("its date is no day from 2000 to 2099"))
+        }
+        guard form == .actions || action == .issue else {
+            throw refuse(.badText("this form of the list has no voids: use the one with actions"))
+        }
+        if let last {
+            // The void of a cheque of this list follows its issue.
+            let isOwnVoid =
+                number == last.number && last.action == .issue && action == .void
+            guard number > last.number || isOwnVoid else {
+                throw refuse(.notAscending(after: last.number))
+            }
+        }
+        let name = Self.payee(payee)
+        guard !name.isEmpty else { throw refuse(.noName) }
+        last = (number, action)
+        totals.payments += 1
+        totals.records += 1
+        totals.amount += action == .issue ? amount : 0
+        var fields = [account, String(number), DecimalText.plain(amount), date.compact, name]
+        if form == .actions { fields.append(action.rawValue) }
+        output += CSVText.line(fields.map { "\"\($0)\"" })
+    }
+
+    /// How many lines there are, and the sum of the issued amounts.
+    package func end() -> FileTotals { totals }
+
+    /// Capitals without commas, quotes and marks that a spreadsheet would run.
+    private static func payee(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        _ = PlainLetters.appendCapitals(
+            of: text, limit: 30, where: { BankText.isAllowed($0) && $0 != UInt8(ascii: ",") },
+            to: &bytes)
+        let name = String(decoding: bytes, as: UTF8.self)
+        return String(name.drop { "+-".contains($0) })
+    }
+}

@@ -1,0 +1,304 @@
+import ErrandRedis
+
+/// The names of Errand's keys in Redis.
+///
+/// All carry the database's instance id, so that two databases can share a Redis; the braces keep
+/// them in one slot of a cluster.
+struct RedisKeys: Sendable {
+    let prefix: String
+
+    init(instance: String) { prefix = "errand:{\(instance.prefix(8))}:" }
+
+    /// Sorted set: the ids that may be popped from a lane, best first.
+    func window(_ lane: Lane) -> String {
+        "\(prefix)w:\(lane.queue):\(lane.kind):\(lane.version)"
+    }
+    /// Hash: lane → the best priority of which more jobs wait in PostgreSQL than were staged.
+    var behind: String { prefix + "behind" }
+    /// Sorted set: lanes that the feeder is asked to look at.
+    var feed: String { prefix + "feed" }
+    /// There as long as Redis remembers what was staged; set by the feeder.
+    var fed: String { prefix + "fed" }
+    /// Sorted set: wakes one worker out of its blocking pop.
+    func poke(worker: Int64) -> String { "\(prefix)poke:\(worker)" }
+}
+
+/// What a lane's window holds and may hold.
+struct WindowCount: Sendable {
+    var total: Int
+    /// Ids of each priority and those before it.
+    var upTo: [Int]
+}
+
+/// The bounded sets of ready ids in Redis: staging and popping.
+///
+/// Ids only, never arguments.
+struct ReadyWindow: Sendable {
+    let connection: Connection
+    let keys: RedisKeys
+    /// Ids that a lane may hold in Redis; the rest of a backlog waits in PostgreSQL.
+    let limit: Int
+
+    // Moves ids into a lane's window from outside the feeder, never past its limit, and never
+    // ahead of older jobs that still wait in PostgreSQL.
+    // KEYS window, behind, feed   ARGV lane, limit, priority, then score, id pairs
+    // Returns how many were added or known. Safe to repeat. What is left out, the feeder is told.
+    private static let stageScript = Script(
+        """
+        local best = redis.call('HGET', KEYS[2], ARGV[1])
+        if best and tonumber(ARGV[3]) >= tonumber(best) then return 0 end
+        local room = tonumber(ARGV[2]) - redis.call('ZCARD', KEYS[1])
+        local last = math.min(#ARGV, 3 + 2 * math.max(room, 0))
+        for from = 4, last, 1000 do
+            redis.call('ZADD', KEYS[1], 'NX', unpack(ARGV, from, math.min(from + 999, last)))
+        end
+        if last < #ARGV then redis.call('ZADD', KEYS[3], 0, ARGV[1]) end
+        return (last - 3) / 2
+        """)
+
+    // Pops up to a number of ids of one queue, best first over all its lanes.
+    // KEYS behind, feed, then a window for each lane   ARGV number, low-water mark, lane names
+    // Returns the ids. A lane that runs low while more of it waits in PostgreSQL is reported to
+    // the feeder.
+    private static let popScript = Script(
+        """
+        local wanted, low = tonumber(ARGV[1]), tonumber(ARGV[2])
+        local lanes = {}
+        for i = 3, #KEYS do
+            if redis.call('EXISTS', KEYS[i]) == 1 then lanes[#lanes + 1] = i end
+        end
+        local ids = {}
+        if #lanes == 1 then
+            local got = redis.call('ZPOPMIN', KEYS[lanes[1]], wanted)
+            for i = 1, #got, 2 do ids[#ids + 1] = got[i] end
+        elseif #lanes > 1 then
+            local heads, at = {}, {}
+            for l, i in ipairs(lanes) do
+                heads[l] = redis.call('ZRANGE', KEYS[i], 0, wanted - 1, 'WITHSCORES')
+                at[l] = 1
+            end
+            while #ids < wanted do
+                local best, score = nil, nil
+                for l = 1, #lanes do
+                    local s = heads[l][at[l] + 1]
+                    if s and (not best or tonumber(s) < score) then
+                        best, score = l, tonumber(s)
+                    end
+                end
+                if not best then break end
+                ids[#ids + 1] = heads[best][at[best]]
+                at[best] = at[best] + 2
+            end
+            for l, i in ipairs(lanes) do
+                if at[l] > 1 then
+                    redis.call('ZREMRANGEBYRANK', KEYS[i], 0, (at[l] - 1) / 2 - 1)
+                end
+            end
+        end
+        for _, i in ipairs(lanes) do
+            local lane = ARGV[i]
+            if redis.call('HEXISTS', KEYS[1], lane) == 1
+                and redis.call('ZCARD', KEYS[i]) < low then
+                redis.call('ZADD', KEYS[2], 0, lane)
+            end
+        end
+        return ids
+        """)
+
+    /// Offers jobs that were just made due: the fast path past the feeder.
+    ///
+    /// - Returns: whether there was room for all.
+    func offer(_ jobs: [Staged], to lane: Lane) async throws -> Bool {
+        var taken = 0
+        for (priority, jobs) in Dictionary(grouping: jobs, by: \.priority) {
+            for start in stride(from: 0, to: jobs.count, by: 2_000) {
+                let slice = jobs[start..<min(start + 2_000, jobs.count)]
+                let reply = try await connection.run(
+                    Self.stageScript, keys: stageKeys(lane),
+                    arguments: stageArguments(slice, lane, priority))
+                taken += Int(reply.int ?? 0)
+            }
+        }
+        return taken == jobs.count
+    }
+
+    /// The same for a few jobs of one priority, without waiting for the answer.
+    ///
+    /// - Throws: also what went wrong with an earlier one.
+    func post(_ jobs: [Staged], to lane: Lane) async throws {
+        guard let priority = jobs.first?.priority else { return }
+        try await connection.post(
+            Self.stageScript, keys: stageKeys(lane),
+            arguments: stageArguments(jobs[...], lane, priority))
+    }
+
+    private func stageKeys(_ lane: Lane) -> [String] {
+        [keys.window(lane), keys.behind, keys.feed]
+    }
+
+    private func stageArguments(
+        _ jobs: ArraySlice<Staged>, _ lane: Lane, _ priority: Int16
+    ) -> Arguments {
+        var arguments = Arguments()
+        arguments.append(lane.name)
+        arguments.append(limit)
+        arguments.append(priority)
+        for job in jobs {
+            arguments.append(job.score)
+            arguments.append(job.id)
+        }
+        return arguments
+    }
+
+    /// The same windows over another connection.
+    func over(_ connection: Connection) -> ReadyWindow {
+        ReadyWindow(connection: connection, keys: keys, limit: limit)
+    }
+
+    /// Stages what the feeder read.
+    ///
+    /// Staging twice is harmless: the score is a function of the job, and Redis adds only what is
+    /// not there.
+    ///
+    /// - Returns: how full the windows of these lanes are now.
+    @discardableResult
+    func stage(_ batches: [(lane: Lane, jobs: [Staged])]) async throws -> [Lane: Int] {
+        var commands: [Command] = []
+        for batch in batches {
+            for start in stride(from: 0, to: batch.jobs.count, by: 5_000) {
+                var command = Command("ZADD", keys.window(batch.lane), "NX")
+                for job in batch.jobs[start..<min(start + 5_000, batch.jobs.count)] {
+                    command.append(job.score)
+                    command.append(job.id)
+                }
+                commands.append(command)
+            }
+        }
+        guard !commands.isEmpty else { return [:] }
+        let replies = try await connection.pipeline(
+            commands + batches.map { Command("ZCARD", keys.window($0.lane)) })
+        for case .error(let text) in replies { throw RedisError.server(text) }
+        var sizes: [Lane: Int] = [:]
+        for (batch, reply) in zip(batches, replies.suffix(batches.count)) {
+            sizes[batch.lane] = Int(reply.int ?? 0)
+        }
+        return sizes
+    }
+
+    /// Tells the fast path from which priority on jobs of a lane still wait in PostgreSQL.
+    func mark(behind marks: [(lane: Lane, best: Int?)]) async throws {
+        guard !marks.isEmpty else { return }
+        _ = try await connection.pipeline(
+            marks.map { mark in
+                if let best = mark.best {
+                    Command("HSET", keys.behind, mark.lane.name, String(best))
+                } else {
+                    Command("HDEL", keys.behind, mark.lane.name)
+                }
+            })
+    }
+
+    /// How full the windows are.
+    func counts(_ lanes: [Lane]) async throws -> [WindowCount] {
+        guard !lanes.isEmpty else { return [] }
+        let cards = try await connection.pipeline(lanes.map { Command("ZCARD", keys.window($0)) })
+        var counts = cards.map { reply in
+            let total = Int(reply.int ?? 0)
+            return WindowCount(total: total, upTo: [total, total, total, total])
+        }
+        // Where little is staged there is room for every priority; the rest must be known apart.
+        let full = counts.indices.filter { counts[$0].total > limit / 2 }
+        guard !full.isEmpty else { return counts }
+        let bands = try await connection.pipeline(
+            full.flatMap { index in
+                (1...3).map { band in
+                    Command(
+                        "ZCOUNT", keys.window(lanes[index]), "-inf",
+                        "(\(Int64(band) * Staged.band)")
+                }
+            })
+        for (place, index) in full.enumerated() {
+            for band in 0..<3 {
+                counts[index].upTo[band] = Int(bands[place * 3 + band].int ?? 0)
+            }
+        }
+        return counts
+    }
+
+    /// Pops up to `count` ids of one queue, best first.
+    ///
+    /// Popping decides nothing: a job is owned only once its claim is written.
+    func pop(upTo count: Int, from lanes: [Lane]) async throws -> [Int64] {
+        var arguments = Arguments()
+        arguments.append(count)
+        arguments.append(limit / 2)
+        for lane in lanes { arguments.append(lane.name) }
+        return try await connection.runForIntegers(
+            Self.popScript, keys: [keys.behind, keys.feed] + lanes.map(keys.window),
+            arguments: arguments)
+    }
+
+    /// Waits until a lane has an id, and pops it, with the key that it was under; nil when poked
+    /// or when the time is over.
+    func popOne(
+        from lanes: [Lane], worker: Int64, waiting: Duration
+    ) async throws -> (id: Int64, key: String)? {
+        var command = Command("BZMPOP", waiting.secondsText, String(lanes.count + 1))
+        command.append(keys.poke(worker: worker))
+        for lane in lanes { command.append(keys.window(lane)) }
+        command.append("MIN")
+        let reply = try await connection.blocking(command, upTo: waiting)
+        guard let parts = reply.array, parts.count == 2,
+            let key = parts[0].text, key != keys.poke(worker: worker),
+            let member = parts[1].array?.first?.array?.first?.text, let id = Int64(member)
+        else { return nil }
+        return (id, key)
+    }
+
+    /// Ends a worker's blocking pop.
+    func poke(worker: Int64) async throws {
+        let key = keys.poke(worker: worker)
+        _ = try await connection.pipeline([
+            Command("ZADD", key, "0", "x"), Command("EXPIRE", key, "5"),
+        ])
+    }
+
+    /// Asks the feeder to look at lanes; `*` stands for all of them and for new workers.
+    func askForFeed(_ lanes: [String]) async throws {
+        var command = Command("ZADD", keys.feed)
+        for lane in lanes {
+            command.append("0")
+            command.append(lane)
+        }
+        _ = try await connection.send(command)
+    }
+
+    /// What was asked of the feeder; waits for it.
+    func feedRequests(waiting: Duration) async throws -> [String] {
+        let command = Command(
+            "BZMPOP", waiting.secondsText, "1", keys.feed, "MIN", "COUNT", "1000")
+        let reply = try await connection.blocking(command, upTo: waiting)
+        guard let parts = reply.array, parts.count == 2 else { return [] }
+        return (parts[1].array ?? []).compactMap { $0.array?.first?.text }
+    }
+
+    /// Whether Redis still has what was staged before; sets the mark for the next time.
+    func remembers() async throws -> Bool {
+        try await connection.send(Command("SET", keys.fed, "1", "GET")).isNull == false
+    }
+}
+
+extension Duration {
+    /// As Redis takes it: seconds with a fraction.
+    var secondsText: String {
+        let (seconds, attoseconds) = components
+        return String(Double(seconds) + Double(attoseconds) * 1e-18)
+    }
+
+    /// Whole milliseconds, within a thousand years: longer means for ever.
+    var milliseconds: Int64 {
+        let limit: Int64 = 1_000 * 366 * 86_400
+        let seconds = min(max(components.seconds, -limit), limit)
+        return seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

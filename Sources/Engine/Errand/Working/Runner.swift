@@ -1,0 +1,230 @@
+import FoundationEssentials
+import ErrandPostgres
+
+/// Runs claimed jobs with their handlers and says how each ended.
+struct Runner: Sendable {
+    let kinds: JobKinds
+    let engine: Engine
+    let client: JobClient
+    let running: RunningJobs
+    let completer: Completer
+    let log: Log
+
+    private static let yieldInterval = 64
+    /// Days that a finished job is kept at most, each a partition that is made ahead.
+    static let longestRetention: Int64 = 3_650
+
+    /// Runs jobs of one queue until it is closed.
+    func run(_ queue: LocalQueue, onFinished: @escaping @Sendable () -> Void) async {
+        var hasMore = true
+        while hasMore {
+            let handle = RunnerHandle()
+            // A task of its own, because cancelling one job must not end the worker's other work.
+            let task = Task { await loop(queue, handle, onFinished) }
+            handle.set(task)
+            hasMore = await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        }
+    }
+
+    /// Returns true when it stopped because one job was cancelled: the task is spent.
+    private func loop(
+        _ queue: LocalQueue, _ handle: RunnerHandle, _ onFinished: @Sendable () -> Void
+    ) async -> Bool {
+        var turn = 0
+        while let unit = await queue.next() {
+            let endings = await run(unit, handle, queue.activity)
+            completer.add(endings)
+            for ending in endings where ending.isFailure { queue.countFailure() }
+            if queue.finished(unit.count, took: endings.first?.duration) { onFinished() }
+            if Task.isCancelled { return true }
+            turn &+= 1
+            // A handler that never waits must not keep the threads from those of other queues.
+            if turn % Self.yieldInterval == 0 { await Task.yield() }
+        }
+        return false
+    }
+
+    private func run(
+        _ unit: [ClaimedJob], _ handle: RunnerHandle, _ activity: ActivityBook
+    ) async -> [Ending] {
+        var endings: [Ending] = []
+        guard let kind = kinds.registrations[unit[0].lane.kind],
+            kind.versions.contains(unit[0].lane.version)
+        else {
+            // Only known lanes are popped; but arguments may be replaced by those of a newer
+            // version between staging and claim: others can run them.
+            return unit.map { ending($0, .handedBack, since: .now, nil) }
+        }
+        let clock = ContinuousClock.now
+        let now = Instant.now()
+        var jobs: [ClaimedJob] = []
+        for job in unit {
+            if let notAfter = job.notAfter, notAfter < now {
+                let reason = "its deadline \(notAfter) had passed before it could start"
+                endings.append(ending(job, .cancelled(reason: reason), since: clock, kind))
+            } else if job.isCancelRequested {
+                let reason = "cancelled while it ran"
+                endings.append(ending(job, .cancelled(reason: reason), since: clock, kind))
+            } else {
+                jobs.append(job)
+            }
+        }
+        let neverRan = endings.count
+        guard !jobs.isEmpty else {
+            activity.ended(endings, at: now, neverRan: neverRan)
+            return endings
+        }
+        activity.started(jobs, at: now)
+
+        var claims: [Registration.Claim] = []
+        for job in jobs {
+            let limit = timeout(job, kind)
+            running.start(job, on: handle, at: clock, limit: limit)
+            claims.append(
+                Registration.Claim(
+                    args: job.args, version: job.lane.version,
+                    context: context(job, kind, now: now, limit: limit, clock: clock)))
+        }
+        let result: Result<[Outcome], any Error>
+        do { result = .success(try await kind.run(claims)) } catch { result = .failure(error) }
+        let ends = jobs.map { running.end($0) }
+        let wasInterrupted = ends.contains { $0.interruption != nil }
+        for (place, job) in jobs.enumerated() {
+            let (isOurs, interruption) = ends[place]
+            guard isOurs else { continue }
+            let verdict: Ending.Verdict
+            switch result {
+            case .success(let outcomes):
+                verdict = self.verdict(outcomes[place], of: job, kind)
+            case .failure where interruption == nil && wasInterrupted:
+                // Another job of the batch was cancelled, and with it the handler of them all.
+                verdict = .handedBack
+            case .failure(let error):
+                verdict = self.verdict(error, interruption, of: job, kind)
+            }
+            tell(verdict, of: job)
+            var ended = ending(job, verdict, since: clock, kind)
+            ended.mayBeWritten = engine.takeWritten(job.id)
+            endings.append(ended)
+        }
+        activity.ended(endings, at: now.adding(.now - clock), neverRan: neverRan)
+        return endings
+    }
+
+    private func context(
+        _ job: ClaimedJob, _ kind: Registration, now: Instant, limit: Duration,
+        clock: ContinuousClock.Instant
+    ) -> JobContext {
+        let start = now.date
+        return JobContext(
+            id: job.id, kind: kind.kind, queue: job.lane.queue, attempt: job.attempt,
+            maxAttempts: job.maxAttempts, dueAt: job.runAt.date,
+            occurrence: job.overrides?.occurrence, now: start,
+            deadline: start.addingTimeInterval(Double(limit.milliseconds) / 1000),
+            log: log(of: job),
+            claimToken: job.token, plainClient: client, engine: engine,
+            keepDays: keepDays(job, kind), startedAt: clock)
+    }
+
+    private func log(of job: ClaimedJob) -> Log {
+        log.with("job", job.id).with("kind", job.lane.kind).with("queue", job.lane.queue)
+            .with("attempt", job.attempt)
+    }
+
+    /// Tells of failures, without their texts: what a handler throws may name people.
+    private func tell(_ verdict: Ending.Verdict, of job: ClaimedJob) {
+        switch verdict {
+        case .dead:
+            log(of: job).warning(
+                "given up: 'errand job show \(job.id)' tells why, 'errand job retry \(job.id)' "
+                    + "runs it again")
+        case .waiting(let delay, .some):
+            log(of: job).debug("the attempt failed; the next one is due in \(delay)")
+        default: break
+        }
+    }
+
+    private func timeout(_ job: ClaimedJob, _ kind: Registration) -> Duration {
+        job.overrides?.timeoutMs.map { .milliseconds($0) } ?? kind.options.timeout
+    }
+
+    /// How an outcome becomes an ending.
+    private func verdict(
+        _ outcome: Outcome, of job: ClaimedJob, _ kind: Registration
+    ) -> Ending.Verdict {
+        switch outcome {
+        case .done: .completed
+        case .discard(let reason): .cancelled(reason: reason)
+        case .dead(let reason): .dead(reason: reason, error: reason)
+        case .snooze(let delay): .waiting(delay: delay, error: nil)
+        case .retry(let delay, let reason): failed(reason, after: delay, job, kind)
+        }
+    }
+
+    private func verdict(
+        _ error: any Error, _ interruption: RunningJobs.Interruption?, of job: ClaimedJob,
+        _ kind: Registration
+    ) -> Ending.Verdict {
+        switch interruption {
+        case .cancelled: return .cancelled(reason: "cancelled while it ran")
+        case .stopping: return .handedBack
+        case .timedOut:
+            let limit = timeout(job, kind)
+            return failed(
+                JobError.timedOut(after: limit).description, after: nil, job, kind)
+        case .leaseLost, nil: break
+        }
+        if let undecodable = error as? UndecodableArguments {
+            return .dead(reason: undecodable.description, error: undecodable.description)
+        }
+        return failed(String(describing: error), after: nil, job, kind)
+    }
+
+    /// A failed attempt: another one, or the dead letters.
+    func failed(
+        _ text: String, after delay: Duration?, _ job: ClaimedJob, _ kind: Registration
+    ) -> Ending.Verdict {
+        let error = Self.storable(text)
+        guard job.attempt < job.maxAttempts else {
+            return .dead(
+                reason: "attempt \(job.attempt) of \(job.maxAttempts) failed", error: error)
+        }
+        let backoff = job.overrides?.backoff ?? kind.options.backoff
+        let wait = delay ?? backoff.delay(after: job.attempt, chance: .random(in: 0...1))
+        return .waiting(delay: wait, error: error)
+    }
+
+    func ending(
+        _ job: ClaimedJob, _ verdict: Ending.Verdict, since start: ContinuousClock.Instant,
+        _ kind: Registration?
+    ) -> Ending {
+        Ending(
+            id: job.id, token: job.token, lane: job.lane, verdict: verdict,
+            duration: start.millisecondsSince, keepDays: kind.flatMap { keepDays(job, $0) })
+    }
+
+    private func keepDays(_ job: ClaimedJob, _ kind: Registration) -> Int16? {
+        let seconds = job.overrides?.retentionS ?? kind.options.retention.components.seconds
+        guard seconds > 0 else { return nil }
+        return Int16(min((seconds - 1) / 86_400 + 1, Self.longestRetention))
+    }
+
+    /// Error texts are kept up to 4,000 characters, without the NUL that JSON in PostgreSQL
+    /// cannot hold.
+    static func storable(_ text: String) -> String {
+        String(text.prefix(4_000).map { $0 == "\0" ? "\u{FFFD}" : $0 })
+    }
+}
+
+extension Ending {
+    var isFailure: Bool {
+        switch verdict {
+        case .waiting(_, .some), .dead: true
+        default: false
+        }
+    }
+}

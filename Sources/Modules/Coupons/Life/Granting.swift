@@ -1,0 +1,77 @@
+package import Errand
+package import ErrandPostgres
+
+/// A coupon to be given to a person.
+package struct Grant: Sendable {
+    package var personID: Int64
+    package var establishmentID: Int64
+    package var title: String
+    package var expiresAt: Instant
+    /// What earned it: the same person gets one for the same origin.
+    package var origin: String
+    /// From now when nil.
+    package var validFrom: Instant?
+
+    package init(
+        personID: Int64, establishmentID: Int64, title: String, expiresAt: Instant,
+        origin: String, validFrom: Instant? = nil
+    ) {
+        self.personID = personID
+        self.establishmentID = establishmentID
+        self.title = title
+        self.expiresAt = expiresAt
+        self.origin = origin
+        self.validFrom = validFrom
+    }
+
+    /// What became of it.
+    package enum Result: Sendable, Equatable {
+        case granted(Int64)
+        /// Somebody asked before; the coupon stays as it was granted then.
+        case existing(Int64)
+        case unknownPerson, unknownEstablishment
+        /// It would expire before it is valid, or by now.
+        case expired
+    }
+
+    private static let check = """
+        SELECT EXISTS (SELECT FROM notification.people WHERE id = $1) AS has_person,
+            EXISTS (SELECT FROM coupons.establishments WHERE id = $2) AS has_establishment,
+            $5 > coalesce($4, clock_timestamp()) AS has_time,
+            (SELECT id FROM coupons.coupons WHERE person_id = $1 AND origin = $3) AS existing
+        """
+    private static let grant = """
+        SELECT coupons.grant_coupon($1, $2, $3, $4, $5, coalesce($6, clock_timestamp())) AS id
+        """
+
+    /// Grants it in one transaction with its line of the audit.
+    ///
+    /// - Parameter note: written when the coupon is new; takes its id.
+    package func run(
+        by session: Session, note: @Sendable (Int64) -> AuditLine
+    ) async throws -> Result {
+        try await session.transaction { session in
+            let rows = try session.query(
+                Self.check,
+                [
+                    .int64(personID), .int64(establishmentID), .text(origin),
+                    .optional(validFrom), .timestamp(expiresAt),
+                ])
+            if let id = try rows.first?.optionalInt64("existing") { return .existing(id) }
+            guard try rows.first?.bool("has_person") == true else { return .unknownPerson }
+            guard try rows.first?.bool("has_establishment") == true else {
+                return .unknownEstablishment
+            }
+            guard try rows.first?.bool("has_time") == true else { return .expired }
+            let id = try session.query(
+                Self.grant,
+                [
+                    .int64(personID), .int64(establishmentID), .text(title),
+                    .timestamp(expiresAt), .text(origin), .optional(validFrom),
+                ]
+            ).int64(0, 0)
+            _ = try session.pipeline([note(id).statement])
+            return .granted(id)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import ErrandPostgres
+
+extension Expiry {
+    /// The time zones of all people, one step in the index for each.
+    package static let zoneNames = """
+        WITH RECURSIVE zones AS (
+            (SELECT time_zone FROM notification.people ORDER BY time_zone LIMIT 1)
+            UNION ALL
+            SELECT (SELECT p.time_zone FROM notification.people p
+                WHERE p.time_zone > z.time_zone ORDER BY p.time_zone LIMIT 1)
+            FROM zones z WHERE z.time_zone IS NOT NULL
+        )
+        SELECT time_zone FROM zones WHERE time_zone IS NOT NULL
+        """
+
+    /// How many people are in some zones.
+    static let peopleIn = """
+        SELECT count(*) FROM notification.people WHERE time_zone = ANY ($1)
+        """
+
+    /// How many coupons a mail lists; it counts the others.
+    private static let listed = 20
+
+    /// One page of coupons in the order in which they expire, and whom it leads to: people whose
+    /// own time comes before the next run, or has passed since the last.
+    ///
+    /// A page finds people; what they are told of are all their coupons with the same last day,
+    /// on whichever page these are. Each row has the page's last coupon, and how many there are.
+    package static let statement = """
+        WITH page AS MATERIALIZED (
+            SELECT c.id, c.person_id, c.expires_at, c.valid_from
+            FROM coupons.coupons c
+            WHERE c.redeemed_at IS NULL AND c.voided_at IS NULL
+              AND c.expired_at IS NULL AND (c.expires_at, c.id) > ($9, $10) AND c.expires_at <= $11
+            ORDER BY c.expires_at, c.id LIMIT $12
+        ), due AS (
+            SELECT DISTINCT p.id AS person_id, w.last_day, w.after, w.through, w.until,
+                'coupons-expiring:' || p.id || ':' || w.last_day || ':' || $7::int AS dedupe_key
+            FROM page g
+            JOIN notification.people p ON p.id = g.person_id
+            JOIN unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[],
+                    $5::timestamptz[], $6::int[]) AS w (zone, last_day, after, through, until, now)
+                ON w.zone = p.time_zone AND g.expires_at > w.after AND g.expires_at <= w.through
+            WHERE g.valid_from <= $8
+              AND extract(epoch FROM p.notice_time) < w.now + 3600
+              AND (w.now < $13 OR extract(epoch FROM p.notice_time) >= w.now)
+        ), told AS (
+            SELECT d.person_id, d.last_day, d.dedupe_key, d.until,
+                jsonb_build_object('titles', c.titles, 'count', c.count,
+                    'more', greatest(c.count - \(listed), 0), 'days_left', $7::int,
+                    'last_day', d.last_day)::text AS data
+            FROM due d CROSS JOIN LATERAL (
+                SELECT count(*) AS count,
+                    to_jsonb((array_agg(c.title ORDER BY c.expires_at, c.id))[:\(listed)]) AS titles
+                FROM coupons.coupons c
+                WHERE c.person_id = d.person_id AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+                  AND c.expired_at IS NULL AND c.expires_at > d.after
+                  AND c.expires_at <= d.through AND c.valid_from <= $8
+            ) c
+            WHERE NOT EXISTS (
+                SELECT FROM notification.notices n WHERE n.dedupe_key = d.dedupe_key)
+        )
+        SELECT l.looked_at, l.expires_at, l.id, t.person_id, t.last_day, t.dedupe_key, t.until,
+            t.data
+        FROM (
+            SELECT count(*) OVER () AS looked_at, expires_at, id FROM page
+            UNION ALL SELECT 0, NULL, NULL
+            ORDER BY expires_at DESC NULLS LAST, id DESC LIMIT 1
+        ) l LEFT JOIN told t ON true
+        """
+
+    /// Those of the statement: the windows, their distance, the time, the place, the page's size.
+    package func parameters(_ scan: Scan) -> [Parameter] {
+        let windows = scan.windows
+        return [
+            .textArray(windows.map(\.zone)), .textArray(windows.map(\.lastDay)),
+            .timestampArray(windows.map(\.after)), .timestampArray(windows.map(\.through)),
+            .timestampArray(windows.map(\.until)),
+            .int32Array(windows.map { Int32($0.secondOfDay) }),
+            .int32(Int32(windows.first?.daysLeft ?? 0)), .timestamp(Instant(date: due)),
+            .timestamp(scan.last.expiry), .int64(scan.last.id), .timestamp(scan.through),
+            .int32(pageSize), .int32(Int32(ExpiryWindow.late)),
+        ]
+    }
+}

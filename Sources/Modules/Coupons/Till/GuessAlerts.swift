@@ -1,0 +1,47 @@
+package import ErrandPostgres
+
+/// A burst of wrong codes at one establishment.
+package struct GuessAlert: Sendable {
+    package var id: Int64
+    package var at: Instant
+    package var establishmentID: Int64
+    /// Nil when the establishment is gone.
+    package var establishment: String?
+    /// The one that guessed last.
+    package var terminal: String
+    package var guesses: Int
+
+    private static let page = """
+        SELECT a.id, a.at, a.establishment_id, e.name, a.terminal, a.guesses
+        FROM (
+            SELECT * FROM coupons.alerts WHERE id < $1 AND at >= $2
+            ORDER BY id DESC LIMIT 100000
+        ) a LEFT JOIN coupons.establishments e ON e.id = a.establishment_id
+        WHERE $3::bigint IS NULL OR a.establishment_id = $3
+        ORDER BY a.id DESC LIMIT $4
+        """
+
+    /// The newest first.
+    ///
+    /// - Parameters:
+    ///   - since: only those from then on.
+    ///   - establishment: only those there; all when nil.
+    ///   - before: only those with lower ids.
+    package static func list(
+        _ session: Session, since: Instant?, establishment: Int64?, before: Int64?, limit: Int
+    ) async throws -> [GuessAlert] {
+        try await session.query(
+            page,
+            [
+                .int64(before ?? .max), .timestamp(since ?? .negativeInfinity),
+                .optional(establishment), .int64(Int64(limit)),
+            ]
+        ).map { row in
+            GuessAlert(
+                id: try row.int64("id"), at: try row.timestamp("at"),
+                establishmentID: try row.int64("establishment_id"),
+                establishment: try row.optionalText("name"), terminal: try row.text("terminal"),
+                guesses: Int(try row.int32("guesses")))
+        }
+    }
+}

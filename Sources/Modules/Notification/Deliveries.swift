@@ -1,0 +1,215 @@
+import ErrandDelivery
+import FoundationEssentials
+package import Errand
+import ErrandPostgres
+import Synchronization
+
+/// The kinds of job by which notices leave us: what many are to send is read together, and so are
+/// their answers written, as they come, so that little is repeated after a crash.
+///
+/// An answer is written before the job ends: a job that runs again finds its delivery answered.
+/// Only a crash between a provider's answer and its record sends twice, under the same id: as many
+/// at most as the queue runs at once. What has ended with its job begins anew when an operator
+/// brings the job back.
+package struct Deliveries: Sendable {
+    private let catalogue: NoticeCatalogue
+    private let policy: Policy
+    /// By the name of their provider.
+    private let channels: [String: any Channel]
+    private let unsubscribePage: UnsubscribePage?
+    private let reads: DueReads<DueDelivery>
+    private let book: AnswerBook<DeliveryAnswer>
+    private let complaint = Complaint()
+
+    /// Deliveries by the channels that are set up here, by the names in ``Provider``.
+    ///
+    /// - Parameter unsubscribePage: where people switch mails off; nil leaves mails without a link.
+    package init(
+        _ catalogue: NoticeCatalogue, channels: [String: any Channel],
+        unsubscribePage: UnsubscribePage? = nil, policy: Policy = Policy()
+    ) {
+        self.catalogue = catalogue
+        self.unsubscribePage = unsubscribePage
+        self.channels = channels
+        self.policy = policy
+        reads = DueReads { ids, context in
+            let rows = try await context.database.withSession {
+                try await $0.query(DeliveryStatements.read, [.int64Array(ids)])
+            }
+            let found = try rows.map { try DueDelivery($0, zones: .shared) }
+            return Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
+        }
+        let bounceLimit = policy.bounceLimit
+        book = AnswerBook { DeliveryAnswer.statements($0, now: $1, bounceLimit: bounceLimit) }
+    }
+
+    /// Adds the kinds for which there are channels to those of a program.
+    package func add(to kinds: inout JobKinds) {
+        if channels[Provider.mail] != nil {
+            kinds.handleWithOutcome(EmailDelivery.self) { try await handle($0, $1) }
+        }
+        if channels[Provider.apns] != nil || channels[Provider.fcm] != nil {
+            kinds.handleWithOutcome(PushDelivery.self) { try await handle($0, $1) }
+        }
+    }
+
+    private func handle(_ job: some DeliveryJob, _ context: JobContext) async throws -> Outcome {
+        guard var due = try await reads.due(job.deliveryID, in: context) else {
+            return .discard(reason: "the notice is gone")
+        }
+        // A job that makes its first attempt at what has ended was brought back by an operator.
+        if context.attempt == 1, due.mayReopen {
+            let reopened = due
+            try await context.database.transaction { transaction in
+                _ = try await transaction.pipeline([
+                    Statement(DeliveryStatements.lockNotices, [.int64Array([reopened.noticeID])]),
+                    Statement(DeliveryStatements.reopen, [.int64Array([reopened.id])]),
+                ])
+            }
+            due.isPending = true
+        }
+        guard due.isPending else { return .done }
+        let answer = await answer(due, context)
+        try await book.write(answer, in: context)
+        return answer.outcome
+    }
+
+    private func answer(_ due: DueDelivery, _ context: JobContext) async -> DeliveryAnswer {
+        guard let kind = catalogue.kinds[due.kind] else {
+            // Another worker's program may have it.
+            let reason = "no notices of kind \(due.kind) are declared here"
+            return DeliveryAnswer(.deferred(reason: reason, retryAfter: nil), to: due, context)
+        }
+        let outgoing: Outgoing
+        switch prepare(due, kind, context) {
+        case .success(let made): outgoing = made
+        case .failure(let obstacle):
+            return DeliveryAnswer(
+                due, obstacle.status, obstacle.reason,
+                obstacle.isOurs
+                    ? .dead(reason: obstacle.reason)
+                    : .discard(reason: "\(obstacle.status): \(obstacle.reason)"))
+        }
+        guard let channel = channels[due.provider] else {
+            complaint.warn(
+                context.log, "\(due.provider) is not set up here: its deliveries wait")
+            return DeliveryAnswer(
+                .unavailable(reason: StrandedDeliveries.reply, retryAfter: .seconds(60)), to: due,
+                context)
+        }
+        let verdict = await channel.send(outgoing)
+        return DeliveryAnswer(verdict, to: due, context)
+    }
+
+    /// Why a delivery is not sent.
+    private struct Obstacle: Error {
+        var status: String
+        var reason: String
+        /// Whether somebody has to mend the program.
+        var isOurs = false
+    }
+
+    /// Checks again what may have changed since it was decided, and makes the words.
+    private func prepare(
+        _ due: DueDelivery, _ kind: NoticeKind, _ context: JobContext
+    ) -> Result<Outgoing, Obstacle> {
+        let now = Instant(date: context.now)
+        guard due.expiresAt > now else {
+            return .failure(Obstacle(status: "expired", reason: "it was of no more use"))
+        }
+        let channel: NoticeKind.Channel = due.provider == Provider.mail ? .email : .push
+        if let objection = policy.objection(to: kind, by: channel, due.person, now) {
+            return .failure(Obstacle(status: "withdrawn", reason: objection))
+        }
+        guard let address = due.address else {
+            let reason =
+                channel == .email
+                ? "there is no address that takes mail" : "the device takes no more of them"
+            return .failure(Obstacle(status: "failed", reason: reason))
+        }
+        let link = unsubscribePage.flatMap { $0.link(for: kind, token: due.unsubscribeToken) }
+        do {
+            let words = try catalogue.wording.words(
+                of: due.kind, on: channel, data: due.data, zone: due.person.zone,
+                unsubscribe: link?.url)
+            return .success(
+                Outgoing(
+                    address: address, id: due.uuid, noticeID: due.publicID, number: due.noticeID,
+                    kind: kind, words: words, unsubscribe: link, data: due.data,
+                    collapseID: due.collapseID,
+                    decidedAt: due.decidedAt.date, expiresAt: due.expiresAt.date))
+        } catch {
+            return .failure(
+                Obstacle(
+                    status: "rejected", reason: "it cannot be put into words: \(error)",
+                    isOurs: true))
+        }
+    }
+}
+
+/// A delivery as it is read when it is to be made.
+struct DueDelivery: Sendable {
+    var id: Int64
+    var noticeID: Int64
+    var publicID: String
+    var isPending: Bool
+    /// Whether it has ended as it would with its job.
+    var mayReopen: Bool
+    var provider: String
+    var deviceID: Int64?
+    var registeredAt: Instant?
+    var kind: String
+    var data: [UInt8]
+    var person: PersonFacts
+    var email: String?
+    /// Of the person; mails only.
+    var unsubscribeToken: String?
+    /// Nil when there is none that takes anything.
+    var address: Outgoing.Address?
+    var uuid: String
+    var collapseID: String
+    var decidedAt: Instant
+    var expiresAt: Instant
+
+    init(_ row: Row, zones: PeopleZones) throws {
+        id = try row.int64("id")
+        noticeID = try row.int64("notice_id")
+        publicID = try row.text("public_id")
+        isPending = try row.bool("is_pending")
+        mayReopen = try row.bool("may_reopen")
+        provider = try row.text("provider")
+        deviceID = try row.optionalInt64("device_id")
+        registeredAt = try row.optionalTimestamp("registered_at")
+        kind = try row.text("kind")
+        data = try row.json("data")
+        person = try PersonFacts(consentIn: row, zones: zones)
+        email = try row.optionalText("email")
+        unsubscribeToken = try row.optionalText("unsubscribe_token")
+        collapseID = try row.text("collapse_id")
+        decidedAt = try row.timestamp("decided_at")
+        expiresAt = try row.timestamp("expires_at")
+        uuid = Self.uuid(try row.bytes("digest"))
+        if provider == Provider.mail {
+            address = email.map { .mail($0) }
+        } else if try row.optionalBool("takes_pushes") ?? false {
+            address = .device(
+                token: try row.text("token"), topic: try row.text("topic"),
+                environment: try row.text("environment"))
+        }
+    }
+
+    /// The first half of a hash as a UUID of version 8 (RFC 9562, section 5.8).
+    static func uuid(_ hash: [UInt8]) -> String {
+        var bytes = Array(hash.prefix(16))
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Array("0123456789abcdef")
+        var text = ""
+        for (place, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(place) { text.append("-") }
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return text
+    }
+}

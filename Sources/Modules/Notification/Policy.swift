@@ -1,0 +1,241 @@
+package import ErrandGregorian
+package import ErrandPostgres
+package import ErrandRecurrence
+
+/// What the policy needs to know of a person.
+package struct PersonFacts: Sendable {
+    /// One device that takes pushes.
+    package struct Device: Sendable, Equatable {
+        package var id: Int64
+        package var app: String
+        /// `apns` or `fcm`.
+        package var platform: String
+
+        package init(id: Int64, app: String, platform: String) {
+            self.id = id
+            self.app = app
+            self.platform = platform
+        }
+    }
+
+    package var id: Int64
+    package var zone: Zone
+    package var birthDate: CivilDate?
+    package var isAgeVerified = false
+    package var agreesToLocation = false
+    /// Whether there is an e-mail address that was not refused.
+    package var takesMail = false
+    package var devices: [Device] = []
+    package var mutedUntil: Instant?
+    /// Their own choices: `kind channel`, with `*` for all kinds.
+    package var preferences: [String: Bool] = [:]
+    /// Seconds since local midnight.
+    package var noticeTime = 36_000
+    package var quietHours: QuietHours?
+    /// How many promotional notices they were told in the last 24 hours.
+    package var promotionalCount = 0
+
+    package init(id: Int64, zone: Zone) {
+        self.id = id
+        self.zone = zone
+    }
+}
+
+/// What was told to the person of the same subject before.
+package struct SubjectHistory: Sendable, Equatable {
+    package var cooldownUntil: Instant?
+    /// Whether, since they were told, they were not seen away from it.
+    package var isStillThere = false
+    /// When the sender reminded the person of this in the last week, oldest first.
+    package var reminders: [Instant] = []
+
+    package init() {}
+}
+
+/// What is to become of an intent.
+///
+/// Reasons are words for an operator, without personal data.
+package enum NoticeDecision: Sendable, Equatable {
+    /// Told now, by these channels.
+    case tell([NoticeKind.Channel])
+    /// Decided again at a time.
+    case hold(until: Instant, why: String)
+    case drop(String)
+    /// Too late, now or by the time at which it might be told.
+    case expire(String)
+    /// The sender may try again at a time.
+    case refuse(until: Instant, why: String)
+}
+
+/// Who may be told what, when, and how.
+///
+/// Pure: the facts and the time are given.
+package struct Policy: Sendable {
+    /// Promotional notices in 24 hours.
+    package var promotionalCap = 3
+    /// Reminders of one person to another, of one subject.
+    package var remindersPerDay = 1
+    package var remindersPerWeek = 3
+    /// A person's own time for automatic notices outweighs their quiet hours for so long.
+    package var ownTimeGrace = Duration.seconds(3_600)
+
+    /// After the bounces of so many notices, none delivered in between, an address gets no mail.
+    package var bounceLimit = 3
+
+    package init() {}
+
+    private static let day = Duration.seconds(86_400)
+    static let week = Duration.seconds(7 * 86_400)
+    private static let adult = 16
+
+    /// Decides about one intent; the first rule that objects has its way.
+    ///
+    /// - Parameter deadline: a person's own time from then on is too late, as the kind's timing
+    ///   says; nil: it never is.
+    package func decide(
+        _ kind: NoticeKind, person: PersonFacts, history: SubjectHistory, expires: Instant,
+        deadline: Instant? = nil, now: Instant
+    ) -> NoticeDecision {
+        guard expires > now else { return .expire("it was of no more use") }
+        if let objection = objection(to: kind, person, now) { return .drop(objection) }
+        if kind.urgency != .urgent, let muted = person.mutedUntil, muted > now {
+            return .drop("the person has muted all notices until \(muted)")
+        }
+        let wanted = kind.channels.filter { isWanted(kind, $0, by: person) }
+        guard !wanted.isEmpty else { return .drop("the person has switched this kind off") }
+        let channels = reaching(kind, wanted, person)
+        guard !channels.isEmpty else { return .drop("no \(Self.missing(for: wanted))") }
+        if kind.isReminder, let refusal = refusal(history, now) { return refusal }
+        if kind.cooldown != nil {
+            if let until = history.cooldownUntil, until > now {
+                return .drop("told of the same before, and not again until \(until)")
+            }
+            if kind.mustLeave, history.isStillThere {
+                return .drop("told of the same before, and has not left since")
+            }
+        }
+        if kind.urgency == .promotional, person.promotionalCount >= promotionalCap {
+            return .drop("\(person.promotionalCount) promotional notices in 24 hours are the most")
+        }
+        return time(kind, person, expires: expires, deadline: deadline, now: now)
+            ?? .tell(channels)
+    }
+
+    /// Why a person may not hear of this kind at all.
+    package func objection(
+        to kind: NoticeKind, _ person: PersonFacts, _ now: Instant
+    ) -> String? {
+        if kind.app == .survey {
+            guard person.isAgeVerified, let born = person.birthDate else {
+                return "the person's age is not verified"
+            }
+            guard Self.isAdult(born, on: person.zone.date(at: now)) else {
+                return "the person is under \(Self.adult)"
+            }
+        }
+        if kind.needsLocationConsent, !person.agreesToLocation {
+            return "the person has not agreed to notices by place"
+        }
+        return nil
+    }
+
+    /// Why what was decided is not told by a channel after all: asked again when it is sent.
+    func objection(
+        to kind: NoticeKind, by channel: NoticeKind.Channel, _ person: PersonFacts, _ now: Instant
+    ) -> String? {
+        objection(to: kind, person, now)
+            ?? (isWanted(kind, channel, by: person) ? nil : Self.switchedOff)
+    }
+
+    static let switchedOff = "the person has switched it off"
+
+    /// Whether a birthday has come; that of 29 February comes on 1 March in other years.
+    static func isAdult(_ born: CivilDate, on today: CivilDate) -> Bool {
+        let year = born.year + adult
+        let isMissing = born.month == 2 && born.day == 29 && !CivilDate.isLeap(year)
+        let birthday =
+            isMissing
+            ? CivilDate(year: year, month: 3, day: 1)
+            : CivilDate(year: year, month: born.month, day: born.day)
+        return today >= birthday
+    }
+
+    func isWanted(
+        _ kind: NoticeKind, _ channel: NoticeKind.Channel, by person: PersonFacts
+    ) -> Bool {
+        guard kind.urgency != .urgent else { return true }
+        return person.preferences["\(kind.chosenAs) \(channel.rawValue)"]
+            ?? person.preferences["* \(channel.rawValue)"] ?? true
+    }
+
+    func reaching(
+        _ kind: NoticeKind, _ wanted: [NoticeKind.Channel], _ person: PersonFacts
+    ) -> [NoticeKind.Channel] {
+        let takesPush = wanted.contains(.push) && !person.devices(of: kind.app).isEmpty
+        return wanted.filter { channel in
+            switch channel {
+            case .push: takesPush
+            case .email: person.takesMail && !(kind.mailsOnlyWithoutPush && takesPush)
+            case .inbox: true
+            }
+        }
+    }
+
+    private static func missing(for wanted: [NoticeKind.Channel]) -> String {
+        wanted.map { channel in
+            switch channel {
+            case .push: "device of the app"
+            case .email: "address that takes mail"
+            case .inbox: "inbox"
+            }
+        }.joined(separator: " and no ")
+    }
+
+    private func refusal(_ history: SubjectHistory, _ now: Instant) -> NoticeDecision? {
+        /// When one more fits in, if so many fit into a period.
+        func next(_ most: Int, in period: Duration) -> Instant? {
+            let counted = history.reminders.filter { $0.adding(period) > now }
+            return counted.count < most ? nil : counted[counted.count - most].adding(period)
+        }
+        let (daily, weekly) = (
+            next(remindersPerDay, in: Self.day), next(remindersPerWeek, in: Self.week)
+        )
+        guard let until = [daily, weekly].compactMap(\.self).max() else { return nil }
+        return .refuse(
+            until: until,
+            why:
+                "at most \(remindersPerDay) reminder of this a day and \(remindersPerWeek) a week: "
+                + "the next is allowed at \(until)")
+    }
+
+    /// Holds what has come at the wrong time of the person's day; nil when it is a good one.
+    private func time(
+        _ kind: NoticeKind, _ person: PersonFacts, expires: Instant, deadline: Instant?,
+        now: Instant
+    ) -> NoticeDecision? {
+        func hold(_ until: Instant, _ why: String) -> NoticeDecision {
+            guard until < expires else {
+                return .expire("\(why) until \(until), when it is of no more use")
+            }
+            return .hold(until: until, why: "\(why) until \(until)")
+        }
+        guard kind.urgency != .urgent else { return nil }
+        if kind.timing != .soon {
+            let own = person.zone.time(person.noticeTime, onDayOf: now)
+            if own > now, own < deadline ?? .infinity {
+                return hold(own, "waits for the person's own time")
+            }
+            if own <= now, now < own.adding(ownTimeGrace) { return nil }
+        }
+        guard let quiet = person.quietHours, let end = quiet.end(after: now, in: person.zone)
+        else { return nil }
+        return hold(end, "quiet hours")
+    }
+}
+
+extension PersonFacts {
+    /// The devices that get pushes of an app; what belongs to the account goes to all.
+    package func devices(of app: NoticeKind.App) -> [Device] {
+        app == .account ? devices : devices.filter { $0.app == app.rawValue }
+    }
+}

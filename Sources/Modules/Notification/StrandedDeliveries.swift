@@ -1,0 +1,36 @@
+package import ErrandPostgres
+
+/// Deliveries that wait for a provider which the worker that took them has not set up.
+package struct StrandedDeliveries: Sendable {
+    /// As in ``Provider``.
+    package var provider: String
+    /// How many wait, counted up to ``limit``.
+    package var count: Int
+
+    /// Of so many jobs that wait it looks at the deliveries.
+    package static let limit = 10_000
+
+    /// What is said of each of them.
+    static let reply = "it is not set up in this worker"
+
+    private static let statement = """
+        SELECT d.provider, count(*)
+        FROM (
+            SELECT (args ->> 'delivery_id')::bigint AS id FROM errand.jobs
+            WHERE queue = ANY ($1) AND kind = $2 LIMIT $4
+        ) j JOIN notification.deliveries d ON d.id = j.id
+        WHERE d.status = 'pending' AND d.reply = $3
+        GROUP BY 1 ORDER BY 1
+        """
+
+    /// Reads what waits like that now.
+    package static func read(_ session: Session) async throws -> [StrandedDeliveries] {
+        try await session.query(
+            statement,
+            [
+                .textArray([Provider.apns, Provider.fcm]), .text(PushDelivery.kind), .text(reply),
+                .int64(Int64(limit)),
+            ]
+        ).map { StrandedDeliveries(provider: try $0.text(0), count: Int(try $0.int64(1))) }
+    }
+}

@@ -1,0 +1,215 @@
+import FoundationEssentials
+import ErrandGregorian
+import Errand
+import ErrandPostgres
+
+/// One fact of a notice, read from its data.
+enum NoticeFact: Sendable, Equatable {
+    case text(String)
+    case count(Int)
+    case metres(Double)
+    case amount(NoticeAmount)
+    case amounts([NoticeAmount])
+    case day(CivilDate)
+    case time(Instant)
+    case list([NoticeItem])
+    /// HTML or text that was made from a template.
+    case body(String)
+    /// Empty for none.
+    case link(String)
+
+    /// Whether `{?name …}` leaves its words out.
+    var isEmpty: Bool {
+        switch self {
+        case .text(let text), .link(let text), .body(let text): text.isEmpty
+        case .count(let count): count == 0
+        case .list(let items): items.isEmpty
+        case .metres, .amount, .amounts, .day, .time: false
+        }
+    }
+}
+
+/// One item of a list.
+enum NoticeItem: Sendable, Equatable {
+    case text(String)
+    /// An amount, and the name of who is owed it.
+    case debt(NoticeAmount, to: String)
+}
+
+/// Reads the facts of a notice from JSON by the types that its kind declares.
+///
+/// By the scanner, which checks the text and finds the members without building values: a decoder
+/// would take several times as long as all the rest of a notice's words.
+enum NoticeFacts {
+    /// The facts in the order of `declared`; members that are not declared are passed over.
+    static func read(
+        _ data: [UInt8], _ declared: TemplateFacts
+    ) throws(NoticeDataError) -> [NoticeFact] {
+        let members: [JSONScanner.Member]
+        do throws(JSONScanner.Malformed) { members = try JSONScanner.members(of: data[...]) } catch
+        {
+            throw .malformed(kind: declared.owner, reason: "\(error)")
+        }
+        var facts: [NoticeFact] = []
+        facts.reserveCapacity(declared.names.count)
+        for (name, type) in zip(declared.names, declared.types) {
+            // Of equal names the last counts, as in jsonb.
+            guard let value = members.last(where: { $0.name == name })?.value else {
+                throw .missing(kind: declared.owner, field: name)
+            }
+            guard case .field(let field) = type, let fact = fact(field, value) else {
+                throw .mistyped(
+                    kind: declared.owner, field: name, expected: Self.expectation(type))
+            }
+            facts.append(fact)
+        }
+        return facts
+    }
+
+    private static func expectation(_ type: TemplateFact) -> String {
+        switch type {
+        case .field(.text), .body, .link: "a text"
+        case .field(.count): "a whole number from 0"
+        case .field(.metres): "metres, a number from 0 to 100000000"
+        case .field(.amount):
+            "an amount in minor units, such as {\"minor\":1230,\"currency\":\"CAD\"}"
+        case .field(.day): "a day, such as \"2026-11-20\""
+        case .field(.time): "a time, such as \"2026-11-20T17:30:00Z\""
+        case .field(.amounts): "a list of amounts in minor units"
+        case .field(.list):
+            "a list of texts, or of amounts such as {\"minor\":1230,\"currency\":\"CAD\",\"to\":"
+                + "\"Ann\"}"
+        }
+    }
+
+    private static func fact(
+        _ field: NoticeKind.Field, _ value: ArraySlice<UInt8>
+    ) -> NoticeFact? {
+        switch field {
+        case .text:
+            text(value).map { .text(PlainText.cut($0, to: PlainText.factLimit)) }
+        case .count: whole(value).flatMap { $0 < 0 ? nil : .count(Int($0)) }
+        case .metres: metres(value).map { .metres($0) }
+        case .amount: amount(value).map { .amount($0) }
+        case .amounts:
+            elements(of: value).flatMap { elements in
+                let amounts = elements.compactMap(amount)
+                return amounts.count == elements.count && !amounts.isEmpty ? .amounts(amounts) : nil
+            }
+        case .day: text(value).flatMap(day).map { .day($0) }
+        case .time: text(value).flatMap(time).map { .time($0) }
+        case .list: list(value).map { .list($0) }
+        }
+    }
+
+    /// What stands between quotation marks; nil for another value.
+    private static func text(_ value: ArraySlice<UInt8>) -> String? {
+        guard value.first == UInt8(ascii: "\"") else { return nil }
+        guard value.contains(UInt8(ascii: "\\")) else {
+            return String(decoding: value.dropFirst().dropLast(), as: UTF8.self)
+        }
+        return try? JSONDecoder().decode(String.self, from: Data(value))
+    }
+
+    private static func whole(_ value: ArraySlice<UInt8>) -> Int64? {
+        Int64(String(decoding: value, as: UTF8.self))
+    }
+
+    private static func metres(_ value: ArraySlice<UInt8>) -> Double? {
+        guard let metres = Double(String(decoding: value, as: UTF8.self)) else { return nil }
+        return (0...100_000_000).contains(metres) ? metres : nil
+    }
+
+    private static func amount(_ value: ArraySlice<UInt8>) -> NoticeAmount? {
+        guard let members = try? JSONScanner.members(of: value) else { return nil }
+        guard let minor = members.last(where: { $0.name == "minor" }).flatMap({ whole($0.value) }),
+            let currency = members.last(where: { $0.name == "currency" })
+                .flatMap({ text($0.value) }),
+            currency.utf8.count == 3, currency.utf8.allSatisfy({ (0x41...0x5A).contains($0) })
+        else { return nil }
+        return NoticeAmount(minor: minor, currency: currency)
+    }
+
+    private static func day(_ text: String) -> CivilDate? {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.map(\.utf8.count) == [4, 2, 2],
+            text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2D }),
+            let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2]),
+            (1...12).contains(month), (1...CivilDate.days(inMonth: month, of: year)).contains(day)
+        else { return nil }
+        return CivilDate(year: year, month: month, day: day)
+    }
+
+    private static func time(_ text: String) -> Instant? {
+        guard let instant = Instant(text), instant != .infinity, instant != .negativeInfinity
+        else { return nil }
+        return instant
+    }
+
+    /// The items of an array; nil for another value, or when one of them is no item.
+    private static func list(_ value: ArraySlice<UInt8>) -> [NoticeItem]? {
+        guard let elements = elements(of: value) else { return nil }
+        var items: [NoticeItem] = []
+        for element in elements {
+            guard let item = item(element) else { return nil }
+            items.append(item)
+        }
+        guard items.count > PlainText.mostItems else { return items }
+        return items.prefix(PlainText.mostItems - 1) + [.text("…")]
+    }
+
+    private static func item(_ value: ArraySlice<UInt8>) -> NoticeItem? {
+        func cut(_ text: String) -> String {
+            PlainText.cut(PlainText.line(text), to: PlainText.itemLimit)
+        }
+        if let text = text(value) { return .text(cut(text)) }
+        guard let amount = amount(value),
+            let to = (try? JSONScanner.members(of: value))?.last(where: { $0.name == "to" })
+                .flatMap({ text($0.value) })
+        else { return nil }
+        return .debt(amount, to: cut(to))
+    }
+
+    /// The texts and flat objects of an array; nil for another value, or with others in it.
+    private static func elements(of value: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
+        guard value.first == UInt8(ascii: "[") else { return nil }
+        var elements: [ArraySlice<UInt8>] = []
+        var at = value.startIndex + 1
+        // The scanner has seen that this is JSON: between elements are only blanks and commas.
+        while at < value.endIndex - 1 {
+            switch value[at] {
+            case UInt8(ascii: "\""), UInt8(ascii: "{"):
+                let end = end(of: value[at...])
+                elements.append(value[at...end])
+                at = end + 1
+            case UInt8(ascii: ","), 0x20, 0x0A, 0x0D, 0x09: at += 1
+            default: return nil
+            }
+        }
+        return elements
+    }
+
+    /// Where the text or flat object ends with which a value begins.
+    private static func end(of value: ArraySlice<UInt8>) -> Int {
+        let isText = value.first == UInt8(ascii: "\"")
+        var (at, isQuoted) = (value.startIndex + 1, isText)
+        while at < value.endIndex - 1 {
+            switch value[at] {
+            case UInt8(ascii: "\\") where isQuoted: at += 1
+            case UInt8(ascii: "\""):
+                if isText { return at }
+                isQuoted.toggle()
+            case UInt8(ascii: "}") where !isQuoted: return at
+            default: break
+            }
+            at += 1
+        }
+        return value.endIndex - 1
+    }
+
+    /// A point in time in the data of a notice; nil when there is none of that name.
+    static func time(_ name: String, in data: [UInt8]) -> Instant? {
+        (try? JSONScanner.members(of: data[...]))?.last { $0.name == name }
+            .flatMap { text($0.value) }.flatMap(time)
+    }
+}

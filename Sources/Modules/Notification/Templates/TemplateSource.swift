@@ -1,0 +1,130 @@
+import ErrandEnglishNotices
+import FoundationEssentials
+
+/// One file of words.
+struct TemplateSource: Sendable, Equatable {
+    /// As errors name it.
+    let path: String
+    /// Lines end with LF; none at the end of the file.
+    let bytes: [UInt8]
+
+    private static let sizeLimit = 65_536
+
+    /// A file as it was read.
+    init(path: String, file: [UInt8]) throws(TemplateError) {
+        guard file.count <= Self.sizeLimit else {
+            throw .unreadable(
+                path: path, reason: "it has \(file.count) bytes, \(Self.sizeLimit) allowed")
+        }
+        guard String(validating: file, as: UTF8.self) != nil else {
+            throw .unreadable(path: path, reason: "it is not UTF-8 text: save it as such")
+        }
+        var bytes = file[...]
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
+        var kept = bytes.filter { $0 != UInt8(ascii: "\r") }
+        while let last = kept.last, last == 0x0A || last == 0x20 { kept.removeLast() }
+        self.path = path
+        self.bytes = kept
+    }
+
+    /// What is wrong at a byte.
+    func wrong(at place: Int, _ expected: String) -> TemplateError {
+        let before = bytes[..<min(place, bytes.count)]
+        let lineStart = (before.lastIndex(of: 0x0A) ?? -1) + 1
+        return .wrong(
+            path: path, line: before.count { $0 == 0x0A } + 1,
+            column: String(decoding: before[lineStart...], as: UTF8.self).count + 1,
+            expected: expected)
+    }
+
+    /// The blanks from the beginning of its line to a place; nil if anything else is there.
+    func indent(before place: Int) -> String? {
+        let start = (bytes[..<place].lastIndex(of: 0x0A) ?? -1) + 1
+        let blanks = bytes[start..<place]
+        return blanks.allSatisfy { $0 == 0x20 } ? String(decoding: blanks, as: UTF8.self) : nil
+    }
+
+    /// The ranges of the first line, without `mark`, and of what follows an empty line.
+    func parts(
+        after mark: String, _ what: String
+    ) throws(TemplateError) -> (title: Range<Int>, text: Range<Int>) {
+        let titleEnd = bytes.firstIndex(of: 0x0A) ?? bytes.count
+        guard bytes.starts(with: mark.utf8), titleEnd > mark.utf8.count else {
+            throw wrong(at: 0, mark.isEmpty ? "a \(what)" : "\(mark)and the \(what)")
+        }
+        guard titleEnd < bytes.count else {
+            throw wrong(at: titleEnd, "an empty line and the text after the \(what)")
+        }
+        guard bytes[titleEnd + 1] == 0x0A else {
+            throw wrong(at: titleEnd + 1, "an empty line after the \(what)")
+        }
+        return (mark.utf8.count..<titleEnd, titleEnd + 2..<bytes.count)
+    }
+}
+
+/// The files of all locales: those of the program, and over them those of an operator's folder.
+struct TemplateSources {
+    /// By locale and file name.
+    private(set) var files: [String: [String: TemplateSource]] = [:]
+
+    /// The locale of which every file is there.
+    static let base = "en"
+
+    /// Reads what there is.
+    ///
+    /// - Parameters:
+    ///   - folder: holds `LOCALE/KIND.CHANNEL…`; hidden files are passed over.
+    ///   - expected: the names that files may have.
+    init(folder: String?, expected: Set<String>) throws(TemplateError) {
+        var builtIn: [String: TemplateSource] = [:]
+        for (name, bytes) in englishNotices where expected.contains(name) {
+            builtIn[name] = try TemplateSource(path: "\(Self.base)/\(name)", file: bytes)
+        }
+        files[Self.base] = builtIn
+        guard let folder else { return }
+        for locale in try Self.names(in: folder) {
+            let inner = "\(folder)/\(locale)"
+            guard Self.isLocale(locale), NoticeLanguage(locale: locale) != nil else {
+                let known = NoticeLanguage.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .stray(
+                    path: inner,
+                    expected: "a folder named by a locale whose language is known (\(known)), "
+                        + "such as en or en-CA")
+            }
+            for name in try Self.names(in: inner) {
+                let path = "\(inner)/\(name)"
+                guard expected.contains(name) else {
+                    throw .stray(
+                        path: path,
+                        expected: "a declared kind and one of its channels, such as "
+                            + "coupon.nearby.push.txt, or layout.email.txt or .html")
+                }
+                guard let data = FileManager.default.contents(atPath: path) else {
+                    throw .unreadable(path: path, reason: "is it a file that may be read?")
+                }
+                files[locale, default: [:]][name] = try TemplateSource(
+                    path: path, file: Array(data))
+            }
+        }
+    }
+
+    /// As `en` or `en-CA`.
+    private static func isLocale(_ name: String) -> Bool {
+        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+        guard let language = parts.first, (2...3).contains(language.utf8.count),
+            language.utf8.allSatisfy({ (0x61...0x7A).contains($0) }), parts.count <= 2
+        else { return false }
+        return parts.dropFirst().allSatisfy { region in
+            region.utf8.count == 2 && region.utf8.allSatisfy { (0x41...0x5A).contains($0) }
+        }
+    }
+
+    private static func names(in folder: String) throws(TemplateError) -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder)
+                .filter { !$0.hasPrefix(".") }.sorted()
+        } catch {
+            throw .unreadable(path: folder, reason: "is it a folder that may be read?")
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import FoundationEssentials
+import ErrandGregorian
+import ErrandPaymentFiles
+import ErrandPostgres
+
+/// A payout that is to be issued, with what is known of its person.
+struct PendingPayout: Sendable {
+    var id: Int64
+    var person: Int64
+    var amount: Int64
+    var currency: String
+    /// By what means it has to be paid; nil for whatever is possible.
+    var method: PayoutMethod?
+    /// Nil: nothing was given, or it was forgotten.
+    var payee: String?
+    var address: [String]
+    var payeeAt: Instant?
+    /// Bank details that were not refused.
+    var sealed: [UInt8]?
+    var country: String?
+    var detailsAt: Instant?
+}
+
+/// By what means a payout is paid, by what the profile has and the person has given.
+struct MethodChoice: Sendable {
+    let profile: IssueProfile
+
+    /// - Parameters:
+    ///   - asked: by what means it has to be paid, if somebody said so.
+    ///   - country: of the person's bank details; nil without any.
+    func method(asked: PayoutMethod?, country: String?, currency: String) -> PayoutMethod {
+        if let asked { return asked }
+        let method: PayoutMethod =
+            switch country {
+            case "CA": .aft
+            case "US": .nacha
+            default: .cheque
+            }
+        return profile.series(of: method, currency) == nil ? .cheque : method
+    }
+}
+
+/// Looks whether payouts can be paid as chosen, by writing them as the files would.
+struct PayoutCheck {
+    let profile: IssueProfile
+    let book: BankBook
+    let issuedOn: CivilDate
+    let payDate: CivilDate
+    private var deposits: [String: AFTFile] = [:]
+    private var entries: NACHAFile?
+    private var registers: [String: ChequeRegister] = [:]
+    private var scratch: [UInt8] = []
+
+    init(profile: IssueProfile, book: BankBook, issue: IssueRecord) {
+        self.profile = profile
+        self.book = book
+        issuedOn = issue.issuedOn
+        payDate = issue.payDate
+    }
+
+    /// Why a payout cannot be paid by a method; nil when it can.
+    ///
+    /// - Throws: ``PayoutError/refused(_:hint:)`` when the key of the details is missing: that is
+    ///   not the person's fault.
+    mutating func problem(
+        of payout: PendingPayout, by method: PayoutMethod
+    ) throws -> String? {
+        guard let payee = payout.payee else { return "no name and address were given" }
+        defer { scratch.removeAll(keepingCapacity: true) }
+        do {
+            switch method {
+            case .cheque:
+                try checkCheque(payout, payee)
+            case .aft, .nacha:
+                guard let sealed = payout.sealed else {
+                    return "a deposit was asked for, and there are no bank details"
+                }
+                let deposit = Deposit(
+                    reference: PayoutReference.text(of: payout.id), payee: payee,
+                    amount: payout.amount, account: try book.open(sealed, of: payout.person))
+                try checkDeposit(deposit, method, payout.currency)
+            }
+            return nil
+        } catch let error as UnreadableBankDetails {
+            if case .keyMissing = error { throw IssuePlan.missingKey(error) }
+            return error.description
+        } catch let error as PaymentFileError {
+            return Self.reason(error)
+        }
+    }
+
+    private mutating func checkCheque(_ payout: PendingPayout, _ payee: String) throws {
+        guard let part = profile.cheques[payout.currency] else { return }
+        // Its number is not known yet; one that ascends is as good.
+        try Cheque(
+            number: 1, amount: payout.amount, date: payDate, payee: payee,
+            address: payout.address, memo: "", lines: []
+        ).check()
+        var register =
+            try registers[payout.currency]
+            ?? ChequeRegister(account: part.issuer.account, form: part.register)
+        let kept = register
+        try register.add(
+            number: 1, amount: payout.amount, date: payDate, payee: payee, to: &scratch)
+        registers[payout.currency] = kept
+    }
+
+    private mutating func checkDeposit(
+        _ deposit: Deposit, _ method: PayoutMethod, _ currency: String
+    ) throws {
+        if method == .nacha {
+            guard let settings = profile.nacha else { return }
+            var file =
+                try entries
+                ?? NACHAFile(
+                    settings, modifier: "A", created: issuedOn, effective: payDate, to: &scratch)
+            let kept = file
+            try file.add(deposit, to: &scratch)
+            entries = kept
+        } else {
+            guard let settings = profile.aft[currency] else { return }
+            var file =
+                try deposits[currency]
+                ?? AFTFile(
+                    settings, number: 1, created: issuedOn, paid: payDate, to: &scratch)
+            let kept = file
+            try file.add(deposit, to: &scratch)
+            deposits[currency] = kept
+        }
+    }
+
+    /// What is wrong, without the reference that the reader knows.
+    private static func reason(_ error: PaymentFileError) -> String {
+        let text = error.description
+        guard case .badPayment(let reference, _) = error else { return text }
+        for prefix in ["payment \(reference): "] where text.hasPrefix(prefix) {
+            return String(text.dropFirst(prefix.count))
+        }
+        return text
+    }
+}

@@ -1,0 +1,34 @@
+package import Errand
+import ErrandPostgres
+
+/// Looks for votes that should be closed and are not, whatever has become of their jobs, and for
+/// large ones that are nearly over.
+package struct SweepVotes: Job {
+    package static let kind = "votes.sweep"
+    /// The next run does its work too.
+    package static let options = JobOptions(
+        queue: "votes", priority: .high, maxAttempts: 5, backoff: Backoff(base: 2, ceiling: 20),
+        timeout: .seconds(60), retention: .seconds(3_600))
+
+    package init() {}
+
+    private static let sweep = "SELECT votes.sweep()"
+    private static let prepare = "SELECT votes.ask_for_news()"
+
+    static func run(_ context: JobContext) async throws {
+        let found = try await context.database.transaction { transaction in
+            let found = try await transaction.query(sweep, []).int64(0, 0)
+            _ = try await transaction.query(prepare, [])
+            try await context.complete(in: transaction)
+            return found
+        }
+        guard found > 0 else { return }
+        context.log.with("votes", Int(found)).warning("votes were late or stuck: asked again")
+    }
+
+    static func schedule() throws -> Schedule {
+        try Schedule(
+            kind, "@every 15s", run: SweepVotes(), catchUp: .latest(within: .seconds(60)),
+            overlap: .skip)
+    }
+}

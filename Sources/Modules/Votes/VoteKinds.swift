@@ -1,0 +1,56 @@
+package import ErrandCrypto
+package import Errand
+package import ErrandNotification
+package import ErrandSealing
+
+/// The jobs of the votes.
+///
+/// They carry the ids of votes and nothing else: what people choose comes to PostgreSQL alone.
+package enum VoteKinds {
+    /// What is sealed in their tables.
+    package static let sealed = [
+        SealedColumn(
+            "votes.keys", "sealed", key: [.init("id", "bigint")],
+            context: VoteSecret.contextInSQL)
+    ]
+
+    /// Adds the kinds to those of a program, with their schedules.
+    ///
+    /// - Parameters:
+    ///   - catalogue: the notices, with their words.
+    ///   - keys: seal the keys of votes; without keys other workers have to make these.
+    package static func add(
+        to kinds: inout JobKinds, telling catalogue: NoticeCatalogue, sealing keys: SealingKeys?
+    ) {
+        kinds.handleBatch(CloseVote.self, upTo: CloseVote.batch) { try await CloseVote.run($0) }
+        kinds.handle(SweepVotes.self) { _, context in try await SweepVotes.run(context) }
+        kinds.handle(CountVote.self) { job, context in try await CountVote.run(job, context) }
+        kinds.handle(PrepareNews.self) { job, context in
+            try await PrepareNews.run(job, context, by: catalogue)
+        }
+        kinds.handle(PublishVote.self) { job, context in
+            try await PublishVote.run(job, context, by: catalogue)
+        }
+        kinds.handle(ReviewVote.self) { job, context in
+            try await ReviewVote.run(job, context, by: catalogue)
+        }
+        do {
+            // Without keys there are no votes: who has none is spared jobs that nobody does.
+            if let keys {
+                kinds.schedule(try SweepVotes.schedule())
+                try addKeys(to: &kinds, sealing: keys)
+            }
+        } catch { preconditionFailure("\(error)") }
+    }
+
+    private static func addKeys(to kinds: inout JobKinds, sealing keys: SealingKeys) throws {
+        kinds.handle(PrepareKeys.self) { _, context in
+            let result = try await KeyPool(sealing: keys, log: context.log)
+                .run(in: context.database)
+            guard result.opened > 0 else { return }
+            context.log.with("keys", result.opened).warning(
+                "keys of votes were opened anew: the database had lost them in a crash")
+        }
+        kinds.schedule(try PrepareKeys.schedule())
+    }
+}

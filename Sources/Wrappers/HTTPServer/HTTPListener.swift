@@ -1,0 +1,180 @@
+import CErrandMicroHTTPD
+import Glibc
+import Synchronization
+
+/// A small HTTP/1.1 server for probes and scrapes: GET and HEAD, answers from memory.
+///
+/// libmicrohttpd does the work on one thread of its own. What it holds is bounded: connections,
+/// memory of each, and how long one may be idle.
+@safe package final class HTTPListener: Sendable {
+    /// How much a server takes on.
+    package struct Limits: Sendable {
+        /// Connections open at once; more wait in the system's queue.
+        package var connections = 64
+        /// A connection on which nothing comes or goes for so long is closed, in seconds.
+        package var idleSeconds = 10
+        /// Bytes that a connection may take, for the request's head and more.
+        package var memory = 16 * 1024
+
+        /// Production defaults.
+        package init() {}
+    }
+
+    private struct State {
+        var isStopping = false
+        var tasks: [UInt64: Task<Void, Never>] = [:]
+        var last: UInt64 = 0
+    }
+
+    /// The port in force.
+    package let port: UInt16
+    private let handler: @Sendable (HTTPQuestion) -> HTTPReply
+    private let state = Mutex(State())
+    private let daemon = Mutex<Daemon?>(nil)
+
+    /// Starts to listen.
+    ///
+    /// - Parameter handler: is called on the server's thread and must not wait there.
+    /// - Throws: why it cannot listen at that address.
+    package init(
+        _ address: ListenAddress, limits: Limits = Limits(),
+        handler: @escaping @Sendable (HTTPQuestion) -> HTTPReply
+    ) throws(HTTPServerFailure) {
+        self.handler = handler
+        let socket = try ListeningSocket(address)
+        port = socket.port
+        // It may call back as soon as it runs: nothing of this object is set after this.
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        let started = unsafe errand_http_start(
+            socket.descriptor, UInt32(limits.connections), UInt32(limits.idleSeconds),
+            limits.memory, takeRequest, forgetRequest, context)
+        guard let started = unsafe started else {
+            close(socket.descriptor)
+            throw HTTPServerFailure(
+                description: "cannot serve \(address): the HTTP server could not be started; "
+                    + "is there memory, and a free descriptor?")
+        }
+        daemon.withLock { $0 = unsafe Daemon(pointer: started) }
+    }
+
+    deinit { precondition(daemon.withLock { $0 == nil }, "a server is stopped before its end") }
+
+    /// Takes no more, cancels and awaits what is being answered, and closes all connections.
+    package func stop() async {
+        let tasks = state.withLock { state in
+            state.isStopping = true
+            return state.tasks.values.map(\.self)
+        }
+        for task in tasks { task.cancel() }
+        // A connection that is suspended must not be stopped: each task resumes its own.
+        for task in tasks { await task.value }
+        let daemon = daemon.withLock { daemon -> Daemon? in
+            defer { daemon = nil }
+            return daemon
+        }
+        if let daemon { unsafe MHD_stop_daemon(daemon.pointer) }
+    }
+
+    /// Gives the answer of a request, or lets its connection wait for it.
+    fileprivate func serve(_ request: Request, on connection: OpaquePointer) -> MHD_Result {
+        if let answer = request.answer.withLock(\.self) {
+            return unsafe Self.send(answer, on: connection)
+        }
+        switch handler(unsafe Self.question(request, connection)) {
+        case .now(let answer): return unsafe Self.send(answer, on: connection)
+        case .later(let work):
+            let waiting = unsafe WaitingConnection(pointer: connection)
+            let isTaken = state.withLock { state in
+                guard !state.isStopping else { return false }
+                state.last += 1
+                let number = state.last
+                unsafe MHD_suspend_connection(waiting.pointer)
+                state.tasks[number] = Task {
+                    let answer = await work()
+                    request.answer.withLock { $0 = answer }
+                    unsafe MHD_resume_connection(waiting.pointer)
+                    self.state.withLock { $0.tasks[number] = nil }
+                }
+                return true
+            }
+            guard !isTaken else { return .YES }
+            return unsafe Self.send(HTTPAnswer(503, "stopping\n"), on: connection)
+        }
+    }
+
+    private static func question(
+        _ request: Request, _ connection: OpaquePointer
+    ) -> HTTPQuestion {
+        let accept = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, "Accept")
+        return HTTPQuestion(
+            path: request.path, accept: unsafe accept.map { unsafe String(cString: $0) } ?? "")
+    }
+
+    fileprivate static func send(
+        _ answer: HTTPAnswer, on connection: OpaquePointer
+    ) -> MHD_Result {
+        var body = answer.body
+        let response = unsafe body.withUnsafeMutableBytes { bytes in
+            unsafe MHD_create_response_from_buffer(
+                bytes.count, bytes.baseAddress, .RESPMEM_MUST_COPY)
+        }
+        guard let response = unsafe response else { return .NO }
+        defer { unsafe MHD_destroy_response(response) }
+        unsafe MHD_add_response_header(response, "Content-Type", answer.type)
+        unsafe MHD_add_response_header(response, "Cache-Control", "no-store")
+        if answer.status == 405 { unsafe MHD_add_response_header(response, "Allow", "GET, HEAD") }
+        return unsafe MHD_queue_response(connection, UInt32(answer.status), response)
+    }
+}
+
+/// The daemon of libmicrohttpd; it may be stopped from any thread but its own.
+@safe private struct Daemon: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(pointer: OpaquePointer) { unsafe self.pointer = unsafe pointer }
+}
+
+/// A suspended connection: it stays valid until it is resumed, which may be done from any thread.
+@safe private struct WaitingConnection: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(pointer: OpaquePointer) { unsafe self.pointer = unsafe pointer }
+}
+
+/// One request, from its head to its end; libmicrohttpd holds it.
+private final class Request: Sendable {
+    let path: String
+    let answer = Mutex<HTTPAnswer?>(nil)
+
+    init(path: String) { self.path = path }
+}
+
+/// libmicrohttpd has read the head of a request, then a part of its body, and then all of it; or
+/// its connection was resumed.
+private let takeRequest: MHD_AccessHandlerCallback = {
+    context, connection, url, method, _, _, bodySize, place in
+    guard let context = unsafe context, let connection = unsafe connection,
+        let place = unsafe place, let bodySize = unsafe bodySize
+    else { return .NO }
+    if let known = unsafe place.pointee {
+        // Nothing that we answer has a body to read.
+        guard unsafe bodySize.pointee == 0 else { return .NO }
+        let server = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
+        let request = unsafe Unmanaged<Request>.fromOpaque(known).takeUnretainedValue()
+        return unsafe server.serve(request, on: connection)
+    }
+    let word = unsafe method.map { unsafe String(cString: $0) }
+    guard word == "GET" || word == "HEAD" else {
+        return unsafe HTTPListener.send(HTTPAnswer(405, "only GET and HEAD\n"), on: connection)
+    }
+    let request = Request(path: unsafe url.map { unsafe String(cString: $0) } ?? "/")
+    unsafe place.pointee = unsafe Unmanaged.passRetained(request).toOpaque()
+    return .YES
+}
+
+/// A request has ended, whether or not its answer has arrived.
+private let forgetRequest: MHD_RequestCompletedCallback = { _, _, place, _ in
+    guard let place = unsafe place, let known = unsafe place.pointee else { return }
+    unsafe Unmanaged<Request>.fromOpaque(known).release()
+    unsafe place.pointee = nil
+}

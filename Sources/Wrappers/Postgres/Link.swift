@@ -1,0 +1,302 @@
+import CErrandPostgres
+import Glibc
+
+/// The owner of one `PGconn`: the only place where libpq's connection is touched.
+///
+/// Not thread-safe, as libpq is not: `Session` calls it on its own thread alone. It never waits
+/// without a limit, and what it throws as `.unreachable` means that it must not be used again.
+@safe final class Link {
+    private let connection: OpaquePointer
+    /// How long one answer may take.
+    private let limit: Duration
+    /// How another thread stops what is under way.
+    private(set) var canceller: Canceller?
+    /// Server and database, for error texts and listings.
+    private(set) var place = ""
+
+    /// Connects, by every host that the settings name.
+    init(_ settings: SessionSettings) throws(PostgresError) {
+        let asksForWriting = try Link.namesSeveralHosts(settings.url)
+        limit = settings.timeLimit
+        // What stands before "dbname" is a default, which the URL in it may override. A host that
+        // is gone without a word is given up after some ten seconds.
+        let pairs: [(String, String)] = [
+            ("connect_timeout", String(max(settings.connectTimeout.components.seconds, 2))),
+            ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
+            ("tcp_user_timeout", "10000"), ("fallback_application_name", settings.name),
+            ("target_session_attrs", asksForWriting ? "read-write" : ""),
+            ("client_encoding", "UTF8"), ("dbname", settings.url),
+        ]
+        let opened = unsafe Link.withCStrings(pairs.map(\.0)) { names in
+            unsafe Link.withCStrings(pairs.map(\.1)) { values in
+                unsafe PQconnectdbParams(names, values, 1)
+            }
+        }
+        guard let opened = unsafe opened else {
+            throw .unreachable("no memory for a connection")
+        }
+        unsafe connection = unsafe opened
+        unsafe errand_ignore_notices(opened)
+        guard unsafe PQstatus(opened) == CONNECTION_OK else { throw Link.refusal(lastMessage) }
+        _ = unsafe PQsetnonblocking(opened, 1)
+        canceller = unsafe Canceller(opened)
+        place = unsafe Link.place(opened)
+    }
+
+    deinit { unsafe PQfinish(connection) }
+
+    var descriptor: Int32 { unsafe PQsocket(connection) }
+
+    /// The server process that serves this connection, as the greeting told it.
+    var processNumber: Int32 { unsafe PQbackendPID(connection) }
+
+    var serverVersion: Int { Int(unsafe PQserverVersion(connection)) }
+
+    // MARK: State
+
+    /// Whether no transaction is open and nothing is under way.
+    var isIdle: Bool { unsafe PQtransactionStatus(connection) == PQTRANS_IDLE }
+
+    /// Whether a transaction is open that can only be rolled back.
+    var isSpoiled: Bool { unsafe PQtransactionStatus(connection) == PQTRANS_INERROR }
+
+    /// Whether the next statement may be sent.
+    var isReady: Bool {
+        let status = unsafe PQtransactionStatus(connection)
+        return status == PQTRANS_IDLE || status == PQTRANS_INTRANS || status == PQTRANS_INERROR
+    }
+
+    /// Whether the server has not hung up, as far as can be seen from here without waiting.
+    ///
+    /// Good between statements, and while a COPY is sent.
+    var isAlive: Bool {
+        var socket = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // A server that hangs up says why first: only the end of the stream tells that it did.
+        while unsafe poll(&socket, 1, 0) > 0 {
+            guard consumeInput() else { return false }
+        }
+        return unsafe PQstatus(connection) == CONNECTION_OK
+    }
+
+    private static func place(_ connection: OpaquePointer) -> String {
+        let host = unsafe PQhost(connection).map { unsafe String(cString: $0) } ?? ""
+        let database = unsafe PQdb(connection).map { unsafe String(cString: $0) } ?? ""
+        let port = unsafe PQport(connection).map { unsafe String(cString: $0) } ?? ""
+        return host.hasPrefix("/") ? "\(host)/\(database)" : "\(host):\(port)/\(database)"
+    }
+
+    /// The error for a connection that is of no use any more.
+    private var loss: PostgresError {
+        .unreachable("the connection to \(place) was lost: \(lastMessage)")
+    }
+
+    private var lastMessage: String {
+        guard let text = unsafe PQerrorMessage(connection) else { return "no reason was given" }
+        return unsafe String(cString: text).split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
+    }
+
+    /// Whether a URL names several hosts; a malformed one is refused without repeating it,
+    /// because it may hold a password.
+    private static func namesSeveralHosts(_ url: String) throws(PostgresError) -> Bool {
+        var message: UnsafeMutablePointer<CChar>?
+        let options = unsafe PQconninfoParse(url, &message)
+        defer {
+            unsafe PQconninfoFree(options)
+            unsafe PQfreemem(message)
+        }
+        guard let options = unsafe options else {
+            throw .usage(
+                "the database URL is malformed: expected postgresql://user@host:5432/database, "
+                    + "with several hosts //user@host1:5432,host2:5432/database, or "
+                    + "\"host=… dbname=…\"")
+        }
+        var place = unsafe options
+        while let keyword = unsafe place.pointee.keyword {
+            let name = unsafe String(cString: keyword)
+            if name == "host" || name == "hostaddr", let value = unsafe place.pointee.val,
+                unsafe String(cString: value).contains(",")
+            {
+                return true
+            }
+            unsafe place += 1
+        }
+        return false
+    }
+
+    /// Why a connection was not made: libpq gives the server's words, and no SQLSTATE with them.
+    private static func refusal(_ message: String) -> PostgresError {
+        let password = "check the user and the password in the database URL"
+        let database = "create the database, or correct its name in the database URL"
+        let busy = "raise max_connections, or let fewer clients connect"
+        let causes: [(words: String, sqlState: String, hint: String?)] = [
+            ("no password supplied", "28P01", password),
+            ("password authentication failed", "28P01", password),
+            ("FATAL: role ", "28000", password),
+            ("no pg_hba.conf entry", "28000", "let this client in by the server's pg_hba.conf"),
+            ("does not exist", "3D000", database),
+            ("too many clients", "53300", busy), ("remaining connection slots", "53300", busy),
+            ("too many connections", "53300", busy), ("starting up", "57P03", nil),
+            ("shutting down", "57P03", nil), ("recovery mode", "57P03", nil),
+            ("No space left on device", "53100", nil), ("could not write", "53100", nil),
+        ]
+        guard message.contains("FATAL") || message.contains("no password supplied"),
+            let cause = causes.first(where: { message.contains($0.words) })
+        else { return .unreachable(message) }
+        return .server(
+            ServerError(
+                sqlState: cause.sqlState, severity: "FATAL", message: message, hint: cause.hint))
+    }
+
+    private static func withCStrings<Value>(
+        _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Value
+    ) -> Value {
+        let copies = unsafe texts.map { unsafe strdup($0) }
+        defer { unsafe copies.forEach { unsafe free($0) } }
+        let pointers = unsafe copies.map { unsafe UnsafePointer($0) } + [nil]
+        return unsafe pointers.withUnsafeBufferPointer { buffer in
+            guard let start = buffer.baseAddress else {
+                preconditionFailure("a list that ends with nil has a start")
+            }
+            return unsafe body(start)
+        }
+    }
+
+    // MARK: Sending
+
+    func sendPrepare(
+        _ entry: PreparedStatements.Entry, _ sql: String
+    ) throws(PostgresError) {
+        try sent(
+            unsafe PQsendPrepare(
+                connection, entry.name, sql, Int32(entry.types.count), entry.types))
+    }
+
+    func sendPrepared(_ name: String, _ parameters: [Parameter]) throws(PostgresError) {
+        let encoded = try EncodedParameters(parameters)
+        let code = encoded.withPointers { values, lengths, formats in
+            unsafe PQsendQueryPrepared(
+                connection, name, Int32(parameters.count), values, lengths, formats, 1)
+        }
+        try sent(code)
+    }
+
+    func sendUnprepared(_ statement: Statement) throws(PostgresError) {
+        let encoded = try EncodedParameters(statement.parameters)
+        let types = statement.parameters.map(\.type)
+        let code = encoded.withPointers { values, lengths, formats in
+            unsafe PQsendQueryParams(
+                connection, statement.sql, Int32(types.count), types, values, lengths, formats, 1)
+        }
+        try sent(code)
+    }
+
+    /// Several statements in one text, by the simple protocol.
+    func sendScript(_ sql: String) throws(PostgresError) {
+        try sent(unsafe PQsendQuery(connection, sql))
+    }
+
+    func enterPipeline() throws(PostgresError) { try sent(unsafe PQenterPipelineMode(connection)) }
+    func exitPipeline() throws(PostgresError) { try sent(unsafe PQexitPipelineMode(connection)) }
+    func sync() throws(PostgresError) { try sent(unsafe PQpipelineSync(connection)) }
+
+    private func sent(_ code: Int32) throws(PostgresError) {
+        guard code == 1 else { throw loss }
+    }
+
+    // MARK: Receiving
+
+    /// The next answer; nil when a statement has no more.
+    func nextResult() throws(PostgresError) -> ResultBox? {
+        let deadline = ContinuousClock.now + limit
+        var isFlushed = false
+        while true {
+            if !isFlushed {
+                let code = unsafe PQflush(connection)
+                guard code >= 0 else {
+                    throw loss
+                }
+                isFlushed = code == 0
+            }
+            if isFlushed, unsafe PQisBusy(connection) == 0 { break }
+            try wait(for: isFlushed ? POLLIN : POLLIN | POLLOUT, until: deadline)
+            guard unsafe PQconsumeInput(connection) == 1 else {
+                throw loss
+            }
+        }
+        guard let result = unsafe PQgetResult(connection) else { return nil }
+        return unsafe ResultBox(result)
+    }
+
+    private func wait(
+        for events: Int32, until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) {
+        while true {
+            let left = deadline - .now
+            guard left > .zero else {
+                throw .unreachable("no answer from \(place) within \(limit)")
+            }
+            let (seconds, attoseconds) = left.components
+            let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1
+            var socket = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+            let ready = unsafe poll(&socket, 1, Int32(min(milliseconds, 60_000)))
+            if ready > 0 { return }
+            if ready < 0, errno != EINTR {
+                throw .unreachable("the connection's socket failed: error \(errno)")
+            }
+        }
+    }
+
+    // MARK: COPY
+
+    func putCopyData(_ bytes: [UInt8]) throws(PostgresError) {
+        // libpq keeps a failed write to itself until an answer is read: without looking, rows
+        // would be sent into the void for as long as there are any.
+        guard isAlive else { throw loss }
+        try putCopy {
+            unsafe bytes.withUnsafeBufferPointer { buffer in
+                unsafe buffer.withMemoryRebound(to: CChar.self) { text in
+                    unsafe PQputCopyData(connection, text.baseAddress, Int32(text.count))
+                }
+            }
+        }
+    }
+
+    /// Ends a COPY; with a text, so that the server drops what it got.
+    func endCopy(failing reason: String?) throws(PostgresError) {
+        try putCopy {
+            guard let reason else { return unsafe PQputCopyEnd(connection, nil) }
+            return unsafe PQputCopyEnd(connection, reason)
+        }
+    }
+
+    private func putCopy(_ put: () -> Int32) throws(PostgresError) {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            switch put() {
+            case 1:
+                _ = unsafe PQflush(connection)
+                return
+            case 0:
+                // Reads too: a server that cannot get rid of its notices takes no rows either.
+                try wait(for: POLLIN | POLLOUT, until: deadline)
+                guard consumeInput() else { throw loss }
+            default: throw loss
+            }
+            _ = unsafe PQflush(connection)
+        }
+    }
+
+    // MARK: Notifications
+
+    /// Takes what has arrived unasked; false when the connection is lost.
+    func consumeInput() -> Bool { unsafe PQconsumeInput(connection) == 1 }
+
+    func nextNotification() -> PostgresNotification? {
+        guard let notify = unsafe PQnotifies(connection) else { return nil }
+        defer { unsafe PQfreemem(notify) }
+        let value = unsafe notify.pointee
+        return unsafe PostgresNotification(
+            channel: String(cString: value.relname), payload: String(cString: value.extra))
+    }
+}

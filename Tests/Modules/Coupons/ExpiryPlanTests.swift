@@ -1,0 +1,69 @@
+import ErrandCoupons
+import Foundation
+import ErrandPostgres
+import ErrandTestServices
+import Testing
+
+@Suite("The reminder's plan", .database) struct ExpiryPlanTests {
+    /// 200,000 people in twenty zones, with a million coupons that expire over 83 days.
+    private func fill(_ town: Town) async throws {
+        try await town.session.script(
+            """
+            -- Plans do not depend on the log, and nothing here need outlive a crash.
+            ALTER TABLE coupons.coupons SET UNLOGGED;
+            -- What is generated needs no check against other tables, which would take longest.
+            SET session_replication_role = replica;
+            SELECT setseed(0.5);
+            INSERT INTO notification.people (id, email, birth_date, age_verified_at, time_zone)
+            SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z',
+                (ARRAY['America/Toronto', 'America/Halifax',
+                'America/Chicago', 'America/Sao_Paulo', 'America/St_Johns', 'America/Bogota',
+                'Europe/London', 'Europe/Paris', 'Europe/Berlin', 'Europe/Athens', 'Africa/Lagos',
+                'Africa/Cairo', 'Africa/Nairobi', 'Atlantic/Reykjavik', 'UTC', 'Asia/Tokyo',
+                'Asia/Dubai', 'Asia/Kolkata', 'Australia/Sydney', 'Pacific/Auckland'])[1 + n % 20]
+            FROM generate_series(1, 200000) AS n;
+            INSERT INTO coupons.coupons (person_id, establishment_id, title, radius_m, valid_from,
+                expires_at)
+            SELECT 1 + n % 200000, 1, 'Coupon ' || n, 150, '2026-01-01Z',
+                timestamptz '2026-06-10Z' + random() * interval '83 days'
+            FROM generate_series(1, 1000000) AS n;
+            SET session_replication_role = origin;
+            """)
+        try await town.session.script("VACUUM ANALYZE coupons.coupons, notification.people")
+    }
+
+    @Test func `among a million coupons a run goes by indexes alone`() async throws {
+        let ground = try await ExpiryGround()
+        try await fill(ground.town)
+        let due = "2026-06-15T15:00:00Z"
+        let run = try ground.expiry(due)
+        let windows = try await run.windows()
+        #expect(windows.count == 40)
+        for distance in ExpiryWindow.distances {
+            let scan = try #require(Expiry.Scan(windows.filter { $0.daysLeft == distance }))
+            try await expectIndexes(ground, Expiry.statement, run.parameters(scan))
+        }
+        try await expectIndexes(ground, Expiry.zoneNames, [])
+
+        #expect(try await run.tell() > 15_000)
+        #expect(try await run.tell() == 0)
+        try await ground.expectOneJobEach()
+    }
+
+    private func expectIndexes(
+        _ ground: ExpiryGround, _ sql: String, _ parameters: [Parameter]
+    ) async throws {
+        let plan = try await ground.town.session.query("EXPLAIN " + sql, parameters)
+            .map { try $0.text(0) }.joined(separator: "\n")
+        #expect(!plan.contains("Seq Scan"), "\(plan)")
+        for index in sql == Expiry.zoneNames
+            ? ["people_zones on people"]
+            : [
+                "coupons_expiring on coupons", "people_pkey on people", "coupons_live on coupons",
+                "notices_dedupe_key_key on notices",
+            ]
+        {
+            #expect(plan.contains(index), "\(plan)")
+        }
+    }
+}

@@ -1,0 +1,265 @@
+import ErrandEnglishNotices
+import Foundation
+import ErrandNotification
+import ErrandTestServices
+import Testing
+
+@Suite("The words of every notice") struct TemplatesSeedTests {
+    /// Data for each kind; texts have what HTML must escape.
+    static let samples = [
+        "coupon.nearby": #"""
+        {"title": "A free <coffee>", "branch": "Café & thé", "distance": 119.37,
+         "last_day": "2026-11-20"}
+        """#,
+        "coupon.expiring": #"""
+        {"titles": ["Café <& thé>: 2 for 1", "A surprise"], "count": 5, "more": 3,
+         "days_left": 3, "last_day": "2026-11-20"}
+        """#,
+        "coupon.redeemed": #"""
+        {"title": "A free <coffee>", "establishment": "Café & Co",
+         "redeemed_at": "2026-11-20T16:05:00Z", "confirmation": "7K3M9QX2T"}
+        """#,
+        "survey.expiring": #"""
+        {"title": "Tea <or> coffee?", "reward": {"minor": 250, "currency": "CAD"},
+         "days_left": 1, "last_day": "2026-11-20"}
+        """#,
+        "survey.expiring.digest": digest, "mission.offered.digest": digest,
+        "mission.due_soon.digest": digest, "mission.waiting.digest": digest,
+        "mission.unfinished.digest": digest, "mission.unfinished": mission,
+        "mission.waiting": mission, "mission.agreed": mission, "mission.dismissed": mission,
+        "mission.offered": mission, "mission.due_soon": mission, "mission.missed": mission,
+        "mission.hired": "{}", "mission.suspended": mission, "mission.withdrawn": mission,
+        "mission.returned": mission, "mission.paid": mission, "mission.rejected": mission,
+        "payout.held": payout, "payout.issued": payout, "payout.returned": payout,
+        "vote.published": vote, "vote.review": vote,
+        "account.email_code": code, "account.password_reset": code,
+        "company.news": #"""
+        {"headline": "We <moved>", "summary": "A new address",
+         "body": "First paragraph.\n\nSecond & last."}
+        """#,
+    ].merging(household) { one, _ in one }
+    /// All of one app have the facts of the same day.
+    private static let household = Dictionary(
+        uniqueKeysWithValues: NoticeKind.all.filter { $0.app == .household }.map {
+            ($0.name, $0.name.hasSuffix(".digest") ? digest : home)
+        })
+    private static let home = #"""
+        {"by": "Ann <&> Ben", "group": "Flat <7>", "title": "Dishes & <pans>",
+         "body": "Back <soon>", "amount": {"minor": 4210, "currency": "CAD"},
+         "share": {"minor": 1404, "currency": "CAD"}, "until": "2026-11-20T16:05:00Z",
+         "due_on": "2026-11-20", "due_at": "2026-11-20T23:00:00Z", "reason": "FREQ=<none>",
+         "month_end": "2026-11-30", "groups": ["Flat <7>", "Flat 8"],
+         "total": [{"minor": 3000, "currency": "CAD"}, {"minor": 5, "currency": "EUR"}],
+         "items": [{"minor": 3000, "currency": "CAD", "to": "<Ann>"},
+             {"to": "B \"],\" en", "currency": "EUR", "minor": 5}],
+         "at": "2026-11-20T16:05:00Z"}
+        """#
+    private static let mission = #"""
+        {"title": "Ask about <size>", "branch": "Queen & King",
+         "pay": {"minor": 2500, "currency": "CAD"}, "starts_at": "2026-11-20T14:00:00Z",
+         "ends_at": "2026-11-21T02:00:00Z", "ended_at": "2026-11-21T02:00:00Z",
+         "answer_by": "2026-11-19T17:00:00Z", "reason": "the <receipt> cannot be read"}
+        """#
+    private static let digest = #"{"count": 2, "items": ["Tea <or> coffee?", "Ask about <size>"]}"#
+    private static let payout = #"""
+        {"amount": {"minor": 123456, "currency": "CAD"}, "cheque": "000<123>",
+         "pay_date": "2027-01-15", "reason": "account <closed>"}
+        """#
+    private static let vote = #"""
+        {"subject": "Who <leads>?", "count": 2, "until": "2026-11-20T16:05:00Z"}
+        """#
+    private static let code = #"{"code": "<48 15 16>", "minutes": 10}"#
+
+    private func render(
+        _ kind: String, _ channel: NoticeKind.Channel, _ json: String? = nil
+    ) throws -> NoticeTemplates.Words {
+        let json = try json ?? #require(Self.samples[kind])
+        return try NoticeTemplates().render(
+            kind, channel, data: Array(json.utf8), unsubscribe: "https://example.org/u?k=1&p=2")
+    }
+
+    @Test func `the built-in words are those of the folder, and of declared kinds`() throws {
+        let folder = Checkout.root.appending(path: "Sources/Modules/EnglishNotices/en")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(englishNotices.map(\.file) == files)
+        for (file, bytes) in englishNotices {
+            #expect(try Data(contentsOf: folder.appending(path: file)) == Data(bytes))
+        }
+        var expected = ["layout.email.txt", "layout.email.html"]
+        for kind in NoticeKind.all {
+            for channel in kind.channels {
+                expected.append("\(kind.name).\(channel.rawValue).txt")
+                if channel == .email { expected.append("\(kind.name).email.html") }
+            }
+        }
+        #expect(files == expected.sorted())
+        #expect(Set(NoticeKind.all.map(\.name)).count == NoticeKind.all.count)
+        #expect(Set(NoticeKind.all.map(\.name)) == Set(Self.samples.keys))
+    }
+
+    @Test(
+        "every kind has good words for every channel",
+        arguments: NoticeKind.all.flatMap { kind in kind.channels.map { (kind.name, $0) } })
+    func words(kind: String, channel: NoticeKind.Channel) throws {
+        let words = try render(kind, channel)
+        #expect(!words.title.isEmpty && !words.title.contains("\n"))
+        #expect(!words.text.isEmpty)
+        for text in [words.title, words.text, words.html ?? ""] {
+            #expect(!text.contains("{") && !text.contains("}") && !text.contains("\n\n\n"))
+        }
+        #expect((words.html != nil) == (channel == .email))
+        if channel == .push { #expect(words.title.count < 70 && words.text.count < 180) }
+    }
+
+    @Test func `debts are written as all amounts are, each and together`() throws {
+        let words = try render("household.dues", .inbox)
+        #expect(words.title == "You owe CA$30.00 and €0.05 in Flat <7> and Flat 8")
+        #expect(words.text.contains("\n\nCA$30.00 to <Ann>\n€0.05 to B \"],\" en\n\n"))
+    }
+
+    @Test func `coupons that expire keep their words`() throws {
+        let one = try render(
+            "coupon.expiring", .email,
+            #"""
+            {"titles": ["A free coffee"], "count": 1, "more": 0, "days_left": 1,
+             "last_day": "2026-11-20"}
+            """#)
+        #expect(one.title == "A free coffee expires tomorrow")
+        #expect(
+            one.text == """
+                This coupon of yours expires tomorrow:
+
+                    A free coffee
+
+                Its last day is Friday 20 November. Show it in the app.
+
+                You get this because you hold coupons in the app.
+
+                --\(" ")
+                To get no more mails like this one:
+                https://example.org/u?k=1&p=2
+                """)
+        let five = try render("coupon.expiring", .email)
+        #expect(five.title == "5 of your coupons expire in 3 days")
+        #expect(
+            five.text.hasPrefix(
+                """
+                These coupons of yours expire in 3 days:
+
+                    Café <& thé>: 2 for 1
+                    A surprise
+                    and 3 more
+
+                Their last day is Friday 20 November. Show them in the app.
+                """))
+        #expect(
+            five.html?.contains(
+                "<li>Café &lt;&amp; thé&gt;: 2 for 1</li><li>A surprise</li> <li>and 3 more</li>"
+            ) == true)
+    }
+
+    @Test func `a coupon near by says how far it is`() throws {
+        let words = try render("coupon.nearby", .push)
+        #expect(
+            words
+                == NoticeTemplates.Words(
+                    title: "A free <coffee>, 120 m from you",
+                    text: "Your coupon counts at Café & thé. It is good until Friday 20 November."
+                ))
+    }
+
+    @Test func `a payout says whether it is a cheque`() throws {
+        #expect(
+            try render("payout.issued", .push).text
+                == "It is paid on Friday 15 January by cheque no. 000<123>. "
+                + "Thank you for your answers.")
+        let deposit = Self.payout.replacing("000<123>", with: "")
+        #expect(
+            try render("payout.issued", .push, deposit).text
+                == "It is paid on Friday 15 January. Thank you for your answers.")
+    }
+
+    @Test func `codes are urgent, mailed only and never merged`() throws {
+        for kind in [NoticeKind.accountEmailCode, .accountPasswordReset] {
+            #expect(kind.urgency == .urgent && kind.channels == [.email] && !kind.mergesHeld)
+            let words = try render(kind.name, .email)
+            #expect(words.text.contains("within 10 minutes"))
+            #expect(!words.text.contains("example.org"))
+        }
+    }
+
+    /// Python's parser, which shares no code with ours, reads every mail.
+    @Test func `every mail is well-formed HTML that shows its facts`() async throws {
+        let folder = try TemplatesFolder([:])
+        var mails: [String] = []
+        for kind in NoticeKind.all where kind.channels.contains(.email) {
+            let html = try #require(try render(kind.name, .email).html)
+            mails.append(kind.name)
+            try Data(html.utf8).write(to: URL(filePath: "\(folder.path)/\(kind.name)"))
+        }
+        let printed = try await output(
+            of: ["python3", "-c", Self.reader] + mails.map { "\(folder.path)/\($0)" })
+        let read = try JSONDecoder().decode([ReadMail].self, from: Data(printed.utf8))
+        #expect(read.count == mails.count)
+        for (name, mail) in zip(mails, read) {
+            #expect(mail.problems.isEmpty, "\(name): \(mail.problems)")
+            #expect(!mail.tags.contains("script"))
+            let isUrgent = NoticeKind.all.contains { $0.name == name && $0.urgency == .urgent }
+            #expect(mail.links == (isUrgent ? [] : ["https://example.org/u?k=1&p=2"]), "\(name)")
+            #expect(mail.title == (try render(name, .email).title))
+            #expect(mail.text.contains(Self.shown[name] ?? "?"), "\(name): \(mail.text)")
+        }
+    }
+
+    /// What a reader of the mail sees of a fact that had to be escaped.
+    private static let shown = [
+        "mission.agreed": "Ask about <size>", "mission.dismissed": "the <receipt> cannot be read",
+        "coupon.nearby": "A free <coffee>", "coupon.expiring": "Café <& thé>: 2 for 1",
+        "coupon.redeemed": "Café & Co",
+        "mission.offered": "Ask about <size>", "mission.missed": "Queen & King",
+        "mission.hired": "near you", "mission.suspended": "the <receipt> cannot be read",
+        "mission.withdrawn": "Ask about <size>", "mission.returned": "the <receipt> cannot",
+        "mission.paid": "Queen & King", "mission.rejected": "the <receipt> cannot be read",
+        "payout.held": "account <closed>",
+        "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
+        "vote.published": "Who <leads>?", "vote.review": "Who <leads>?",
+        "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
+        "household.invited": "Flat <7>", "household.dues": "CA$30.00 to <Ann>",
+        "household.session_failed": "If that was not you",
+        "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
+    ]
+
+    private struct ReadMail: Decodable {
+        var title: String
+        var text: String
+        var tags: [String]
+        var links: [String]
+        var problems: [String]
+    }
+
+    private static let reader = """
+        import html.parser, json, sys
+        VOID = {'br', 'hr', 'img', 'meta', 'link', 'input'}
+        class Mail(html.parser.HTMLParser):
+            def __init__(self):
+                super().__init__(convert_charrefs=True)
+                self.open, self.out = [], dict(title='', text='', tags=[], links=[], problems=[])
+            def handle_starttag(self, tag, attributes):
+                self.out['tags'].append(tag)
+                self.out['links'] += [v for k, v in attributes if k == 'href']
+                self.out['problems'] += [k for k, v in attributes if k.startswith('on')]
+                if tag not in VOID: self.open.append(tag)
+            def handle_endtag(self, tag):
+                if not self.open or self.open.pop() != tag: self.out['problems'].append('/' + tag)
+            def handle_data(self, data):
+                self.out['title' if self.open[-1:] == ['title'] else 'text'] += data
+        mails = []
+        for path in sys.argv[1:]:
+            mail = Mail()
+            mail.feed(open(path, encoding='utf-8').read())
+            mail.close()
+            mail.out['problems'] += mail.open
+            mails.append(mail.out)
+        print(json.dumps(mails))
+        """
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Glibc
+import ErrandPostgres
+import ErrandRedis
+import ErrandTestServices
+import Testing
+
+extension CommandLine {
+    @Suite("errand redis") struct RedisCommandTests {
+        private func prefix() async throws -> String {
+            let session = try TestDatabase.here().session()
+            let id = try await session.query("SELECT id::text FROM errand.instance").text(0, 0)
+            await session.close()
+            return "errand:{\(id.prefix(8))}:"
+        }
+
+        /// A worker that leads.
+        private func leader(_ server: OwnServer) async throws -> Program {
+            let worker = try start(["work"], environment: server.environment)
+            try await eventually("the worker to lead") {
+                try await made("leader", "show", "duties")["state"] == "leads"
+            }
+            return worker
+        }
+
+        private func check(_ server: OwnServer) async throws -> Run {
+            try await errand("redis", "check", "-ojson", environment: server.environment)
+        }
+
+        @Test func `windows, stale ids, and a rebuild that leaves others alone`() async throws {
+            let server = try await OwnServer()
+            try await made("queue", "pause", "default")
+            let worker = try await leader(server)
+            let made = try await errand(
+                "enqueue", "demo.noop", "--count", "20", environment: server.environment)
+            made.expect(0)
+            let window = try await prefix() + "w:default:demo.noop:1"
+            try await eventually("them to be staged") {
+                try await server.connection.send(Command("ZCARD", window)).int == 20
+            }
+            let fine = try await check(server)
+            fine.expect(0)
+            let record = try fine.record
+            #expect(record["policy"] == "noeviction")
+            #expect(record["staged"] == 20)
+            #expect(record["fed"] == true)
+            #expect(record["trouble"] == [])
+            let lane = record["windows"].elements.first { $0["kind"] == "demo.noop" }
+            #expect(lane?["size"] == 20)
+            #expect(lane?["stale"] == 0)
+            // Gone from the database, and still in the window: harmless.
+            try await change(
+                "DELETE FROM errand.jobs WHERE id IN (SELECT id FROM errand.jobs LIMIT 5)")
+            let stale = try await check(server)
+            stale.expect(0)
+            let windows = try stale.record["windows"].elements
+            #expect(windows.first { $0["kind"] == "demo.noop" }?["stale"] == 5)
+            let table = try await errand("redis", "check", environment: server.environment)
+            table.expect(0)
+            #expect(table.output.contains("demo.noop"))
+            // Another database's keys, and another program's.
+            for key in ["errand:{00000000}:w:default:demo.noop:1", "session:1"] {
+                _ = try await server.connection.send(Command("SET", key, "x"))
+            }
+            let refused = try await errand("redis", "rebuild", environment: server.environment)
+            refused.expect(5, "not confirmed")
+            let rebuilt = try await errand(
+                "redis", "rebuild", "--yes", "--reason", "to be sure", "-ojson",
+                environment: server.environment)
+            rebuilt.expect(0)
+            #expect(try rebuilt.record["staged_again"] == true)
+            try await eventually("what waits to be staged, and nothing else") {
+                try await server.connection.send(Command("ZCARD", window)).int == 15
+            }
+            let keys = try await server.keys()
+            #expect(keys.contains("errand:{00000000}:w:default:demo.noop:1"))
+            #expect(keys.contains("session:1"))
+            let audit = try await ErrandCommandTests.made("audit", "ls", "--action", "redis")
+            #expect(audit["action"] == "redis rebuild")
+            #expect(audit["reason"] == "to be sure")
+            worker.signal(SIGTERM)
+            try await finish(worker).expect(0)
+        }
+
+        @Test func `what a feeder that hangs has not staged, and a Redis that was emptied`()
+            async throws
+        {
+            let server = try await OwnServer()
+            try await made("queue", "pause", "default")
+            let worker = try await leader(server)
+            let prefix = try await prefix()
+            try await eventually("the feeder's mark") {
+                try await server.keys().contains(prefix + "fed")
+            }
+            worker.signal(SIGSTOP)
+            try await change(
+                """
+                SELECT errand.enqueue('demo.noop', '{}');
+                UPDATE errand.jobs SET run_at = now() - interval '1 minute';
+                """)
+            let missing = try await check(server)
+            missing.expect(1)
+            let trouble = try #require(try missing.record["trouble"].elements.first)
+            #expect(trouble["found"].text?.contains("due and not staged") == true)
+            #expect(trouble["remedy"].text?.hasPrefix("errand redis rebuild") == true)
+            _ = try await server.connection.send(Command("FLUSHALL"))
+            let empty = try await errand("redis", "check", environment: server.environment)
+            empty.expect(1, "Redis has lost what was staged", "errand redis rebuild")
+            worker.signal(SIGCONT)
+            try await errand("redis", "rebuild", "--yes", environment: server.environment)
+                .expect(0)
+            try await eventually("the job to be staged") {
+                let key = prefix + "w:default:demo.noop:1"
+                return try await server.connection.send(Command("ZCARD", key)).int == 1
+            }
+            try await check(server).expect(0)
+            worker.signal(SIGTERM)
+            try await finish(worker).expect(0)
+        }
+
+        @Test func `a Redis that evicts, one that is away, and bad input`() async throws {
+            let server = try await OwnServer("--maxmemory-policy", "allkeys-lru")
+            let run = try await check(server)
+            run.expect(1)
+            #expect(try run.record["policy"] == "allkeys-lru")
+            let found = try run.record["trouble"].elements.map { $0["remedy"].text ?? "" }
+            #expect(found.contains { $0.contains("maxmemory-policy noeviction") })
+            let away = ["REDIS_URL": "redis://127.0.0.1:1/0"]
+            try await errand("redis", "check", environment: away).expect(6, "Redis cannot be used")
+            try await errand("redis", "rebuild", "--yes", environment: away).expect(6)
+            try await errand("redis", "check", "now").expect(2, "'now' is too many")
+            try await errand("redis", "rebuild", "--timeout", "5").expect(2, "a duration")
+            // Without a worker nobody fills it, which is said.
+            try await errand("redis", "rebuild", "--yes", environment: server.environment)
+                .expect(0, "no worker leads in feeding")
+        }
+    }
+}

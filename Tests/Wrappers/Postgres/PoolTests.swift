@@ -1,0 +1,122 @@
+import ErrandPostgres
+import Synchronization
+import ErrandTestServices
+import Testing
+
+@Suite("Pools", .database) struct PoolTests {
+    /// Opens once, for any number of waiting tasks.
+    private actor Gate {
+        private var isOpen = false
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+
+        func pass() async {
+            guard !isOpen else { return }
+            await withCheckedContinuation { waiting.append($0) }
+        }
+
+        func open() {
+            isOpen = true
+            for task in waiting { task.resume() }
+            waiting = []
+        }
+    }
+
+    private final class Usage: Sendable {
+        private let counts = Mutex((now: 0, most: 0))
+        var most: Int { counts.withLock(\.most) }
+        func begin() { counts.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
+        func end() { counts.withLock { $0.now -= 1 } }
+    }
+
+    @Test func `no more sessions than the limit are in use at once`() async throws {
+        let pool = try TestDatabase.here().pool(3)
+        let usage = Usage()
+        let processes = Notebook<Int32>()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<40 {
+                group.addTask {
+                    try await pool.withSession { session in
+                        usage.begin()
+                        defer { usage.end() }
+                        let rows = try await session.query("SELECT pg_backend_pid()")
+                        processes.add(try rows[0].int32(0))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(usage.most <= 3)
+        #expect(processes.count == 40)
+        #expect(Set(processes.all).count <= 3)
+        await pool.close()
+    }
+
+    @Test func `those who wait are served in the order in which they came`() async throws {
+        let pool = try TestDatabase.here().pool(1)
+        let gate = Gate()
+        let order = Notebook<Int>()
+        let held = Notebook<Bool>()
+        async let holder: Void = pool.withSession { _ in
+            held.add(true)
+            await gate.pass()
+        }
+        try await eventually("the only session is lent") { held.count == 1 }
+        try await withThrowingTaskGroup { group in
+            for number in 0..<5 {
+                group.addTask { try await pool.withSession { _ in order.add(number) } }
+                try await eventually("it waits") { pool.waitingCount == number + 1 }
+            }
+            await gate.open()
+            try await group.waitForAll()
+        }
+        try await holder
+        #expect(order.all == [0, 1, 2, 3, 4])
+        await pool.close()
+    }
+
+    @Test func `one who is cancelled while waiting leaves the queue at once`() async throws {
+        let pool = try TestDatabase.here().pool(1)
+        try await pool.withSession { _ in
+            let waiter = Task { try await pool.withSession { _ in "never" } }
+            try await eventually("it waits") { pool.waitingCount == 1 }
+            waiter.cancel()
+            await #expect(throws: CancellationError.self) { try await waiter.value }
+            #expect(pool.waitingCount == 0)
+            let late = Task {
+                unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+                return try await pool.withSession { _ in "never" }
+            }
+            await #expect(throws: CancellationError.self) { try await late.value }
+        }
+        #expect(try await pool.withSession { _ in "next" } == "next")
+        await pool.close()
+    }
+
+    @Test func `a session whose connection broke is lent again, connected anew`() async throws {
+        let database = try TestDatabase.here()
+        let pool = database.pool(1)
+        let error = await failure {
+            try await pool.withSession { session in
+                let process = try await session.query("SELECT pg_backend_pid()")[0].int32(0)
+                _ = try await session.query("SELECT pg_terminate_backend($1)", [.int32(process)])
+            }
+        }
+        #expect(error?.isUnreachable == true)
+        let one = try await pool.withSession { try await $0.query("SELECT 1::int8").int64(0, 0) }
+        #expect(one == 1)
+        await pool.close()
+    }
+
+    @Test func `a closed pool turns away those who wait and those who come`() async throws {
+        let pool = try TestDatabase.here().pool(1)
+        try await pool.withSession { session in
+            let waiter = Task { try await pool.withSession { _ in } }
+            try await eventually("it waits") { pool.waitingCount == 1 }
+            await pool.close()
+            await #expect(throws: PostgresError.self) { try await waiter.value }
+            #expect(try await session.query("SELECT 1::int8").int64(0, 0) == 1)
+        }
+        let error = await failure { try await pool.withSession { _ in } }
+        #expect(error?.isUsage == true)
+    }
+}
