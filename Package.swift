@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -20,78 +21,59 @@ func system(_ folder: String, pkgConfig: String? = nil, apt package: String? = n
         providers: package.map { [.apt([$0])] })
 }
 
-/// A target of the folder `Sources/LAYER/NAME`: every one gets the same settings.
-///
-/// SwiftPM wants the names of targets unique over all packages of a program, hence the prefix.
-func target(_ path: String, uses: [Target.Dependency] = []) -> Target {
-    let folder = path.split(separator: "/").last.map(String.init) ?? path
-    return .target(
-        name: folder == "Errand" ? folder : "Errand\(folder)", dependencies: uses,
-        path: "Sources/\(path)", swiftSettings: strict)
+/// Targets by short names: `Errand` is the engine, `CPostgres` is `CErrandPostgres`, and `Postgres`
+/// is `ErrandPostgres`. SwiftPM wants names of targets unique over all packages of a program, hence
+/// the prefix.
+func dependencies(_ names: String) -> [Target.Dependency] {
+    names.split(separator: " ").map { name in
+        let isSystem = name.first == "C" && name.dropFirst().first?.isUppercase == true
+        return .byName(
+            name: name == "Errand"
+                ? "Errand" : isSystem ? "CErrand\(name.dropFirst())" : "Errand\(name)")
+    }
 }
 
-/// The tests in the folder `Tests/LAYER/NAME`; they always see the private servers of the tests.
-func tests(_ path: String, of targets: [Target.Dependency]) -> Target {
-    let folder = path.split(separator: "/").last.map(String.init) ?? path
-    let prefix = folder == "Errand" ? "" : "Errand"
+func lastPart(_ path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? path
+}
+
+/// A target of the folder `Sources/FLOOR/NAME`: every one gets the same settings.
+func target(_ path: String, uses: String = "", plugins: [Target.PluginUsage] = []) -> Target {
+    let folder = lastPart(path)
+    // Texts of notices are embedded by the plugin.
+    let texts = "Sources/\(path)/Notices/en"
+    return .target(
+        name: folder == "Errand" ? folder : "Errand\(folder)", dependencies: dependencies(uses),
+        path: "Sources/\(path)",
+        exclude: FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(texts)")
+            ? ["Notices/en"] : [],
+        swiftSettings: strict, plugins: plugins)
+}
+
+/// A module with SQL of its own in `migrations`.
+func module(_ name: String, uses: String) -> Target {
+    target("Modules/\(name)", uses: uses, plugins: ["ErrandEmbedSQL"])
+}
+
+/// The tests in the folder `Tests/FLOOR/NAME`; they always see the private servers of the tests.
+func tests(_ path: String, of targets: String) -> Target {
+    let folder = lastPart(path)
     return .testTarget(
-        name: "\(prefix)\(folder)Tests", dependencies: targets + ["ErrandTestServices"],
+        name: folder == "Errand" ? "ErrandTests" : "Errand\(folder)Tests",
+        dependencies: dependencies(targets + " TestServices"),
         path: "Tests/\(path)", swiftSettings: strict)
 }
-
-let migrationFiles = [
-    "001_jobs.sql",
-    "002_enqueue.sql",
-    "003_notifications.sql",
-    "004_coupons.sql",
-    "005_schedules.sql",
-    "006_operations.sql",
-    "007_activity.sql",
-    "008_orders.sql",
-    "009_bulk.sql",
-    "010_listings.sql",
-    "011_notices.sql",
-    "012_mail.sql",
-    "013_webhooks.sql",
-    "014_codes.sql",
-    "015_redeeming.sql",
-    "016_coupon_life.sql",
-    "017_ledger.sql",
-    "018_rewards.sql",
-    "019_payouts.sql",
-    "020_closing.sql",
-    "021_payout_changes.sql",
-    "022_issuing.sql",
-    "023_parked.sql",
-    "024_votes.sql",
-    "025_casting.sql",
-    "026_closing_votes.sql",
-    "027_counting.sql",
-    "028_results.sql",
-    "029_missions.sql",
-    "030_hiring.sql",
-    "031_offers.sql",
-    "032_doing.sql",
-    "033_reviewing.sql",
-    "034_household.sql",
-    "035_roommates.sql",
-    "036_debts.sql",
-    "037_paying.sql",
-    "038_chores.sql",
-    "039_turns.sql",
-    "040_groceries.sql",
-    "041_board.sql",
-    "042_roles.sql",
-]
 
 let package = Package(
     name: "errand",
     products: [
         .executable(name: "errand", targets: ["ErrandProgram"]),
-        .library(name: "Errand", targets: ["Errand", "ErrandPostgres", "ErrandRedis"]),
+        .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandCommand", targets: ["ErrandCommand"]),
+        .plugin(name: "ErrandEmbedSQL", targets: ["ErrandEmbedSQL"]),
     ],
     targets: [
-        // Floor 0: C libraries, no logic.
+        // C libraries, no logic.
         system("Postgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("Redis", apt: "libhiredis-dev"),
         system("Curl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
@@ -103,197 +85,137 @@ let package = Package(
         system("MicroHTTPD", apt: "libmicrohttpd-dev"),
         system("System"),
 
-        // Floor 1: thin, safe Swift over them; pointers stop here.
-        target("Wrappers/Threads", uses: ["CErrandSystem"]),
+        // Thin, safe Swift over them; pointers stop here.
+        target("Wrappers/Threads", uses: "CSystem"),
         target("Wrappers/Gregorian"),
-        target("Wrappers/Postgres", uses: ["CErrandPostgres", "ErrandGregorian", "ErrandThreads"]),
-        target("Wrappers/Redis", uses: ["CErrandRedis", "ErrandThreads"]),
-        target("Wrappers/HTTP", uses: ["CErrandCurl", "CErrandSystem", "ErrandThreads"]),
-        target("Wrappers/HTTPServer", uses: ["CErrandMicroHTTPD"]),
-        target("Wrappers/Crypto", uses: ["CErrandCrypto"]),
-        target("Wrappers/QRCode", uses: ["CErrandPNG", "CErrandQRCode"]),
         target("Wrappers/LatinText"),
+        target("Wrappers/Postgres", uses: "CPostgres Gregorian Threads"),
+        target("Wrappers/Redis", uses: "CRedis Threads"),
+        target("Wrappers/HTTP", uses: "CCurl CSystem Threads"),
+        target("Wrappers/HTTPServer", uses: "CMicroHTTPD"),
+        target("Wrappers/Crypto", uses: "CCrypto"),
+        target("Wrappers/QRCode", uses: "CPNG CQRCode"),
+        target("Wrappers/PDF", uses: "CHaru Gregorian LatinText"),
+        target("Wrappers/RepeatRules", uses: "CICal Gregorian"),
+
+        // What engine and modules are built from; it knows neither.
         target("Basics/Matching"),
-        target("Wrappers/PDF", uses: ["CErrandHaru", "ErrandGregorian", "ErrandLatinText"]),
-        target("Basics/DurableFiles", uses: ["ErrandCrypto"]),
-        target("Basics/Recurrence", uses: ["ErrandGregorian"]),
-        target("Wrappers/RepeatRules", uses: ["CErrandICal", "ErrandGregorian"]),
-        target("Basics/Terminal", uses: ["ErrandGregorian", "ErrandThreads"]),
+        target("Basics/DurableFiles", uses: "Crypto"),
+        target("Basics/Recurrence", uses: "Gregorian"),
+        target("Basics/Terminal", uses: "Gregorian Threads"),
+        target("Basics/Delivery", uses: "Crypto HTTP"),
+        target("Basics/Sealing", uses: "Crypto Postgres"),
+        target("Basics/PaymentFiles", uses: "Crypto DurableFiles Gregorian LatinText PDF"),
 
-        // Floor 2: the engine, delivery, the schema.
-        .target(
-            name: "ErrandMigrations", dependencies: ["ErrandPostgres"], path: "migrations",
-            exclude: ["released.txt"],
-            resources: migrationFiles.map { .embedInCode($0) }, swiftSettings: strict),
-        // The words of notices in English; see EnglishNotices.swift for why a locale is a target.
-        .target(
-            name: "ErrandEnglishNotices", path: "Sources/Modules/EnglishNotices",
-            resources: [.embedInCode("en")], swiftSettings: strict),
+        // The job queue; it knows no module.
         target(
-            "Engine/Errand",
-            uses: ["ErrandPostgres", "ErrandRecurrence", "ErrandRedis", "ErrandThreads"]),
-        target("Basics/Delivery", uses: ["ErrandCrypto", "ErrandHTTP"]),
-        target("Basics/Sealing", uses: ["ErrandCrypto", "ErrandPostgres"]),
-        target(
-            "Basics/PaymentFiles",
-            uses: [
-                "ErrandCrypto", "ErrandDurableFiles", "ErrandGregorian", "ErrandLatinText",
-                "ErrandPDF",
-            ]),
+            "Engine/Errand", uses: "Postgres Recurrence Redis Threads",
+            plugins: ["ErrandEmbedSQL"]),
 
-        // Floors 3 and 4: the domains.
-        target(
-            "Modules/Notification",
-            uses: [
-                "ErrandCrypto", "ErrandEnglishNotices", "Errand", "ErrandDelivery",
-                "ErrandGregorian", "ErrandPostgres",
-                "ErrandRecurrence", "ErrandSealing",
-            ]),
-        target(
-            "Modules/Ledger",
-            uses: ["ErrandGregorian", "Errand", "ErrandPostgres", "ErrandRecurrence"]),
-        target(
-            "Modules/Coupons",
-            uses: [
-                "ErrandCrypto", "ErrandNotification", "Errand", "ErrandPostgres",
-                "ErrandRecurrence", "ErrandSealing",
-            ]),
-        target(
-            "Modules/Payouts",
-            uses: [
-                "ErrandCrypto", "ErrandDurableFiles", "ErrandGregorian", "Errand", "ErrandLedger",
-                "ErrandNotification",
-                "ErrandPaymentFiles", "ErrandPostgres", "ErrandRecurrence", "ErrandSealing",
-            ]),
-        target(
-            "Modules/Votes",
-            uses: [
-                "ErrandCrypto", "Errand", "ErrandNotification", "ErrandPostgres",
-                "ErrandRecurrence", "ErrandSealing",
-            ]),
+        // What operators read and change; no part of the library's own API.
+        target("Engine/Administration", uses: "Errand Postgres Recurrence Redis"),
 
-        target(
-            "Modules/Missions",
-            uses: [
-                "Errand", "ErrandMatching", "ErrandNotification", "ErrandPostgres", "ErrandThreads",
-            ]),
-
-        target(
-            "Modules/Household",
-            uses: [
-                "ErrandGregorian", "Errand", "ErrandNotification", "ErrandPostgres",
-                "ErrandRecurrence", "ErrandRepeatRules",
-            ]),
-
+        // What programs made of modules are run and operated by.
         target(
             "Operator/StatusPage",
-            uses: ["ErrandHTTPServer", "Errand", "ErrandPostgres", "ErrandRedis", "ErrandThreads"]),
+            uses: "Administration Errand HTTPServer Postgres Redis Threads"),
+        target(
+            "Operator/Command",
+            uses: "Administration Errand Gregorian HTTP HTTPServer Postgres Recurrence Redis "
+                + "StatusPage Terminal Threads"),
 
-        // Floor 5: the command.
+        // The modules.
+        module("People", uses: "Command"),
+        target("Modules/Keys", uses: "Command Crypto Errand Postgres Sealing Terminal"),
+        target("Modules/Demo", uses: "Command Errand Postgres"),
+        module(
+            "Notification",
+            uses: "Command Crypto Delivery Errand Gregorian Keys Postgres Recurrence Sealing "
+                + "Terminal"),
+        module("Ledger", uses: "Command Errand Gregorian Postgres Recurrence Terminal"),
+        module(
+            "Payouts",
+            uses: "Command Crypto DurableFiles Errand Gregorian Keys Ledger Notification "
+                + "PaymentFiles Postgres Recurrence Sealing Terminal"),
+        module("Establishments", uses: "Command"),
+        module(
+            "Coupons",
+            uses: "Command Crypto Errand Keys Notification Postgres QRCode Recurrence Sealing "
+                + "Terminal"),
+        module(
+            "Missions",
+            uses: "Command Errand Gregorian Ledger Matching Notification Postgres Terminal Threads"
+        ),
+        module(
+            "Votes",
+            uses: "Command Crypto Errand Keys Notification Postgres Recurrence Sealing Terminal"),
+        module(
+            "Household",
+            uses: "Command Errand Gregorian Ledger Notification Postgres Recurrence RepeatRules "
+                + "Terminal"),
+
+        // The program: a list of modules.
         .executableTarget(
             name: "ErrandProgram",
-            dependencies: [
-                "ErrandCoupons", "ErrandCrypto", "ErrandNotification", "ErrandDelivery",
-                "ErrandDurableFiles", "ErrandGregorian",
-                "ErrandHTTP", "ErrandHTTPServer", "ErrandHousehold", "Errand", "ErrandLedger",
-                "ErrandMatching", "ErrandMigrations",
-                "ErrandMissions", "ErrandPaymentFiles", "ErrandPayouts", "ErrandPostgres",
-                "ErrandQRCode", "ErrandRecurrence", "ErrandRedis",
-                "ErrandSealing", "ErrandStatusPage", "ErrandTerminal", "ErrandThreads",
-                "ErrandVotes",
-            ],
+            dependencies: dependencies(
+                "Command Coupons Demo Establishments Household Keys Ledger Missions Notification "
+                    + "Payouts People Votes"),
             path: "Sources/errand", swiftSettings: strict),
+        .plugin(
+            name: "ErrandEmbedSQL", capability: .buildTool(), path: "Plugins/EmbedSQL"),
 
         // Tests and measurements.
         .target(
             name: "ErrandTestServices",
-            dependencies: [
-                "CErrandSystem", "ErrandCrypto", "ErrandPostgres", "ErrandRedis",
-                "ErrandMigrations", "Errand",
-            ],
+            dependencies: dependencies(
+                "CSystem Command Coupons Crypto Demo Errand Establishments Household Keys Ledger "
+                    + "Missions Notification Payouts People Postgres Redis Votes"),
             path: "Tests/Services", swiftSettings: strict),
-        tests("Wrappers/Postgres", of: ["ErrandPostgres", "ErrandThreads"]),
-        tests("Wrappers/Redis", of: ["ErrandRedis", "ErrandThreads"]),
-        tests("Wrappers/HTTP", of: ["ErrandHTTP"]),
-        tests("Wrappers/HTTPServer", of: ["ErrandHTTP", "ErrandHTTPServer"]),
-        tests("Wrappers/Crypto", of: ["ErrandCrypto"]),
-        tests("Basics/Sealing", of: ["ErrandCrypto", "ErrandPostgres", "ErrandSealing"]),
-        tests("Wrappers/QRCode", of: ["ErrandQRCode"]),
-        tests("Basics/Matching", of: ["ErrandMatching"]),
-        tests("Wrappers/PDF", of: ["ErrandGregorian", "ErrandPDF"]),
-        tests("Basics/DurableFiles", of: ["ErrandDurableFiles"]),
-        tests(
-            "Basics/PaymentFiles",
-            of: ["ErrandDurableFiles", "ErrandGregorian", "ErrandLatinText", "ErrandPaymentFiles"]),
-        tests("Basics/Recurrence", of: ["ErrandGregorian", "ErrandRecurrence"]),
-        tests(
-            "Wrappers/RepeatRules",
-            of: ["ErrandGregorian", "ErrandRecurrence", "ErrandRepeatRules"]),
-        tests("Basics/Terminal", of: ["ErrandTerminal"]),
-        tests("Basics/Delivery", of: ["ErrandDelivery", "ErrandHTTP"]),
-        tests(
-            "Engine/Errand",
-            of: ["Errand", "ErrandMigrations", "ErrandPostgres", "ErrandRecurrence", "ErrandRedis"]),
-        tests(
-            "Modules/Coupons",
-            of: [
-                "ErrandCoupons", "ErrandCrypto", "ErrandNotification", "ErrandDelivery", "Errand",
-                "ErrandPostgres",
-                "ErrandRecurrence",
-            ]),
+        tests("Wrappers/Postgres", of: "Postgres Threads"),
+        tests("Wrappers/Redis", of: "Redis Threads"),
+        tests("Wrappers/HTTP", of: "HTTP"),
+        tests("Wrappers/HTTPServer", of: "HTTP HTTPServer"),
+        tests("Wrappers/Crypto", of: "Crypto"),
+        tests("Wrappers/QRCode", of: "QRCode"),
+        tests("Wrappers/PDF", of: "Gregorian PDF"),
+        tests("Wrappers/RepeatRules", of: "Gregorian Recurrence RepeatRules"),
+        tests("Basics/Matching", of: "Matching"),
+        tests("Basics/DurableFiles", of: "DurableFiles"),
+        tests("Basics/Recurrence", of: "Gregorian Recurrence"),
+        tests("Basics/Terminal", of: "Terminal"),
+        tests("Basics/Delivery", of: "Delivery HTTP"),
+        tests("Basics/Sealing", of: "Crypto Postgres Sealing"),
+        tests("Basics/PaymentFiles", of: "DurableFiles Gregorian LatinText PaymentFiles"),
+        tests("Engine/Errand", of: "Administration Demo Errand Postgres Recurrence Redis"),
+        tests("Operator/StatusPage", of: "Administration Errand HTTPServer Postgres StatusPage"),
+        tests("Operator/Command", of: "Administration Command Errand HTTP Postgres Redis"),
         tests(
             "Modules/Notification",
-            of: [
-                "ErrandCrypto", "ErrandEnglishNotices", "ErrandNotification", "ErrandDelivery",
-                "ErrandGregorian", "Errand",
-                "ErrandPostgres", "ErrandRecurrence", "ErrandSealing",
-            ]),
-        tests(
-            "Modules/Ledger",
-            of: ["ErrandGregorian", "Errand", "ErrandLedger", "ErrandPostgres", "ErrandRecurrence"]),
+            of: "Administration Coupons Crypto Delivery Errand Gregorian Household Missions Notification Payouts "
+                + "Postgres Recurrence Sealing Votes"),
+        tests("Modules/Ledger", of: "Errand Gregorian Ledger Postgres Recurrence"),
         tests(
             "Modules/Payouts",
-            of: [
-                "ErrandCrypto", "ErrandDurableFiles", "ErrandGregorian", "Errand", "ErrandLedger",
-                "ErrandNotification",
-                "ErrandPaymentFiles", "ErrandPayouts", "ErrandPostgres", "ErrandRecurrence",
-                "ErrandSealing",
-            ]),
+            of: "Administration Crypto DurableFiles Errand Gregorian Ledger Notification PaymentFiles Payouts "
+                + "Postgres Recurrence Sealing"),
+        tests(
+            "Modules/Coupons",
+            of: "Administration Coupons Crypto Delivery Errand Notification Postgres Recurrence"),
         tests(
             "Modules/Votes",
-            of: [
-                "ErrandCrypto", "Errand", "ErrandNotification", "ErrandPostgres",
-                "ErrandRecurrence", "ErrandSealing",
-                "ErrandVotes",
-            ]),
-        tests(
-            "Modules/MissionJobs",
-            of: [
-                "Errand", "ErrandMatching", "ErrandMissions", "ErrandNotification",
-                "ErrandPostgres",
-            ]
-        ),
-        tests("Modules/Missions", of: ["ErrandPostgres"]),
-        tests("Modules/Household", of: ["ErrandPostgres"]),
+            of: "Administration Crypto Errand Notification Postgres Recurrence Sealing Votes"),
+        tests("Modules/Missions", of: "Postgres"),
+        tests("Modules/MissionJobs", of: "Administration Errand Matching Missions Notification Postgres"),
+        tests("Modules/Household", of: "Postgres"),
         tests(
             "Modules/HouseholdJobs",
-            of: [
-                "ErrandGregorian", "ErrandHousehold", "Errand", "ErrandNotification",
-                "ErrandPostgres", "ErrandRecurrence",
-            ]),
-        tests(
-            "Operator/StatusPage",
-            of: ["ErrandHTTPServer", "Errand", "ErrandPostgres", "ErrandStatusPage"]),
-        tests("Operator/Command", of: ["ErrandHTTP", "ErrandPostgres", "ErrandRedis"]),
-        tests("Crash", of: ["Errand", "ErrandMigrations", "ErrandPostgres", "ErrandRedis"]),
+            of: "Administration Errand Gregorian Household Notification Postgres Recurrence"),
+        tests("Crash", of: "Administration Demo Errand Postgres Redis"),
         .executableTarget(
             name: "ErrandBench",
-            dependencies: [
-                "ErrandDelivery", "ErrandDurableFiles", "ErrandGregorian", "ErrandHTTP", "Errand",
-                "ErrandMigrations",
-                "ErrandNotification", "ErrandPaymentFiles", "ErrandPostgres", "ErrandRecurrence",
-                "ErrandRedis",
-            ],
+            dependencies: dependencies(
+                "Delivery DurableFiles Errand Gregorian HTTP Notification PaymentFiles Postgres "
+                    + "Recurrence Redis"),
             path: "Tests/Bench", swiftSettings: strict),
     ]
 )

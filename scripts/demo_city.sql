@@ -26,18 +26,18 @@ INSERT INTO demo.streets VALUES
         'LINESTRING(-73.5836 45.4779, -73.5760 45.4832, -73.5690 45.4884, '
         '-73.5610 45.4960)');
 
-INSERT INTO coupons.establishments (id, name)
+INSERT INTO establishments.establishments (id, name)
 SELECT n, (ARRAY['Café', 'Bakery', 'Bookshop', 'Record shop', 'Barber', 'Grocer', 'Florist',
     'Ice cream'])[1 + n % 8] || ' no. ' || n
 FROM generate_series(1, 120) AS n;
 
-INSERT INTO coupons.branches (establishment_id, name, place)
+INSERT INTO establishments.branches (establishment_id, name, place)
 SELECT e.id, e.name || ', ' || s.name, ST_LineInterpolatePoint(s.line::geometry, random())
 FROM generate_series(1, 400) AS n
-JOIN coupons.establishments e ON e.id = 1 + (n * 7) % 120
+JOIN establishments.establishments e ON e.id = 1 + (n * 7) % 120
 JOIN demo.streets s ON s.id = 1 + n % 8;
 
-INSERT INTO notification.people (id, email, time_zone, age_verified_at, quiet_from, quiet_until,
+INSERT INTO people.people (id, email, time_zone, age_verified_at, quiet_from, quiet_until,
     birth_date, location_consent_at)
 -- Without quiet hours: the demo is to tell at any hour.
 SELECT n, 'person' || n || '@example.org', 'America/Toronto', now(), NULL, NULL,
@@ -51,9 +51,9 @@ FROM generate_series(1, 5000) AS n;
 SELECT count(notification.register_device(id, 'survey', 'apns',
     CASE WHEN id % 25 = 7 THEN 'dead' ELSE 'beef' END || lpad(to_hex(id), 60, '0'),
     'com.example.survey'))
-FROM notification.people WHERE id / 40 % 4 = 1 OR id / 40 % 20 = 2;
+FROM people.people WHERE id / 40 % 4 = 1 OR id / 40 % 20 = 2;
 SELECT count(notification.register_device(id, 'survey', 'fcm', 'android:' || md5('demo' || id)))
-FROM notification.people WHERE id / 40 % 4 = 2;
+FROM people.people WHERE id / 40 % 4 = 2;
 
 INSERT INTO coupons.coupons (person_id, establishment_id, title, radius_m, expires_at)
 SELECT p.id, 1 + (p.id * 13 + k * 31) % 120,
@@ -62,15 +62,15 @@ SELECT p.id, 1 + (p.id * 13 + k * 31) % 120,
     (ARRAY[80, 120, 150])[1 + k % 3],
     -- The second and the third coupon of a person have the same last day.
     now() + interval '1 day' * (2 + (p.id + k / 2) % 20)
-FROM notification.people p CROSS JOIN generate_series(1, 3) AS k
-JOIN coupons.establishments e ON e.id = 1 + (p.id * 13 + k * 31) % 120;
+FROM people.people p CROSS JOIN generate_series(1, 3) AS k
+JOIN establishments.establishments e ON e.id = 1 + (p.id * 13 + k * 31) % 120;
 
 -- Everybody walks along one street, at 1.2 to 1.6 metres a second.
 CREATE TABLE demo.walkers AS
 SELECT p.id AS person_id, s.id AS street_id, random() AS start,
     (1.2 + random() * 0.4) * (CASE WHEN random() < 0.5 THEN -1 ELSE 1 END) AS speed,
     ST_Length(s.line) AS length
-FROM notification.people p JOIN demo.streets s ON s.id = 1 + p.id % 8;
+FROM people.people p JOIN demo.streets s ON s.id = 1 + p.id % 8;
 
 -- Reports where everybody is at a step of the walk: every step is 30 seconds of walking.
 CREATE FUNCTION demo.step(step int) RETURNS bigint LANGUAGE sql AS $$

@@ -2,9 +2,9 @@
 -- answered yet; a chore that comes every week, two bills and a note. Prints the id of the group.
 SELECT notification.register_device(id, 'household', 'apns', md5(id::text) || md5('home' || id),
     'org.example.household')
-FROM notification.people WHERE id IN (301, 302, 303) \g /dev/null
+FROM people.people WHERE id IN (301, 302, 303) \g /dev/null
 -- What comes at a person's own time must not wait for it, whenever this runs.
-SELECT notification.put_person(id, '{"notice_time": "00:00"}')
+SELECT people.put_person(id, '{"notice_time": "00:00"}')
 FROM unnest('{301,302,303,304}'::bigint[]) AS id \g /dev/null
 
 SELECT household.create_group(301, 'Rue Rachel 12', 'America/Toronto') AS home \gset

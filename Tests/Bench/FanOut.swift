@@ -18,13 +18,13 @@ enum FanOut {
     private static func kind(_ name: String) throws -> NoticeKind {
         switch name {
         case "urgent":
-            var kind = NoticeKind("bench.urgent", app: .vote, channels: [.push], fields: [:])
+            var kind = NoticeKind("bench.urgent", app: .init("vote"), channels: [.push], fields: [:])
             kind.urgency = .urgent
             return kind
-        case "normal": return NoticeKind("bench.normal", app: .vote, channels: [.push], fields: [:])
+        case "normal": return NoticeKind("bench.normal", app: .init("vote"), channels: [.push], fields: [:])
         case "promotional":
             var kind = NoticeKind(
-                "bench.promotional", app: .vote, channels: [.push, .inbox], fields: [:])
+                "bench.promotional", app: .init("vote"), channels: [.push, .inbox], fields: [:])
             kind.urgency = .promotional
             return kind
         default:
@@ -42,7 +42,7 @@ enum FanOut {
     }
 
     private static let fill = """
-        INSERT INTO notification.people (id, email, quiet_from, quiet_until)
+        INSERT INTO people.people (id, email, quiet_from, quiet_until)
         SELECT n, n || '@example.org', NULL, NULL FROM generate_series(1, $1::bigint) AS n
         ON CONFLICT DO NOTHING
         """
@@ -62,7 +62,7 @@ enum FanOut {
         let kind = try kind(try flags.text("kind", "normal"))
         let session = Session(SessionSettings(try flags.database(), name: "bench-fan-out"))
         for sql in [fill, devices] { _ = try await session.query(sql, [.int64(Int64(people))]) }
-        try await session.script("VACUUM ANALYZE notification.people, notification.devices")
+        try await session.script("VACUUM ANALYZE people.people, notification.devices")
         let before = try await session.query(count).int64(0, 0)
 
         let catalogue = NoticeCatalogue([kind], wording: Words())

@@ -64,13 +64,13 @@ extension AppCrashTests {
                 """
                 UPDATE missions.rules SET offer_for = '2 s', offer_at_least = '2 s',
                     offer_grace = '0 s', rest_days = 30;
-                INSERT INTO notification.people (id, birth_date, age_verified_at, quiet_from,
+                INSERT INTO people.people (id, birth_date, age_verified_at, quiet_from,
                     quiet_until)
                 SELECT n, '1990-05-17', now(), NULL, NULL
                 FROM generate_series(1, \(Self.shoppers)) n;
-                INSERT INTO coupons.establishments (id, name)
+                INSERT INTO establishments.establishments (id, name)
                 SELECT n, 'Chain ' || n FROM generate_series(1, 4) n;
-                INSERT INTO coupons.branches (establishment_id, name, place)
+                INSERT INTO establishments.branches (establishment_id, name, place)
                 SELECT 1 + n % 4, 'Branch ' || n,
                     st_setsrid(st_makepoint(-73.6 + n * 0.002, 45.5), 4326)::geography
                 FROM generate_series(1, \(Self.branches)) n;
@@ -117,7 +117,7 @@ extension AppCrashTests {
                 """
                 SELECT missions.arrive(a.person_id, a.id, st_x(b.place::geometry),
                     st_y(b.place::geometry), 10)
-                FROM missions.assignments a JOIN coupons.branches b ON b.id = a.branch_id
+                FROM missions.assignments a JOIN establishments.branches b ON b.id = a.branch_id
                 WHERE a.state = 'accepted'
                 """,
                 """

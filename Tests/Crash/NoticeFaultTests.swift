@@ -48,7 +48,7 @@ extension AppCrashTests {
             try await withMailSink(["--fail", "end=slow 3"]) { sink in
                 _ = try await ground.session.query(
                     """
-                    INSERT INTO notification.people (email, birth_date, age_verified_at,
+                    INSERT INTO people.people (email, birth_date, age_verified_at,
                         quiet_from, quiet_until)
                     VALUES ('somebody@planted.example', '1990-05-17', now(), NULL, NULL)
                     """)
@@ -56,7 +56,7 @@ extension AppCrashTests {
                     """
                     SELECT notification.intend('account.email_code', id, 'code',
                         '{"code": "1234", "minutes": 10}', 'code', now() + interval '1 hour')
-                    FROM notification.people
+                    FROM people.people
                     """)
                 let worker = try ground.start(
                     ["work", "--lease", "60s", "--queues", "notices,mail"],
@@ -72,7 +72,7 @@ extension AppCrashTests {
                 }
                 // A claim is not durable before the next commit that is.
                 _ = try await ground.session.query(
-                    "UPDATE notification.people SET birth_date = '1990-05-18'")
+                    "UPDATE people.people SET birth_date = '1990-05-18'")
                 try await CrashServers.here().run("crash-postgres")
                 try await eventually("the mail is taken") { try sink.kept().count == 1 }
                 // The outage itself, longer than a first wait for the end of a restart.
@@ -123,7 +123,7 @@ extension AppCrashTests {
                 CROSS JOIN LATERAL jsonb_array_elements(f.errors) AS e
                 JOIN notification.deliveries d ON d.id = (f.args ->> 'delivery_id')::bigint
                 JOIN notification.notices n ON n.id = d.notice_id
-                JOIN notification.people p ON p.id = n.person_id
+                JOIN people.people p ON p.id = n.person_id
                 LEFT JOIN notification.devices v ON v.id = d.device_id
                 WHERE e ->> 'error' ~ 'while it held this job|may have taken'
                 GROUP BY 1
@@ -148,7 +148,7 @@ extension AppCrashTests {
                 """
                 SELECT coalesce(v.token, p.email), count(*) FROM notification.deliveries d
                 JOIN notification.notices n ON n.id = d.notice_id
-                JOIN notification.people p ON p.id = n.person_id
+                JOIN people.people p ON p.id = n.person_id
                 LEFT JOIN notification.devices v ON v.id = d.device_id
                 WHERE d.status = 'delivered' GROUP BY 1
                 """)

@@ -72,7 +72,7 @@ final class NoticeGround {
     private func addPeople() async throws {
         _ = try await ground.session.query(
             """
-            INSERT INTO notification.people (id, email, birth_date, age_verified_at,
+            INSERT INTO people.people (id, email, birth_date, age_verified_at,
                 location_consent_at, unsubscribe_token, quiet_from, quiet_until)
             SELECT n, CASE WHEN n % 10 = 0 THEN
                     CASE WHEN n % 70 = 0 THEN 'nobody' WHEN n IN (410, 820, 1230) THEN 'full'
@@ -88,7 +88,7 @@ final class NoticeGround {
                     ELSE '' END || $2 || lpad(to_hex(n), 58, '0')
             FROM generate_series(1, $1::bigint) AS n WHERE n % 10 <> 0
             """, [.int64(Int64(count)), .text(Self.tokenMark)])
-        _ = try await ground.session.query("ANALYZE notification.people, notification.devices")
+        _ = try await ground.session.query("ANALYZE people.people, notification.devices")
     }
 
     /// Records what all are to be told, as an app's back end does.
@@ -98,7 +98,7 @@ final class NoticeGround {
             SELECT count(notification.intend('coupon.nearby', p.id, 'coupon:' || p.id,
                 '{"title": "Two for one", "branch": "Main Street", "distance": 120,
                   "last_day": "2099-01-31"}', 'nearby:' || p.id, now() + interval '1 day'))
-            FROM notification.people p
+            FROM people.people p
             """)
     }
 

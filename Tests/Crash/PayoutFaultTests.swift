@@ -69,7 +69,7 @@ extension AppCrashTests {
         private func fill(_ ground: CrashGround) async throws {
             try await ground.session.script(
                 """
-                INSERT INTO notification.people (id, birth_date, age_verified_at)
+                INSERT INTO people.people (id, birth_date, age_verified_at)
                 SELECT n, '1990-05-17', now() FROM generate_series(1, \(Self.people)) n;
                 SELECT count(payouts.set_payee(n, 'Zoë Roy ' || n, '{"12, rue Rachel",Montréal}'))
                 FROM generate_series(1, \(Self.people)) n WHERE n % \(Self.held) <> 0;

@@ -1,3 +1,4 @@
+import ErrandDemo
 import Foundation
 import Errand
 import ErrandPostgres

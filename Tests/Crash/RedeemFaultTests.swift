@@ -57,9 +57,9 @@ extension AppCrashTests {
         private func fill(_ ground: CrashGround) async throws {
             try await ground.session.script(
                 """
-                INSERT INTO notification.people (id, birth_date, age_verified_at)
+                INSERT INTO people.people (id, birth_date, age_verified_at)
                 VALUES (1, '1990-05-17', now());
-                INSERT INTO coupons.establishments (id, name) VALUES (1, 'Corner Bakery');
+                INSERT INTO establishments.establishments (id, name) VALUES (1, 'Corner Bakery');
                 INSERT INTO coupons.coupons (id, person_id, establishment_id, title, expires_at)
                 SELECT n, 1, 1, 'Coupon ' || n, '2099-01-01'
                 FROM generate_series(1, \(Self.coupons)) AS n

@@ -1,7 +1,7 @@
+import ErrandDemo
 import Foundation
 import Glibc
 import Errand
-import ErrandMigrations
 import ErrandPostgres
 import ErrandRedis
 import ErrandTestServices
@@ -58,9 +58,7 @@ extension FailoverTests {
                 database: outer.place.database.replacing("/\(outer.name)?", with: "/\(name)?"),
                 redis: outer.place.redis)
             let ground = CrashGround(name: name, place: place, on: outer.servers)
-            _ = try await Migrator(
-                session: ground.session, list: Array(migrations.dropLast())
-            ).migrate()
+            try await Migrator(session: ground.session).migrate()
             _ = try await ground.session.query("UPDATE errand.schedules SET paused_at = now()")
             var options = WorkerOptions()
             options.leaseTime = .seconds(2)
@@ -79,7 +77,7 @@ extension FailoverTests {
                     SELECT errand.enqueue('demo.ledger') FROM generate_series(1, \(Self.load))
                     """)
                 try await ground.progress(to: 2_000)
-                try await ground.done("migrate")
+                try await ground.done("migrate", "--modules", "all")
                 try await ground.expectUnfinished(Self.load)
                 try await ground.progress(to: Self.load)
                 let left = try await ground.session.query(

@@ -23,7 +23,7 @@ extension AppCrashTests {
             let settings = ["ERRAND_KEYS_FILE": keys]
             try await ground.session.script(
                 """
-                INSERT INTO notification.people (id)
+                INSERT INTO people.people (id)
                 SELECT n FROM generate_series(1, \(Self.voters + 1)) n;
                 UPDATE votes.rules SET keys_ahead = \(Self.votes);
                 SELECT errand.enqueue('votes.keys')

@@ -1,5 +1,6 @@
 import Foundation
-import ErrandMigrations
+import Errand
+import ErrandCommand
 package import ErrandPostgres
 package import ErrandRedis
 import Synchronization
@@ -60,17 +61,28 @@ package struct TestDatabase: Sendable {
         return value
     }
 
-    /// The URL of a new database with the migrations up to this number alone, as an older program
-    /// left it.
-    package static func url(migratedTo number: Int) async throws -> String {
-        let name = "older_\(UUID().uuidString.prefix(8).lowercased())"
-        let admin = Session(SessionSettings(try url(of: "postgres"), name: "older"))
+    /// The URL of a new database without a schema of Errand, or with these modules.
+    package static func url(with modules: [String]?) async throws -> String {
+        let name = "other_\(UUID().uuidString.prefix(8).lowercased())"
+        let admin = Session(SessionSettings(try url(of: "postgres"), name: "other"))
         try await admin.script("CREATE DATABASE \(name)")
         await admin.close()
-        let session = Session(SessionSettings(try url(of: name), name: "older"))
-        _ = try await Migrator(session: session, list: Array(migrations.prefix(number))).migrate()
+        guard let modules else { return try url(of: name) }
+        let session = Session(SessionSettings(try url(of: name), name: "other"))
+        try await Migrator(session: session, modules: AllModules.lines).migrate(adding: modules)
         await session.close()
         return try url(of: name)
+    }
+
+    /// The URL of a new database with the first table steps of the engine alone, as an older
+    /// program left it.
+    package static func url(ofOlder steps: Int) async throws -> String {
+        let url = try await url(with: nil)
+        let session = Session(SessionSettings(url, name: "older"))
+        try await Migrator(session: session, engine: MigrationLine.engine.older(steps: steps))
+            .migrate()
+        await session.close()
+        return url
     }
 
     /// The URL of another database on the same server.
@@ -97,10 +109,11 @@ private actor Template {
                 try await admin.script("CREATE DATABASE \(name)")
                 let session = Session(
                     SessionSettings(try TestDatabase.url(of: name), name: "template"))
-                _ = try await Migrator(session: session).migrate()
+                try await Migrator(session: session, modules: AllModules.lines)
+                    .migrate(adding: AllModules.names)
                 // Two fifths of each copy; nobody here measures by another ellipsoid.
-                try await session.script("DELETE FROM spatial_ref_sys WHERE srid <> 4326")
-                try await session.script("VACUUM FULL spatial_ref_sys")
+                try await session.script("DELETE FROM public.spatial_ref_sys WHERE srid <> 4326")
+                try await session.script("VACUUM FULL public.spatial_ref_sys")
                 await session.close()
                 return name
             }

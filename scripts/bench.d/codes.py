@@ -12,12 +12,12 @@ CONNECTIONS = 16
 # Transactions of each connection that are not timed.
 WARM_UP = 200
 PEOPLE = """
-    INSERT INTO notification.people (id, email) SELECT n, n || '@example.org'
+    INSERT INTO people.people (id, email) SELECT n, n || '@example.org'
     FROM generate_series(1, 1000) AS n
     """
 COUPONS = (
     "ALTER TABLE coupons.coupons SET UNLOGGED",
-    "INSERT INTO coupons.establishments (id, name) VALUES (1, 'Corner Bakery')",
+    "INSERT INTO establishments.establishments (id, name) VALUES (1, 'Corner Bakery')",
     # What is generated needs no check against other tables, which would take longest.
     """
     SET session_replication_role = replica;

@@ -15,7 +15,7 @@ from report import Figure
 
 PEOPLE = """
     SET session_replication_role = replica;
-    INSERT INTO notification.people (id, time_zone, notice_time, quiet_from, quiet_until)
+    INSERT INTO people.people (id, time_zone, notice_time, quiet_from, quiet_until)
     SELECT n, 'America/Toronto', '00:00', NULL, NULL FROM generate_series(1, 3 * {groups}) n;
     INSERT INTO notification.devices (person_id, app, platform, environment, topic, token)
     SELECT n, 'household', 'fcm', 'production', '', 'token-' || n

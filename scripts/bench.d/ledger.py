@@ -4,8 +4,8 @@ from measure import Failed
 from report import Figure
 
 PEOPLE = """
-    INSERT INTO notification.people (id) SELECT * FROM generate_series(1, {count});
-    INSERT INTO coupons.establishments (id, name)
+    INSERT INTO people.people (id) SELECT * FROM generate_series(1, {count});
+    INSERT INTO establishments.establishments (id, name)
     SELECT n, 'Shop ' || n FROM generate_series(1, 100) n;
     """
 # Each has an account and a line before the clock runs. A row that is changed thousands of times in

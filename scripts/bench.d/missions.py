@@ -16,7 +16,7 @@ from report import Figure
 FILL = """
     SELECT setseed(0.12345);
     UPDATE missions.rules SET candidates = 50;
-    INSERT INTO notification.people (id, birth_date, age_verified_at)
+    INSERT INTO people.people (id, birth_date, age_verified_at)
     SELECT n, '1990-05-17', now() FROM generate_series(1, {shoppers}) n;
     INSERT INTO missions.shoppers (person_id, state, state_since, hired_at, waiting_since, reviewed,
         good, quality, completed, missed, radius_m, daily_capacity, expected_pay, home)
@@ -26,9 +26,9 @@ FILL = """
         st_setsrid(st_makepoint(n % {cities} % 20 - 90 + (random() + random() - 1) * 0.16,
             40 + n % {cities} / 20 + (random() + random() - 1) * 0.11), 4326)::geography
     FROM generate_series(1, {shoppers}) n;
-    INSERT INTO coupons.establishments (id, name)
+    INSERT INTO establishments.establishments (id, name)
     SELECT n, 'Chain ' || n FROM generate_series(1, 100) n;
-    INSERT INTO coupons.branches (id, establishment_id, name, place)
+    INSERT INTO establishments.branches (id, establishment_id, name, place)
     SELECT n, 1 + n % 100, 'Branch ' || n,
         st_setsrid(st_makepoint(n % {cities} % 20 - 90 + (random() - 0.5) * r,
             40 + n % {cities} / 20 + (random() - 0.5) * r * 0.7), 4326)::geography
@@ -38,7 +38,7 @@ FILL = """
         due_day, paid, pay, rest_days, title, time_zone, place)
     SELECT b.id, b.establishment_id, now(), t.closes_at, current_date, t.closes_at::date,
         4000, 1000 + (b.id + n) % 20 * 100, 90, 'Mission ' || b.id, 'UTC', b.place
-    FROM coupons.branches b CROSS JOIN generate_series(1, {at_branch}) n CROSS JOIN LATERAL (
+    FROM establishments.branches b CROSS JOIN generate_series(1, {at_branch}) n CROSS JOIN LATERAL (
         SELECT now() + interval '1 day' + (b.id + 5 * n) % 13 * interval '1 day' AS closes_at) t;
     """
 

@@ -29,7 +29,7 @@ POSTINGS = 20
 # where, and is held.
 SEED = (
     """
-    INSERT INTO notification.people (id, birth_date, age_verified_at)
+    INSERT INTO people.people (id, birth_date, age_verified_at)
     SELECT n, '1990-05-17', now() FROM generate_series(1, {count}) n;
     INSERT INTO payouts.payees (person_id, name, address)
     SELECT n, 'Zoë Tremblay ' || n, ARRAY[n || ', rue Rachel Est', 'Montréal QC  H2W 1E1']

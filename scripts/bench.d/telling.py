@@ -9,7 +9,7 @@ from report import Figure
 from servers import PSQL
 
 PEOPLE = """
-    INSERT INTO notification.people (id, email, birth_date, age_verified_at, location_consent_at,
+    INSERT INTO people.people (id, email, birth_date, age_verified_at, location_consent_at,
         quiet_from, quiet_until)
     SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z', '2026-01-01Z', NULL, NULL
     FROM generate_series(1, {people}) AS n
@@ -28,10 +28,10 @@ INTEND = """
 ENDED = "SELECT count(*) FROM notification.notices WHERE status = 'sent'"
 TOWN = (
     "ALTER TABLE coupons.coupons SET UNLOGGED",
-    "INSERT INTO coupons.establishments (id, name)"
+    "INSERT INTO establishments.establishments (id, name)"
     " SELECT n, 'Chain ' || n FROM generate_series(1, 2000) AS n",
     """
-    INSERT INTO coupons.branches (establishment_id, name, place)
+    INSERT INTO establishments.branches (establishment_id, name, place)
     SELECT 1 + n % 2000, 'Branch ' || n,
         ST_SetSRID(ST_MakePoint(-74 + random(), 45 + random()), 4326)::geography
     FROM generate_series(1, {branches}) AS n
@@ -52,7 +52,7 @@ REPORT = """
     SELECT count(coupons.report_position(n, coalesce(ST_X(b.place::geometry), -74 + random()),
         coalesce(ST_Y(b.place::geometry), 45 + random()), 20, now()))
     FROM generate_series({{first}}::bigint, {{last}}) AS n
-    LEFT JOIN coupons.branches b
+    LEFT JOIN establishments.branches b
         ON n % 20 = 0 AND b.id = 2000 + (n - 1 + {people}) * 7919 % 2000
     """
 PLAN = """

@@ -6,7 +6,7 @@ from measure import Failed, Running, run
 from report import Figure
 
 PEOPLE = """
-    INSERT INTO notification.people (id) SELECT * FROM generate_series(1, {count} + 1);
+    INSERT INTO people.people (id) SELECT * FROM generate_series(1, {count} + 1);
     INSERT INTO notification.devices (person_id, app, platform, environment, topic, token)
     SELECT n, 'vote', 'fcm', 'production', '', 'token-' || n FROM generate_series(1, {count}) n;
     UPDATE votes.rules SET keys_ahead = {keys};

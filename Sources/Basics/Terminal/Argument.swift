@@ -1,23 +1,23 @@
 /// What help and the checks need to know of a positional argument, whatever its type.
-package struct ArgumentSpec: Equatable, Sendable {
+public struct ArgumentSpec: Equatable, Sendable {
     /// In capitals, as help shows it, such as `ID`.
-    package var name: String
-    package var help: String
+    public var name: String
+    public var help: String
     /// How many must stand there.
-    package var minimum: Int
+    public var minimum: Int
     /// Whether it takes all that follows.
-    package var isVariadic: Bool
-    package var choices: [String] = []
+    public var isVariadic: Bool
+    public var choices: [String] = []
 
     /// As a usage line shows it: `ID`, `[ARGS]`, `ID...`, `[ID...]`.
-    package var usage: String {
+    public var usage: String {
         let repeated = isVariadic ? name + "..." : name
         return minimum == 0 ? "[\(repeated)]" : repeated
     }
 }
 
 /// A positional argument of any type, as a command lists it.
-package protocol DeclaredArgument: Sendable {
+public protocol DeclaredArgument: Sendable {
     /// What help and the checks need to know.
     var spec: ArgumentSpec { get }
     /// Turns what was given into a value that `Invocation` keeps.
@@ -25,17 +25,17 @@ package protocol DeclaredArgument: Sendable {
 }
 
 /// A typed positional argument, declared once as a constant; `invocation[argument]` is its value.
-package struct Argument<Value: Sendable>: DeclaredArgument {
-    package let spec: ArgumentSpec
+public struct Argument<Value: Sendable>: DeclaredArgument {
+    public let spec: ArgumentSpec
     let read: @Sendable ([GivenText]) throws(CommandFailure) -> Value
 
     /// Turns what was given into a value that `Invocation` keeps.
-    package func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable {
+    public func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable {
         Kept(value: try read(given.map(\.given)))
     }
 
     /// An argument that must be given.
-    package static func required(
+    public static func required(
         _ format: ValueFormat<Value>, help: String
     ) -> Argument<Value> {
         let spec = ArgumentSpec(
@@ -48,7 +48,7 @@ package struct Argument<Value: Sendable>: DeclaredArgument {
     }
 
     /// An argument that may be left out.
-    package static func optional<Wrapped: Sendable>(
+    public static func optional<Wrapped: Sendable>(
         _ format: ValueFormat<Wrapped>, help: String
     ) -> Argument<Wrapped?> where Value == Wrapped? {
         let spec = ArgumentSpec(
@@ -61,7 +61,7 @@ package struct Argument<Value: Sendable>: DeclaredArgument {
     }
 
     /// As many as are given, from `minimum` on; stands last.
-    package static func several<Element: Sendable>(
+    public static func several<Element: Sendable>(
         _ format: ValueFormat<Element>, minimum: Int = 1, help: String
     ) -> Argument<[Element]> where Value == [Element] {
         let spec = ArgumentSpec(

@@ -1,34 +1,34 @@
 /// One thing that the program can do: how it is called, explained and run.
-package struct Command: Sendable {
+public struct Command: Sendable {
     /// An invocation worth showing in help.
-    package struct Example: Equatable, Sendable {
+    public struct Example: Equatable, Sendable {
         /// The command line, with the program's name.
-        package var line: String
-        package var meaning: String
+        public var line: String
+        public var meaning: String
 
         /// A command line and what it does.
-        package init(_ line: String, _ meaning: String) {
+        public init(_ line: String, _ meaning: String) {
             self.line = line
             self.meaning = meaning
         }
     }
 
     /// The words that call it: `["job", "ls"]`, or `["migrate"]`.
-    package let path: [String]
-    package let effect: Effect
+    public let path: [String]
+    public let effect: Effect
     /// One line, a sentence without a full stop.
-    package let summary: String
+    public let summary: String
     /// Longer explanation; paragraphs are separated by a blank line and wrapped by help.
-    package let discussion: String
-    package let examples: [Example]
-    package let options: [any DeclaredOption]
-    package let arguments: [any DeclaredArgument]
-    package let run: @Sendable (Invocation) async throws -> ExitCode
+    public let discussion: String
+    public let examples: [Example]
+    public let options: [any DeclaredOption]
+    public let arguments: [any DeclaredArgument]
+    public let run: @Sendable (Invocation) async throws -> ExitCode
 
     /// A command, called by the words of its path.
     ///
     /// Its effect has no default: whether a new command may run read-only is to be decided.
-    package init(
+    public init(
         _ path: String..., effect: Effect, summary: String, discussion: String = "",
         examples: [Example] = [],
         options: [any DeclaredOption] = [], arguments: [any DeclaredArgument] = [],
@@ -48,6 +48,29 @@ package struct Command: Sendable {
             "'\(name)' has arguments after one that takes all")
     }
 
+    private init(
+        _ other: Command, run: @escaping @Sendable (Invocation) async throws -> ExitCode
+    ) {
+        path = other.path
+        effect = other.effect
+        summary = other.summary
+        discussion = other.discussion
+        examples = other.examples
+        options = other.options
+        arguments = other.arguments
+        self.run = run
+    }
+
+    /// The same command, run by `body`, which is given what ran it before.
+    package func mapped(
+        _ body: @escaping @Sendable (
+            Invocation, @Sendable (Invocation) async throws -> ExitCode
+        ) async throws -> ExitCode
+    ) -> Command {
+        let run = run
+        return Command(self) { try await body($0, run) }
+    }
+
     private var hasDistinctOptions: Bool {
         let names = allOptions.map(\.spec.name)
         let letters = allOptions.compactMap(\.spec.short)
@@ -55,10 +78,10 @@ package struct Command: Sendable {
     }
 
     /// The path as typed, such as `job ls`.
-    package var name: String { path.joined(separator: " ") }
+    public var name: String { path.joined(separator: " ") }
 
     /// The command's own options, then those that every command has.
-    package var allOptions: [any DeclaredOption] { options + without(GlobalOptions.all) }
+    public var allOptions: [any DeclaredOption] { options + without(GlobalOptions.all) }
 
     /// As ``allOptions``, without those that mean nothing to it.
     var shownOptions: [any DeclaredOption] {

@@ -1,5 +1,5 @@
 /// What a command does to what others see; each command declares it.
-package enum Effect: String, CaseIterable, Sendable {
+public enum Effect: String, CaseIterable, Sendable {
     /// It only looks, and ends; `--watch` repeats it.
     case looks
     /// It only looks, and goes on until something has happened.
@@ -12,5 +12,5 @@ package enum Effect: String, CaseIterable, Sendable {
     case starts
 
     /// Whether `--read-only` refuses it, and a production context asks before it.
-    package var isChange: Bool { self == .changes || self == .starts }
+    public var isChange: Bool { self == .changes || self == .starts }
 }

@@ -1,5 +1,5 @@
 /// How a command ended, as the shell, cron and probes see it.
-package enum ExitCode: Int32, Sendable, CaseIterable {
+public enum ExitCode: Int32, Sendable, CaseIterable {
     case done = 0
     case failed = 1
     /// The command line itself was wrong; nothing was tried.
@@ -19,7 +19,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     case critical = 11
 
     /// A stable name for the JSON form of an error.
-    package var name: String {
+    public var name: String {
         switch self {
         case .done: "done"
         case .failed: "failed"
@@ -39,15 +39,15 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
 /// Why a command stops, in words for its user.
 ///
 /// Printed on standard error as `errand: message` and, on a line of its own, the hint.
-package struct CommandFailure: Error, Equatable, Sendable {
-    package var exit: ExitCode
+public struct CommandFailure: Error, Equatable, Sendable {
+    public var exit: ExitCode
     /// What went wrong; no capital letter, no full stop, because `errand: ` stands before it.
-    package var message: String
+    public var message: String
     /// What the reader can do next.
-    package var hint: String?
+    public var hint: String?
 
     /// A failure with the code that the process exits with.
-    package init(exit: ExitCode, message: String, hint: String? = nil) {
+    public init(exit: ExitCode, message: String, hint: String? = nil) {
         self.exit = exit
         self.message = message
         self.hint = hint

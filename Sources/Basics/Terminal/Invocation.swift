@@ -1,8 +1,8 @@
 /// One call of a command: its values, already checked, and where it prints.
-package struct Invocation: Sendable {
-    package let command: Command
-    package let environment: [String: String]
-    package let output: Output
+public struct Invocation: Sendable {
+    public let command: Command
+    public let environment: [String: String]
+    public let output: Output
     /// The program that it is a call of.
     package let program: Program
     /// The named contexts of this user, and which of them is in force.
@@ -15,7 +15,7 @@ package struct Invocation: Sendable {
     private let positionals: [String]
 
     /// The value of an option that the command declares.
-    package subscript<Value>(_ option: Option<Value>) -> Value {
+    public subscript<Value>(_ option: Option<Value>) -> Value {
         guard let kept = optionValues[option.spec.name] as? Kept<Value> else {
             preconditionFailure("'\(command.name)' reads --\(option.spec.name) undeclared")
         }
@@ -23,7 +23,7 @@ package struct Invocation: Sendable {
     }
 
     /// The value of an argument that the command declares.
-    package subscript<Value>(_ argument: Argument<Value>) -> Value {
+    public subscript<Value>(_ argument: Argument<Value>) -> Value {
         guard let kept = argumentValues[argument.spec.name] as? Kept<Value> else {
             preconditionFailure("'\(command.name)' reads \(argument.spec.name) undeclared")
         }
@@ -58,7 +58,7 @@ package struct Invocation: Sendable {
     /// Asks before a change; returns only if the answer, or `--yes`, was yes.
     ///
     /// - Throws: `CommandFailure` (refused) when the answer was no, or nobody is there to ask.
-    package func confirm(_ question: String) throws(CommandFailure) {
+    public func confirm(_ question: String) throws(CommandFailure) {
         try output.confirm(question, yes: self[GlobalOptions.yes])
     }
 

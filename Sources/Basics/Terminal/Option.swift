@@ -1,21 +1,21 @@
 /// What help, completion and the scanner need to know of an option, whatever its type.
-package struct OptionSpec: Equatable, Sendable {
+public struct OptionSpec: Equatable, Sendable {
     /// The long name, without dashes.
-    package var name: String
-    package var short: Character?
+    public var name: String
+    public var short: Character?
     /// Stands for the value in help; nil for a flag, which takes none.
-    package var placeholder: String?
-    package var choices: [String] = []
-    package var isRepeatable = false
-    package var isRequired = false
-    package var help: String
-    package var defaultText: String?
+    public var placeholder: String?
+    public var choices: [String] = []
+    public var isRepeatable = false
+    public var isRequired = false
+    public var help: String
+    public var defaultText: String?
     /// The environment variable that is read when the option is not given; empty counts as unset.
-    package var environment: String?
+    public var environment: String?
 }
 
 /// An option of any type, as a command lists it.
-package protocol DeclaredOption: Sendable {
+public protocol DeclaredOption: Sendable {
     /// What help and the scanner need to know.
     var spec: OptionSpec { get }
     /// Turns what was given into a value that `Invocation` keeps.
@@ -23,7 +23,7 @@ package protocol DeclaredOption: Sendable {
 }
 
 /// A text as given; opaque outside this module.
-package struct KeptText: Sendable {
+public struct KeptText: Sendable {
     let given: GivenText
 }
 
@@ -33,19 +33,19 @@ struct Kept<Value: Sendable>: Sendable {
 }
 
 /// A typed option, declared once as a constant; `invocation[option]` gives its value.
-package struct Option<Value: Sendable>: DeclaredOption {
-    package var spec: OptionSpec
+public struct Option<Value: Sendable>: DeclaredOption {
+    public var spec: OptionSpec
     let read: @Sendable ([GivenText]) throws(CommandFailure) -> Value
 
     /// Turns what was given into a value that `Invocation` keeps.
-    package func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable {
+    public func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable {
         Kept(value: try read(given.map(\.given)))
     }
 }
 
 extension Option where Value == Bool {
     /// A switch without a value: on when given.
-    package static func flag(
+    public static func flag(
         _ name: String, short: Character? = nil, environment: String? = nil, help: String
     ) -> Option<Bool> {
         let spec = OptionSpec(name: name, short: short, help: help, environment: environment)
@@ -64,7 +64,7 @@ extension Option where Value == Bool {
     }
 
     /// The switch of every command that asks before it changes much.
-    package static var yes: Option<Bool> {
+    public static var yes: Option<Bool> {
         flag("yes", short: "y", help: "Do not ask before changing anything")
     }
 }
@@ -74,7 +74,7 @@ extension Option {
     ///
     /// The name is the long one, without dashes. Help shows the default as `shown`, or else as
     /// the value describes itself.
-    package static func value(
+    public static func value(
         _ name: String, short: Character? = nil, _ format: ValueFormat<Value>,
         default fallback: Value, shown: String? = nil, environment: String? = nil, help: String
     ) -> Option<Value> {
@@ -88,7 +88,7 @@ extension Option {
     }
 
     /// An option with one value, nil when it is not given.
-    package static func value<Wrapped: Sendable>(
+    public static func value<Wrapped: Sendable>(
         _ name: String, short: Character? = nil, _ format: ValueFormat<Wrapped>,
         environment: String? = nil, help: String
     ) -> Option<Wrapped?> where Value == Wrapped? {
@@ -105,7 +105,7 @@ extension Option {
     ///
     /// The separator also splits one value, as in `--queue mail,push`; it is nil where values may
     /// hold any character.
-    package static func list<Element: Sendable>(
+    public static func list<Element: Sendable>(
         _ name: String, short: Character? = nil, _ format: ValueFormat<Element>,
         separator: Character? = ",", environment: String? = nil, help: String
     ) -> Option<[Element]> where Value == [Element] {
@@ -130,7 +130,7 @@ extension Option {
     }
 
     /// The same option, which must then be given (or its environment variable set).
-    package func required<Wrapped: Sendable>() -> Option<Wrapped> where Value == Wrapped? {
+    public func required<Wrapped: Sendable>() -> Option<Wrapped> where Value == Wrapped? {
         var spec = spec
         spec.isRequired = true
         let read = read
@@ -146,7 +146,7 @@ extension Option {
 
 extension Option where Value == Int {
     /// A whole number within a range.
-    package static func integer(
+    public static func integer(
         _ name: String, short: Character? = nil, default fallback: Int,
         range: ClosedRange<Int> = 0...Int.max, placeholder: String = "N",
         environment: String? = nil, help: String
@@ -159,7 +159,7 @@ extension Option where Value == Int {
 
 extension Option where Value == Int? {
     /// A whole number within a range, nil when it is not given.
-    package static func integer(
+    public static func integer(
         _ name: String, short: Character? = nil, range: ClosedRange<Int> = 0...Int.max,
         placeholder: String = "N", environment: String? = nil, help: String
     ) -> Option<Int?> {
@@ -171,7 +171,7 @@ extension Option where Value == Int? {
 
 extension Option where Value == String {
     /// A text with a default.
-    package static func text(
+    public static func text(
         _ name: String, short: Character? = nil, default fallback: String,
         placeholder: String = "TEXT", environment: String? = nil, help: String
     ) -> Option<String> {
@@ -183,7 +183,7 @@ extension Option where Value == String {
 
 extension Option where Value == String? {
     /// A text, nil when it is not given.
-    package static func text(
+    public static func text(
         _ name: String, short: Character? = nil, placeholder: String = "TEXT",
         environment: String? = nil, help: String
     ) -> Option<String?> {
@@ -193,7 +193,7 @@ extension Option where Value == String? {
 
 extension Option where Value == [String] {
     /// Texts, given again and again or separated by commas.
-    package static func texts(
+    public static func texts(
         _ name: String, short: Character? = nil, placeholder: String = "TEXT",
         separator: Character? = ",", environment: String? = nil, help: String
     ) -> Option<[String]> {
@@ -205,7 +205,7 @@ extension Option where Value == [String] {
 
 extension Option where Value == Duration {
     /// A length of time such as `30s`, with a default.
-    package static func duration(
+    public static func duration(
         _ name: String, short: Character? = nil, default fallback: Duration,
         range: ClosedRange<Duration> = Duration.zero...Duration.longest,
         placeholder: String = "TIME",
@@ -219,7 +219,7 @@ extension Option where Value == Duration {
 
 extension Option where Value == Duration? {
     /// A length of time such as `30s`, nil when it is not given.
-    package static func duration(
+    public static func duration(
         _ name: String, short: Character? = nil,
         range: ClosedRange<Duration> = Duration.zero...Duration.longest,
         placeholder: String = "TIME",
@@ -233,7 +233,7 @@ extension Option where Value == Duration? {
 
 extension Option where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of the cases of an enum, with a default.
-    package static func choice(
+    public static func choice(
         _ name: String, short: Character? = nil, default fallback: Value,
         placeholder: String? = nil, environment: String? = nil, help: String
     ) -> Option<Value> {

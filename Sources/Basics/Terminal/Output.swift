@@ -2,7 +2,7 @@ import FoundationEssentials
 import Synchronization
 
 /// Where a command prints, in the form that its user asked for.
-package struct Output: Sendable {
+public struct Output: Sendable {
     /// What the user asked for.
     package struct Form: Sendable {
         package var format: OutputFormat
@@ -60,13 +60,13 @@ package struct Output: Sendable {
     }
 
     /// Whether a person reads what is printed, rather than a program.
-    package var isForPeople: Bool { format.isForPeople }
+    public var isForPeople: Bool { format.isForPeople }
 
     /// Prints records in the form asked for.
     ///
     /// The columns say what a table shows, and in which order; the other forms have every field.
     /// Without any record a table gives way to the note `empty`.
-    package func list(
+    public func list(
         _ records: [Record], columns: [Column]? = nil, empty: String? = nil
     ) throws {
         if records.isEmpty, isForPeople, let empty { return note(empty) }
@@ -92,7 +92,7 @@ package struct Output: Sendable {
     }
 
     /// Prints one record: a line for each field for people, else as one of a list.
-    package func show(_ record: Record) throws {
+    public func show(_ record: Record) throws {
         guard isForPeople else { return try list([record]) }
         try check(against: record.fields.map(\.name))
         for text in RecordCard(choice.applied(to: record), times: times).lines(paint: paint) {
@@ -101,7 +101,7 @@ package struct Output: Sendable {
     }
 
     /// Prints one of many records that come one by one: for people as the line given.
-    package func event(_ record: Record, line text: String) throws {
+    public func event(_ record: Record, line text: String) throws {
         if isForPeople { try line(text) } else { try list([record]) }
     }
 
@@ -170,19 +170,19 @@ package struct Output: Sendable {
     }
 
     /// Prints a line of text on standard output.
-    package func line(_ text: String = "") throws(OutputError) {
+    public func line(_ text: String = "") throws {
         try screen.write(Array(text.utf8) + [UInt8(ascii: "\n")])
     }
 
     /// Tells a person something on standard error, unless they want quiet.
-    package func note(_ text: String) {
+    public func note(_ text: String) {
         guard !isQuiet else { return }
         guard !isCollected else { return collect("info", text) }
         screen.writeError(line: DisplayWidth.harmless(text, keepingLines: true))
     }
 
     /// Warns on standard error, also when quiet.
-    package func warn(_ text: String) {
+    public func warn(_ text: String) {
         guard !isCollected else { return collect("warning", text) }
         let text = DisplayWidth.harmless(text, keepingLines: true)
         screen.writeError(line: errorPaint("warning:", .yellow, .bold) + " " + text)

@@ -7,6 +7,8 @@ package struct Program: Sendable {
     /// What each noun is about, for the overview.
     package let nounSummaries: [String: String]
     package let commands: [Command]
+    /// What the commands share beyond their own declarations.
+    package let context: any Sendable
     private let describe: @Sendable (any Error) -> CommandFailure?
     /// How times are shown to people, by the environment.
     let localTimes: @Sendable ([String: String]) -> TimeFormat
@@ -17,7 +19,7 @@ package struct Program: Sendable {
     /// are then printed as they describe themselves, with exit code 1.
     package init(
         name: String, version: String, summary: String, nounSummaries: [String: String] = [:],
-        commands: [Command],
+        commands: [Command], context: any Sendable = (),
         localTimes: @escaping @Sendable ([String: String]) -> TimeFormat = { _ in .utc },
         describe: @escaping @Sendable (any Error) -> CommandFailure? = { _ in nil }
     ) {
@@ -26,6 +28,7 @@ package struct Program: Sendable {
         self.summary = summary
         self.nounSummaries = nounSummaries
         self.commands = commands
+        self.context = context
         self.localTimes = localTimes
         self.describe = describe
     }

@@ -1,7 +1,7 @@
-package import FoundationEssentials
+public import FoundationEssentials
 
 /// One value of a record, with what both of its printed forms need.
-package enum Cell: Equatable, Sendable {
+public enum Cell: Equatable, Sendable {
     /// A dash in a table, null in JSON.
     case missing
     case text(String)
@@ -31,14 +31,14 @@ package enum Cell: Equatable, Sendable {
     indirect case brief(_ short: Cell, of: Cell)
 
     /// The cell for a value that may be missing.
-    package static func optional<Value>(
+    public static func optional<Value>(
         _ value: Value?, _ cell: (Value) -> Cell
     ) -> Cell {
         value.map(cell) ?? .missing
     }
 
     /// As a table shows it, in UTC.
-    package var text: String { text(.utc) }
+    public var text: String { text(.utc) }
 
     /// As a table shows it.
     package func text(_ times: TimeFormat) -> String {
@@ -117,35 +117,35 @@ package enum Cell: Equatable, Sendable {
 }
 
 /// Named values in a fixed order: a row of a table, or an object in JSON.
-package struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
+public struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     /// One name and value.
-    package struct Field: Equatable, Sendable {
+    public struct Field: Equatable, Sendable {
         /// In lower case with underscores; the name in JSON, and the column's title in a table.
-        package var name: String
-        package var cell: Cell
+        public var name: String
+        public var cell: Cell
     }
 
-    package var fields: [Field]
+    public var fields: [Field]
     /// The field that the next command takes, which `--output name` prints: the first, unless set.
-    package var nameField: String?
+    public var nameField: String?
 
     /// Fields in the order written.
-    package init(dictionaryLiteral elements: (String, Cell)...) {
+    public init(dictionaryLiteral elements: (String, Cell)...) {
         fields = elements.map { Field(name: $0.0, cell: $0.1) }
     }
 
     /// Fields in the order given.
-    package init(_ elements: [(String, Cell)]) {
+    public init(_ elements: [(String, Cell)]) {
         fields = elements.map { Field(name: $0.0, cell: $0.1) }
     }
 
     /// The value under a name; missing when there is none.
-    package subscript(_ name: String) -> Cell {
+    public subscript(_ name: String) -> Cell {
         fields.first { $0.name == name }?.cell ?? .missing
     }
 
     /// Adds a field at the end.
-    package mutating func append(_ name: String, _ cell: Cell) {
+    public mutating func append(_ name: String, _ cell: Cell) {
         fields.append(Field(name: name, cell: cell))
     }
 
@@ -159,14 +159,14 @@ package struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// The same record, with another field than the first as what the next command takes.
-    package func named(by field: String) -> Record {
+    public func named(by field: String) -> Record {
         var record = self
         record.nameField = field
         return record
     }
 
     /// What the next command takes; nil when there is nothing of the kind.
-    package var pasteable: String? {
+    public var pasteable: String? {
         let cell = nameField.map { self[$0] } ?? fields.first?.cell ?? .missing
         return cell == .missing ? nil : CSV.text(of: cell.json)
     }

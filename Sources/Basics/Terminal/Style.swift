@@ -1,5 +1,5 @@
 /// How a terminal shows a text; the numbers are those of ECMA-48, "select graphic rendition".
-package enum Style: Int, Sendable {
+public enum Style: Int, Sendable {
     case bold = 1
     case dim = 2
     case underlined = 4
@@ -12,11 +12,11 @@ package enum Style: Int, Sendable {
 }
 
 /// Applies styles, or leaves texts as they are where colour is not wanted.
-package struct Paint: Equatable, Sendable {
-    package let isColored: Bool
+public struct Paint: Equatable, Sendable {
+    public let isColored: Bool
 
     /// Paint that colours or not.
-    package init(isColored: Bool) {
+    public init(isColored: Bool) {
         self.isColored = isColored
     }
 
@@ -34,7 +34,7 @@ package struct Paint: Equatable, Sendable {
     }
 
     /// The text in a style, if colour is wanted.
-    package func callAsFunction(_ text: String, _ styles: Style...) -> String {
+    public func callAsFunction(_ text: String, _ styles: Style...) -> String {
         guard isColored, !styles.isEmpty, !text.isEmpty else { return text }
         let codes = styles.map { String($0.rawValue) }.joined(separator: ";")
         return "\u{1B}[\(codes)m\(text)\u{1B}[0m"

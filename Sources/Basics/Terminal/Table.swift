@@ -1,22 +1,22 @@
 /// How a table shows one field of its records.
-package struct Column: Equatable, Sendable {
+public struct Column: Equatable, Sendable {
     /// Which side the values stand on.
-    package enum Alignment: Sendable {
+    public enum Alignment: Sendable {
         case left
         case right
     }
 
     /// The field's name in the records.
-    package var name: String
-    package var title: String
+    public var name: String
+    public var title: String
     /// Numbers to the right and the rest to the left, unless set.
-    package var alignment: Alignment?
-    package var maxWidth: Int?
+    public var alignment: Alignment?
+    public var maxWidth: Int?
     /// Whether its values may be cut when the terminal is too narrow.
-    package var isFlexible: Bool
+    public var isFlexible: Bool
 
     /// A column for the field of that name, titled after it.
-    package init(
+    public init(
         _ name: String, title: String? = nil, alignment: Alignment? = nil, maxWidth: Int? = nil,
         isFlexible: Bool = false
     ) {

@@ -1,11 +1,11 @@
 /// How the text of an option or argument becomes a value, and what to say when it cannot.
-package struct ValueFormat<Value: Sendable>: Sendable {
+public struct ValueFormat<Value: Sendable>: Sendable {
     /// Stands for the value in help, such as `N` or `TIME`.
-    package let placeholder: String
+    public let placeholder: String
     /// Completes "expected …" in an error.
-    package let expected: String
+    public let expected: String
     /// The words that are accepted, when there are only a few; for help and completion.
-    package let choices: [String]
+    public let choices: [String]
     let read: @Sendable (String) -> Value?
 
     /// A format of the caller's own.
@@ -15,7 +15,7 @@ package struct ValueFormat<Value: Sendable>: Sendable {
     ///   - expected: completes "expected …", such as "an RFC 3339 time".
     ///   - choices: the accepted words, when there are only a few.
     ///   - read: gives nil for a text that is not of this format.
-    package init(
+    public init(
         _ placeholder: String, expected: String, choices: [String] = [],
         read: @escaping @Sendable (String) -> Value?
     ) {
@@ -58,14 +58,23 @@ struct GivenText: Equatable, Sendable {
 
 extension ValueFormat where Value == String {
     /// Any text but the empty one.
-    package static func text(_ placeholder: String = "TEXT") -> ValueFormat {
+    public static func text(_ placeholder: String = "TEXT") -> ValueFormat {
         ValueFormat(placeholder, expected: "a text that is not empty") { $0.isEmpty ? nil : $0 }
+    }
+
+    /// A text without control characters, of at most so many characters.
+    public static func line(_ placeholder: String = "TEXT", upTo longest: Int) -> ValueFormat {
+        ValueFormat(placeholder, expected: "1 to \(longest) characters in one line") { text in
+            let characters = text.unicodeScalars
+            let isLine = !characters.contains { $0.properties.generalCategory == .control }
+            return (1...longest).contains(characters.count) && isLine ? text : nil
+        }
     }
 }
 
 extension ValueFormat where Value == Int {
     /// A whole number; digits may be grouped with underscores, as in `1_000_000`.
-    package static func integer(
+    public static func integer(
         _ placeholder: String = "N", in range: ClosedRange<Int> = 0...Int.max
     ) -> ValueFormat {
         let bounds =
@@ -84,7 +93,7 @@ extension ValueFormat where Value == Int {
 
 extension ValueFormat where Value == Double {
     /// A decimal number such as `0.25`.
-    package static func number(
+    public static func number(
         _ placeholder: String = "X", in range: ClosedRange<Double>
     ) -> ValueFormat {
         ValueFormat(
@@ -98,7 +107,7 @@ extension ValueFormat where Value == Double {
 
 extension ValueFormat where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of the cases of an enum, by its raw value.
-    package static func choice(
+    public static func choice(
         of type: Value.Type = Value.self, _ placeholder: String? = nil
     ) -> ValueFormat {
         let words = Value.allCases.map(\.rawValue)
@@ -114,7 +123,7 @@ extension ValueFormat where Value: RawRepresentable & CaseIterable, Value.RawVal
 
 extension ValueFormat where Value == Duration {
     /// A length of time such as `250ms`, `30s`, `5m`, `2h`, `1d` or `1h30m`.
-    package static func duration(
+    public static func duration(
         _ placeholder: String = "TIME",
         in range: ClosedRange<Duration> = Duration.zero...Duration.longest
     ) -> ValueFormat {
@@ -136,12 +145,12 @@ extension ValueFormat where Value == Duration {
 
 extension Duration {
     /// The upper end of a range that has none.
-    package static let longest = Duration.seconds(Int64.max)
+    public static let longest = Duration.seconds(Int64.max)
 
     /// Reads `250ms`, `30s`, `5m`, `2h`, `1d`, and sums of them such as `1h30m`.
     ///
     /// A number without a unit is refused: whether it meant seconds or minutes is a guess.
-    package init?(notation: String) {
+    public init?(notation: String) {
         var total: Int64 = 0
         var rest = Substring(notation)
         guard !rest.isEmpty else { return nil }

@@ -56,7 +56,7 @@ package struct RewardRows: Sendable {
         FROM ledger.accounts a WHERE a.kind = 'person' AND a.owner = $1 ORDER BY a.currency
         """
     private static let exists = """
-        SELECT EXISTS (SELECT FROM notification.people WHERE id = $1)
+        SELECT EXISTS (SELECT FROM people.people WHERE id = $1)
             OR EXISTS (SELECT FROM ledger.accounts WHERE owner = $1 AND kind = 'person')
         """
     private static let payout = """

@@ -62,7 +62,7 @@ package enum People {
     package static func lock(_ ids: some Sequence<Int64>) -> Statement {
         Statement(
             """
-            SELECT id FROM notification.people WHERE id = ANY ($1)
+            SELECT id FROM people.people WHERE id = ANY ($1)
             ORDER BY id FOR NO KEY UPDATE
             """, [.int64Array(Set(ids).sorted())])
     }

@@ -20,7 +20,7 @@ enum DeliveryStatements {
             v.person_id = n.person_id AND v.disabled_at IS NULL AS takes_pushes
         FROM notification.deliveries d
         JOIN notification.notices n ON n.id = d.notice_id
-        JOIN notification.people p ON p.id = n.person_id
+        JOIN people.people p ON p.id = n.person_id
         LEFT JOIN notification.devices v ON v.id = d.device_id
         WHERE d.id = ANY ($1)
         """
@@ -47,7 +47,7 @@ enum DeliveryStatements {
 
     /// The people of the notices $1, and those of $2 whose addresses have bounced.
     static let lockPeople = """
-        SELECT id FROM notification.people
+        SELECT id FROM people.people
         WHERE id IN (SELECT person_id FROM notification.notices WHERE id = ANY ($1))
             OR id = ANY ($2) AND email_bounces <> '{}'
         ORDER BY id FOR NO KEY UPDATE
@@ -105,14 +105,14 @@ enum DeliveryStatements {
 
     /// Unless the person has another address by now.
     static let refuseAddresses = """
-        UPDATE notification.people p SET email_refused_at = $3
+        UPDATE people.people p SET email_refused_at = $3
         FROM unnest($1::bigint[], $2::text[]) AS b (id, email)
         WHERE p.id = b.id AND p.email = b.email
         """
 
     /// An address that takes mail again has a clean slate; unless the person has another by now.
     static let forgetBounces = """
-        UPDATE notification.people p SET email_bounces = '{}', email_bounced_at = NULL
+        UPDATE people.people p SET email_bounces = '{}', email_bounced_at = NULL
         FROM unnest($1::bigint[], $2::text[]) AS b (id, email)
         WHERE p.id = b.id AND p.email = b.email AND p.email_bounces <> '{}'
         """
@@ -120,7 +120,7 @@ enum DeliveryStatements {
     /// Notes as of $4 that addresses have bounced the notices $3, each once; unless the person
     /// has another by now.
     static let countBounces = """
-        UPDATE notification.people p
+        UPDATE people.people p
         SET email_bounces = ARRAY(SELECT DISTINCT unnest(p.email_bounces || b.notices)),
             email_bounced_at = $4
         FROM (
@@ -133,7 +133,7 @@ enum DeliveryStatements {
 
     /// Refuses as of $3 those of the people $1 whose addresses have bounced $2 notices.
     static let refuseBouncing = """
-        UPDATE notification.people SET email_refused_at = $3
+        UPDATE people.people SET email_refused_at = $3
         WHERE id = ANY ($1) AND cardinality(email_bounces) >= $2 AND email_refused_at IS NULL
         """
 

@@ -55,10 +55,16 @@ package struct NoticeCatalogue: Sendable {
         self.wording = wording
     }
 
-    /// Every kind of notice that there is.
+    /// The kinds of notice of some modules, and those of the account.
     ///
     /// - Parameter overrides: an operator's folder of words; nil for none.
-    package static func all(overrides: String? = nil) throws(TemplateError) -> NoticeCatalogue {
-        NoticeCatalogue(NoticeKind.all, wording: try NoticeTemplates(overrides: overrides))
+    package static func of(
+        _ modules: [any NotifyingModule], overrides: String? = nil
+    ) throws(TemplateError) -> NoticeCatalogue {
+        let declared = NoticeKind.account + modules.flatMap(\.notices)
+        let kinds = declared + declared.compactMap(\.digest)
+        let texts = modules.flatMap(\.noticeTexts)
+        return NoticeCatalogue(
+            kinds, wording: try NoticeTemplates(kinds: kinds, texts: texts, overrides: overrides))
     }
 }

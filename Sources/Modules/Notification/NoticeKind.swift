@@ -3,13 +3,20 @@
 /// The domain says what happened and what these facts are called; whether, when and how a person
 /// hears of it is the business of the policy.
 package struct NoticeKind: Sendable, Equatable {
-    /// The app whose users are told.
-    ///
-    /// Some apps have rules of their own: see the policy.
-    package enum App: String, Sendable, CaseIterable {
-        case survey, vote, household, places, experience
-        /// Whatever belongs to the account and not to one app.
-        case account
+    /// The app whose users are told; a module names its own.
+    package struct App: Sendable, Equatable {
+        /// As devices are registered with.
+        package let name: String
+        /// Whether its users are told nothing until their age was verified, and is enough.
+        package let needsAge: Bool
+
+        package init(_ name: String, needsAge: Bool = false) {
+            self.name = name
+            self.needsAge = needsAge
+        }
+
+        /// Whatever belongs to the account and not to one app: it goes to all devices.
+        package static let account = App("account")
     }
 
     /// How a notice reaches a person.

@@ -164,9 +164,9 @@ package struct NoticeRows: Sendable {
         """
     private static let personal = """
         SELECT n.data, p.email FROM notification.notices n
-        JOIN notification.people p ON p.id = n.person_id WHERE n.id = $1
+        JOIN people.people p ON p.id = n.person_id WHERE n.id = $1
         """
-    private static let person = "SELECT FROM notification.people WHERE id = $1"
+    private static let person = "SELECT FROM people.people WHERE id = $1"
 
     /// One notice; nil when there is none of that id.
     package func notice(_ id: Int64) async throws -> NoticeRecord? {

@@ -125,7 +125,7 @@ package struct Policy: Sendable {
     package func objection(
         to kind: NoticeKind, _ person: PersonFacts, _ now: Instant
     ) -> String? {
-        if kind.app == .survey {
+        if kind.app.needsAge {
             guard person.isAgeVerified, let born = person.birthDate else {
                 return "the person's age is not verified"
             }
@@ -236,6 +236,6 @@ package struct Policy: Sendable {
 extension PersonFacts {
     /// The devices that get pushes of an app; what belongs to the account goes to all.
     package func devices(of app: NoticeKind.App) -> [Device] {
-        app == .account ? devices : devices.filter { $0.app == app.rawValue }
+        app == .account ? devices : devices.filter { $0.app == app.name }
     }
 }

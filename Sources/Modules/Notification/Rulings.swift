@@ -24,7 +24,7 @@ extension Teller {
                 .textArray(marks.map(\.status)), .nullableTextArray(marks.map(\.reason)),
                 .timestampArray(marks.map(\.holdUntil)),
                 .nullableTextArray(marks.map(\.holdReason)),
-                .textArray(rulings.map(\.kind.app.rawValue)),
+                .textArray(rulings.map(\.kind.app.name)),
                 .textArray(rulings.map(\.kind.urgency.rawValue)), .timestamp(now), .optional(job),
             ])
         var ids: [String: Int64] = [:]
@@ -48,7 +48,7 @@ extension Teller {
                 .int64Array(rulings.compactMap(\.noticeID)), .textArray(marks.map(\.status)),
                 .nullableTextArray(marks.map(\.reason)), .timestampArray(marks.map(\.holdUntil)),
                 .nullableTextArray(marks.map(\.holdReason)),
-                .textArray(rulings.map(\.kind.app.rawValue)),
+                .textArray(rulings.map(\.kind.app.name)),
                 .textArray(rulings.map(\.kind.urgency.rawValue)),
                 .nullableInt64Array(mergedInto), .timestamp(now), .optional(job),
             ])
@@ -91,7 +91,7 @@ extension Teller {
         var parameters: [Parameter] = [
             .int64Array(items.compactMap(\.noticeID)),
             .int64Array(items.map(\.intent.personID)),
-            .textArray(items.map(\.kind.app.rawValue)),
+            .textArray(items.map(\.kind.app.name)),
             .textArray(items.compactMap(\.words?.title)),
             .textArray(items.compactMap(\.words?.text)),
         ]

@@ -20,7 +20,7 @@ enum TellerStatements {
             CASE WHEN $3 THEN (SELECT count(*) FROM notification.notices n
                 WHERE n.person_id = p.id AND n.told_at > $2 - interval '24 hours'
                   AND n.urgency = 'promotional') ELSE 0 END AS promotional
-        FROM notification.people p
+        FROM people.people p
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(d.id ORDER BY d.id), '{}') AS ids,
                 coalesce(array_agg(d.app ORDER BY d.id), '{}') AS apps,

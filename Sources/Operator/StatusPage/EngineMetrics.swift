@@ -1,3 +1,4 @@
+import ErrandAdministration
 import Errand
 import ErrandPostgres
 

@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandPostgres
 import ErrandTestServices
 import Testing

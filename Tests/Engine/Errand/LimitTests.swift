@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandAdministration
 import ErrandPostgres
 import Synchronization
 import ErrandTestServices

@@ -1,3 +1,4 @@
+@testable import ErrandAdministration
 import ErrandPostgres
 import ErrandTestServices
 import Testing

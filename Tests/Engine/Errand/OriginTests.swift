@@ -1,3 +1,4 @@
+import ErrandAdministration
 import Foundation
 import Errand
 import ErrandPostgres

@@ -1,4 +1,6 @@
 @testable import Errand
+@testable import ErrandAdministration
+import ErrandAdministration
 import Testing
 
 @Suite("What is shown of other sessions' statements") struct QueryShapeTests {

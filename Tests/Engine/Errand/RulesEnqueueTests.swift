@@ -1,3 +1,4 @@
+import ErrandAdministration
 import Foundation
 @testable import Errand
 import ErrandPostgres

@@ -1,3 +1,5 @@
+import ErrandAdministration
+import ErrandDemo
 import Foundation
 @testable import Errand
 import ErrandPostgres

@@ -14,7 +14,7 @@ import Testing
             -- What is generated needs no check against other tables, which would take longest.
             SET session_replication_role = replica;
             SELECT setseed(0.5);
-            INSERT INTO notification.people (id, email, birth_date, age_verified_at, time_zone)
+            INSERT INTO people.people (id, email, birth_date, age_verified_at, time_zone)
             SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z',
                 (ARRAY['America/Toronto', 'America/Halifax',
                 'America/Chicago', 'America/Sao_Paulo', 'America/St_Johns', 'America/Bogota',
@@ -29,7 +29,7 @@ import Testing
             FROM generate_series(1, 1000000) AS n;
             SET session_replication_role = origin;
             """)
-        try await town.session.script("VACUUM ANALYZE coupons.coupons, notification.people")
+        try await town.session.script("VACUUM ANALYZE coupons.coupons, people.people")
     }
 
     @Test func `among a million coupons a run goes by indexes alone`() async throws {

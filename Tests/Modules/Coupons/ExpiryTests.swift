@@ -123,13 +123,13 @@ import Testing
             ("UPDATE coupons.coupons SET valid_from = '2026-06-15T14:00:00Z'", 1),
             ("UPDATE coupons.coupons SET valid_from = '2026-06-15T14:00:01Z'", 0),
             // The inbox takes it, too.
-            ("UPDATE notification.people SET email = NULL", 1),
-            ("UPDATE notification.people SET email_refused_at = '2026-06-01Z'", 1),
+            ("UPDATE people.people SET email = NULL", 1),
+            ("UPDATE people.people SET email_refused_at = '2026-06-01Z'", 1),
             // It does not depend on a place.
-            ("UPDATE notification.people SET location_consent_at = NULL", 1),
-            ("UPDATE notification.people SET birth_date = NULL", 0),
-            ("UPDATE notification.people SET age_verified_at = NULL", 0),
-            ("UPDATE notification.people SET birth_date = '2011-01-01'", 0),
+            ("UPDATE people.people SET location_consent_at = NULL", 1),
+            ("UPDATE people.people SET birth_date = NULL", 0),
+            ("UPDATE people.people SET age_verified_at = NULL", 0),
+            ("UPDATE people.people SET birth_date = '2011-01-01'", 0),
         ])
     func live(change: String, expected: Int) async throws {
         let ground = try await ExpiryGround()
@@ -177,7 +177,7 @@ import Testing
         let ground = try await ExpiryGround()
         _ = try await ground.person(expiring: "2026-06-16T12:00:00Z")
         try await ground.town.run(
-            "UPDATE notification.people SET notice_time = $1::text::time", [.text(time)])
+            "UPDATE people.people SET notice_time = $1::text::time", [.text(time)])
         #expect(try await ground.run(due) == (status == nil ? 0 : 1))
         #expect(try await ground.town.notices().map(\.status) == (status.map { [$0] } ?? []))
         try await ground.expectOneJobEach()

@@ -171,7 +171,7 @@ import Testing
     func told() async throws {
         let ground = try await CodeGround()
         try await ground.town.run(
-            "UPDATE notification.people SET quiet_from = '00:00', quiet_until = '23:59:59'")
+            "UPDATE people.people SET quiet_from = '00:00', quiet_until = '23:59:59'")
         try await ground.rotate(at: nil)
         // The sealed secret is of no account here: nothing is sent.
         for owner in ["establishment:\(ground.shop)", "establishment:999", "operator"] {

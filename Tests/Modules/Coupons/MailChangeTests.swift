@@ -1,3 +1,5 @@
+import ErrandAdministration
+import ErrandCoupons
 import Foundation
 import Errand
 import ErrandNotification
@@ -41,7 +43,7 @@ extension MailTests {
         "what changed between the notice and its mail is heeded",
         arguments: [
             (
-                "UPDATE notification.people SET location_consent_at = NULL", "withdrawn",
+                "UPDATE people.people SET location_consent_at = NULL", "withdrawn",
                 "withdrawn: the person has not agreed to notices by place"
             ),
             (
@@ -49,11 +51,11 @@ extension MailTests {
                 "expired: it was of no more use"
             ),
             (
-                "UPDATE notification.people SET email = NULL", "failed",
+                "UPDATE people.people SET email = NULL", "failed",
                 "failed: there is no address that takes mail"
             ),
             (
-                "UPDATE notification.people SET email = 'no address'", "failed",
+                "UPDATE people.people SET email = 'no address'", "failed",
                 "failed: the address is malformed"
             ),
             ("UPDATE notification.notices SET status = 'sent'", "sent", nil),

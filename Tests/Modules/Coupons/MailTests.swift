@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandCoupons
 import ErrandDelivery
 import Foundation
@@ -239,7 +240,7 @@ import Testing
             #expect(try await drain(sink).dead == 1)
             #expect(try await mailJob().reason?.contains("554 5.6.0 no") == true)
             let refused = try await town.number(
-                "SELECT count(*) FROM notification.people WHERE email_refused_at IS NOT NULL")
+                "SELECT count(*) FROM people.people WHERE email_refused_at IS NOT NULL")
             #expect(refused == 0)
             // The same words would be refused again: not before the person's next turn.
             try await town.reportPosition(ada, here)
@@ -252,8 +253,8 @@ import Testing
         "who was not told can be told by the next report",
         arguments: [
             ("UPDATE notification.notices SET expires_at = now()", nil, "expired"),
-            ("UPDATE notification.people SET email = 'no address'", nil, "failed"),
-            ("UPDATE notification.people SET email = NULL", nil, "failed"),
+            ("UPDATE people.people SET email = 'no address'", nil, "failed"),
+            ("UPDATE people.people SET email = NULL", nil, "failed"),
             ("SELECT 1", "rcpt#1=550 5.1.1 no such user", "failed"),
         ] as [(String, String?, String)])
     func notTold(sql: String, rule: String?, status: String) async throws {
@@ -267,7 +268,7 @@ import Testing
             #expect(try sink.kept().isEmpty)
 
             try await town.run(
-                "UPDATE notification.people SET email = 'ada@example.com', email_refused_at = NULL")
+                "UPDATE people.people SET email = 'ada@example.com', email_refused_at = NULL")
             try await town.reportPosition(ada, here)
             _ = try await drain(sink)
             #expect(try await town.notices().map(\.status) == [status, "sent"])
@@ -283,7 +284,7 @@ import Testing
             """
             CREATE FUNCTION public.move() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN
-                UPDATE notification.people SET email = 'ada@example.com';
+                UPDATE people.people SET email = 'ada@example.com';
                 RETURN NEW;
             END $$;
             CREATE TRIGGER move BEFORE UPDATE ON notification.notices

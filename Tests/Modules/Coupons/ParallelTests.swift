@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandCoupons
 import Foundation
 import Errand

@@ -11,18 +11,18 @@ import Testing
             """
             -- Plans do not depend on the log, and nothing here need outlive a crash.
             ALTER TABLE missions.missions DROP CONSTRAINT missions_branch_id_fkey;
-            ALTER TABLE coupons.branches SET UNLOGGED;
+            ALTER TABLE establishments.branches SET UNLOGGED;
             ALTER TABLE coupons.coupons SET UNLOGGED;
             -- What is generated needs no check against other tables, which would take longest.
             SET session_replication_role = replica;
             SELECT setseed(0.5);
-            INSERT INTO coupons.establishments (id, name)
+            INSERT INTO establishments.establishments (id, name)
             SELECT n, 'Chain ' || n FROM generate_series(1, 2000) AS n;
-            INSERT INTO coupons.branches (establishment_id, name, place)
+            INSERT INTO establishments.branches (establishment_id, name, place)
             SELECT 1 + n % 2000, 'Branch ' || n,
                 ST_SetSRID(ST_MakePoint(-74 + random(), 45 + random()), 4326)::geography
             FROM generate_series(1, 100000) AS n;
-            INSERT INTO notification.people (id, email, birth_date, age_verified_at,
+            INSERT INTO people.people (id, email, birth_date, age_verified_at,
                 location_consent_at)
             SELECT n, n || '@example.org', '1990-01-01', '2026-01-01Z', '2026-01-01Z'
             FROM generate_series(1, 200000) AS n;
@@ -37,7 +37,7 @@ import Testing
                 '2026-01-01Z', '2099-01-01Z'
             FROM generate_series(1, 1000000) AS n;
             SET session_replication_role = origin;
-            ANALYZE coupons.establishments, coupons.branches, coupons.coupons, notification.people,
+            ANALYZE establishments.establishments, establishments.branches, coupons.coupons, people.people,
                 notification.cooldowns;
             """)
     }
@@ -49,7 +49,7 @@ import Testing
             """
             SELECT DISTINCT ON (c.person_id) c.person_id, ST_X(b.place::geometry) AS longitude,
                 ST_Y(b.place::geometry) AS latitude
-            FROM coupons.coupons c JOIN coupons.branches b USING (establishment_id)
+            FROM coupons.coupons c JOIN establishments.branches b USING (establishment_id)
             WHERE c.person_id IN (SELECT n * 397 FROM generate_series(1, $1::int) AS n)
             ORDER BY c.person_id, c.id, b.id
             """,

@@ -75,12 +75,12 @@ import Testing
     func noAddress(change: String) async throws {
         let ada = try await town.person()
         _ = try await town.coupon(of: ada, at: try await town.establishment(at: here))
-        try await town.run("UPDATE notification.people SET \(change)")
+        try await town.run("UPDATE people.people SET \(change)")
         let silent = try await town.look(ada, at: here)
         #expect(silent.objection == "no device of the app and no address that takes mail")
         #expect(silent.notices.isEmpty)
         try await town.run(
-            "UPDATE notification.people SET email = 'ada@example.org', email_refused_at = NULL")
+            "UPDATE people.people SET email = 'ada@example.org', email_refused_at = NULL")
         #expect(try await town.look(ada, at: here).notices.count == 1)
     }
 
@@ -246,10 +246,10 @@ import Testing
     @Test(
         "what would spoil a mail or a batch is refused where it is written",
         arguments: [
-            "INSERT INTO notification.people (time_zone) VALUES ('Mars/Olympus_Mons')",
+            "INSERT INTO people.people (time_zone) VALUES ('Mars/Olympus_Mons')",
             "UPDATE coupons.coupons SET title = E'Coffee\\r\\nBcc: all@example.org'",
             "UPDATE coupons.coupons SET title = ''",
-            "UPDATE coupons.branches SET name = E'Rue\\n'",
+            "UPDATE establishments.branches SET name = E'Rue\\n'",
             "UPDATE coupons.coupons SET radius_m = 5001",
         ])
     func refusedWhenWritten(sql: String) async throws {

@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandCoupons
 import Foundation
 import Errand
@@ -103,7 +104,7 @@ import Testing
         for person in 0..<10 {
             old.append(try await town.reportPosition(Int64(person), Place(1, 1)))
         }
-        try await town.run("ALTER TABLE coupons.branches RENAME TO lost")
+        try await town.run("ALTER TABLE establishments.branches RENAME TO lost")
         #expect(try await TestWorker.drain(kinds, queues: queues).retried == 10)
 
         // Their last attempts are made together with reports that are fresh.
@@ -123,7 +124,7 @@ import Testing
         #expect(waiting.count == 10)
         #expect(
             waiting.allSatisfy {
-                String(decoding: $0.errors, as: UTF8.self).contains("coupons.branches")
+                String(decoding: $0.errors, as: UTF8.self).contains("establishments.branches")
             })
     }
 

@@ -24,7 +24,7 @@ import Testing
         "SELECT coupons.coupon_of(1)", "SELECT * FROM coupons.epoch_at('qr', now())",
         "SELECT coupons.read_code('x')", "SELECT coupons.answer_to(NULL, 1, 't', now())",
         "SELECT coupons.acceptance('x', 1, 't', now())", "SELECT coupons.void(1, 'x')",
-        "SELECT coupons.count_guess(1, 't', now())", "SELECT * FROM notification.people",
+        "SELECT coupons.count_guess(1, 't', now())", "SELECT * FROM people.people",
         "SELECT * FROM errand.jobs", "SELECT coupons.state_of(NULL, now())",
         "CREATE TABLE coupons.mine (x int)", "CREATE FUNCTION coupons.f() RETURNS int RETURN 1",
         "SELECT coupons.mac('x', 'x', 'x')",

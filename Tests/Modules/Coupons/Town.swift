@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandCoupons
 import Foundation
 import Errand
@@ -35,7 +36,7 @@ struct Town {
 
     /// All notices in their own words.
     static let catalogue: NoticeCatalogue = {
-        do { return try .all() } catch { fatalError("\(error)") }
+        do { return try .of([CouponsModule()]) } catch { fatalError("\(error)") }
     }()
 
     init() throws {
@@ -59,7 +60,7 @@ struct Town {
     ) async throws -> Int64 {
         try await number(
             """
-            INSERT INTO notification.people (email, birth_date, age_verified_at, time_zone,
+            INSERT INTO people.people (email, birth_date, age_verified_at, time_zone,
                 location_consent_at, quiet_from, quiet_until)
             VALUES ($1, $2::text::date, CASE WHEN $2::text IS NOT NULL THEN timestamptz
                 '2026-01-01Z' END, $3, CASE WHEN $4 THEN timestamptz '2026-01-01Z' END, NULL, NULL)
@@ -71,11 +72,11 @@ struct Town {
     /// An establishment with branches "Branch 1", "Branch 2" … at the places.
     func establishment(at places: Place...) async throws -> Int64 {
         let id = try await number(
-            "INSERT INTO coupons.establishments (name) VALUES ('Cafe') RETURNING id")
+            "INSERT INTO establishments.establishments (name) VALUES ('Cafe') RETURNING id")
         for (number, place) in zip(1..., places) {
             try await run(
                 """
-                INSERT INTO coupons.branches (establishment_id, name, place)
+                INSERT INTO establishments.branches (establishment_id, name, place)
                 VALUES ($1, $2, ST_SetSRID(ST_MakePoint($3, $4), 4326)::geography)
                 """,
                 [

@@ -16,7 +16,7 @@ struct HouseholdGround: Sendable {
         pool = database.pool(12)
         session = database.session()
         _ = try await session.query(
-            "INSERT INTO notification.people (id) SELECT n FROM generate_series(1, $1) n",
+            "INSERT INTO people.people (id) SELECT n FROM generate_series(1, $1) n",
             [.int64(Int64(people))])
         guard members > 0 else { return }
         try await call("create_group(1, 'Flat 7', 'America/Toronto')")

@@ -104,7 +104,7 @@ import Testing
         let ground = try await HomeGround(zone: "UTC")
         let hour = Int(Date().timeIntervalSince1970) / 3_600 % 24
         _ = try await ground.session.query(
-            "UPDATE notification.people SET time_zone = $1, notice_time = '23:00'",
+            "UPDATE people.people SET time_zone = $1, notice_time = '23:00'",
             [.text(hour < 12 ? "UTC" : "Pacific/Honolulu")])
         try await ground.call("add_bill(1, 'Power', 900, ARRAY[1,2,3], 'r1', '2026-01-01')")
         _ = try await ground.session.query(

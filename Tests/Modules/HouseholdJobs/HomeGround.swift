@@ -22,11 +22,11 @@ struct HomeGround: Sendable {
         pool = database.pool()
         session = database.session()
         var kinds = JobKinds()
-        HouseholdKinds.add(to: &kinds, telling: try .all())
+        HouseholdKinds.add(to: &kinds, telling: try .of([HouseholdModule()]))
         self.kinds = kinds
         try await session.script(
             """
-            INSERT INTO notification.people (id, time_zone, notice_time, quiet_from, quiet_until)
+            INSERT INTO people.people (id, time_zone, notice_time, quiet_from, quiet_until)
             SELECT n, 'America/Toronto', '00:00', NULL, NULL FROM generate_series(1, \(people)) n
             """)
         guard members > 0 else { return }

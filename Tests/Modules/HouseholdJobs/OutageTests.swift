@@ -213,7 +213,7 @@ import Testing
         let zone = (6..<18).contains(hour) ? "UTC" : "Pacific/Auckland"
         let ground = try await HomeGround(members: 2, zone: zone)
         _ = try await ground.session.query(
-            "UPDATE notification.people SET time_zone = $1, notice_time = '23:00'", [.text(zone)])
+            "UPDATE people.people SET time_zone = $1, notice_time = '23:00'", [.text(zone)])
         let local = "(now() AT TIME ZONE '\(zone)')"
         _ = try await ground.chore(
             "\(local)::date, 'FREQ=DAILY', at_time => (\(local) + interval '2 hours')::time")

@@ -165,7 +165,7 @@ import Testing
         let hour = Int(Date().timeIntervalSince1970) / 3_600 % 24
         let zone = hour < 12 ? "UTC" : "Pacific/Honolulu"
         _ = try await ground.session.query(
-            "UPDATE notification.people SET time_zone = $1, notice_time = '23:00'", [.text(zone)])
+            "UPDATE people.people SET time_zone = $1, notice_time = '23:00'", [.text(zone)])
         _ = try await ground.chore("(now() AT TIME ZONE 'UTC')::date + 3, at_time => '12:00'")
         try await ground.forget()
         _ = try await TakeChores.take(in: ground.pool, now: .now().adding(.seconds(3 * 86_400)))

@@ -12,11 +12,11 @@ struct LedgerGround: Sendable {
     init(people: Int = 3, shops: Int = 2) async throws {
         session = try TestDatabase.here().session()
         _ = try await session.query(
-            "INSERT INTO notification.people (id) SELECT * FROM generate_series(1, $1)",
+            "INSERT INTO people.people (id) SELECT * FROM generate_series(1, $1)",
             [.int64(Int64(people))])
         _ = try await session.query(
             """
-            INSERT INTO coupons.establishments (id, name)
+            INSERT INTO establishments.establishments (id, name)
             SELECT n, 'Shop ' || n FROM generate_series(1, $1) n
             """, [.int64(Int64(shops))])
     }

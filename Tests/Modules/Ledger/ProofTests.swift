@@ -68,9 +68,9 @@ import Testing
             let exists = try await ground.count("transactions") > 0
             if !exists {
                 _ = try await ground.session.query(
-                    "INSERT INTO notification.people (id) VALUES (1)")
+                    "INSERT INTO people.people (id) VALUES (1)")
                 _ = try await ground.session.query(
-                    "INSERT INTO coupons.establishments (id, name) VALUES (1, 'x')")
+                    "INSERT INTO establishments.establishments (id, name) VALUES (1, 'x')")
                 try await ground.credit(1, "survey:1")
             }
             try await ground.session.script(

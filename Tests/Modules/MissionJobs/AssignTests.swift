@@ -18,7 +18,7 @@ import Testing
         let second = try await ground.open(branch: 2, slots: 3)
         // Nobody goes so far.
         _ = try await ground.session.query(
-            "UPDATE coupons.branches SET place = st_point(10, 10)::geography WHERE id = 7")
+            "UPDATE establishments.branches SET place = st_point(10, 10)::geography WHERE id = 7")
         let far = try await ground.open(branch: 7)
         _ = try await ground.session.query("SELECT errand.enqueue('missions.assign')")
         try await ground.work()

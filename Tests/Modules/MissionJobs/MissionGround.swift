@@ -20,16 +20,16 @@ struct MissionGround: Sendable {
         pool = database.pool()
         session = database.session()
         var kinds = JobKinds()
-        MissionKinds.add(to: &kinds, telling: try .all())
+        MissionKinds.add(to: &kinds, telling: try .of([MissionsModule()]))
         self.kinds = kinds
         try await session.script(
             """
-            INSERT INTO notification.people (id, birth_date, age_verified_at, quiet_from,
+            INSERT INTO people.people (id, birth_date, age_verified_at, quiet_from,
                 quiet_until)
             SELECT n, '1990-05-17', now(), NULL, NULL FROM generate_series(1, \(people)) n;
-            INSERT INTO coupons.establishments (id, name)
+            INSERT INTO establishments.establishments (id, name)
             SELECT n, 'Chain ' || n FROM generate_series(1, 5) n;
-            INSERT INTO coupons.branches (establishment_id, name, place)
+            INSERT INTO establishments.branches (establishment_id, name, place)
             SELECT 1 + n % 5, 'Branch ' || n,
                 st_setsrid(st_makepoint(-73.6 + n * 0.001, 45.5), 4326)::geography
             FROM generate_series(1, 20) n;
@@ -81,7 +81,7 @@ struct MissionGround: Sendable {
                 (missions.finish_step(a.person_id, a.id, 1, '{}')).reason,
                 (missions.finish_step(a.person_id, a.id, 2, '{}')).reason,
                 (missions.submit(a.person_id, a.id, 'r')).reason])
-            FROM missions.assignments a JOIN coupons.branches b ON b.id = a.branch_id
+            FROM missions.assignments a JOIN establishments.branches b ON b.id = a.branch_id
             WHERE a.id = \(assignment)
             """)
         #expect(done == ["ok", "ok", "ok", "ok", "ok"])

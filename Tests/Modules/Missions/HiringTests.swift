@@ -22,7 +22,7 @@ import Testing
             """
             SELECT a.person || ' ' || coalesce(a.before::text, 'none') || ' ' || a.after
                 || ': ' || a.reason
-            FROM missions.assess(ARRAY(SELECT id FROM notification.people)\(more)) a ORDER BY person
+            FROM missions.assess(ARRAY(SELECT id FROM people.people)\(more)) a ORDER BY person
             """)
     }
 
@@ -71,8 +71,8 @@ import Testing
         for person in [6, 7, 8, 9] as [Int64] { try await review(ground, person, 27, of: 30) }
         try await ground.session.script(
             """
-            UPDATE notification.people SET age_verified_at = NULL WHERE id = 6;
-            UPDATE notification.people SET birth_date = current_date - interval '15 years'
+            UPDATE people.people SET age_verified_at = NULL WHERE id = 6;
+            UPDATE people.people SET birth_date = current_date - interval '15 years'
             WHERE id = 7;
             SELECT missions.raise_flag(8, 'a copied photo')
             """)
@@ -162,7 +162,7 @@ import Testing
         #expect(try await ground.refusal("SELECT missions.suspend(2, 'Olga', 'x')") == "55000")
         #expect(try await ground.text("SELECT missions.hire(2, 'Olga')") == "t")
         try await ground.session.script(
-            "UPDATE notification.people SET birth_date = current_date WHERE id = 3")
+            "UPDATE people.people SET birth_date = current_date WHERE id = 3")
         for (call, state) in [
             ("hire(3, 'Olga')", "55000"), ("hire(99, 'Olga')", "23503"),
             ("refuse(4, 'Olga')", "P0002"), ("suspend(4, 'Olga')", "P0002"),

@@ -20,14 +20,14 @@ struct MissionGround: Sendable {
         session = database.session()
         _ = try await session.query(
             """
-            INSERT INTO notification.people (id, birth_date, age_verified_at, quiet_from,
+            INSERT INTO people.people (id, birth_date, age_verified_at, quiet_from,
                 quiet_until)
             SELECT n, '1990-05-06', now(), NULL, NULL FROM generate_series(1, $1) n
             """, [.int64(Int64(people))])
         try await session.script(
             """
-            INSERT INTO coupons.establishments VALUES (1, 'Café Un'), (2, 'Bar Deux');
-            INSERT INTO coupons.branches VALUES (1, 1, 'North', missions.point(-73.5, 45.5)),
+            INSERT INTO establishments.establishments VALUES (1, 'Café Un'), (2, 'Bar Deux');
+            INSERT INTO establishments.branches VALUES (1, 1, 'North', missions.point(-73.5, 45.5)),
                 (2, 1, 'South', missions.point(-73.515, 45.5)),
                 (3, 2, 'Corner', missions.point(-73.5, 45.501));
             """)

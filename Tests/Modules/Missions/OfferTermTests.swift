@@ -7,12 +7,12 @@ import Testing
         let ground = try await MissionGround()
         _ = try await ground.session.query(
             """
-            UPDATE notification.people SET time_zone = 'America/Toronto', quiet_from = '22:00',
+            UPDATE people.people SET time_zone = 'America/Toronto', quiet_from = '22:00',
                 quiet_until = '07:00' WHERE id IN (1, 2)
             """)
         _ = try await ground.session.query(
             """
-            UPDATE notification.people SET time_zone = 'America/Toronto', quiet_from = '12:00',
+            UPDATE people.people SET time_zone = 'America/Toronto', quiet_from = '12:00',
                 quiet_until = '14:00' WHERE id = 3
             """)
         for (person, at, wakes) in [
@@ -31,7 +31,7 @@ import Testing
         }
         let mission = try await ground.open()
         _ = try await ground.session.query(
-            "UPDATE notification.people SET quiet_from = '00:00', quiet_until = '23:59' "
+            "UPDATE people.people SET quiet_from = '00:00', quiet_until = '23:59' "
                 + "WHERE id = 1")
         _ = try await ground.given(mission, 1)
         #expect(
@@ -50,7 +50,7 @@ import Testing
             """
             UPDATE missions.missions SET closes_at = '2027-01-20 12:00Z',
                 opens_at = '2027-01-01Z', due_day = '2027-01-20', first_day = '2027-01-01';
-            UPDATE notification.people SET quiet_from = '22:00', quiet_until = '07:00'
+            UPDATE people.people SET quiet_from = '22:00', quiet_until = '07:00'
             """)
         for (at, answerBy, remindAt) in [
             // The last quarter of 24 hours is night: reminded half way.

@@ -118,8 +118,8 @@ import Testing
                 "flagged", "INSERT INTO missions.flags (person_id, reason) VALUES (1, 'x')"
             ),
             ("away", "SELECT missions.set_shopper(1, away_until => now() + interval '1 hour')"),
-            ("too_young", "UPDATE notification.people SET age_verified_at = NULL"),
-            ("too_young", "UPDATE notification.people SET birth_date = NULL"),
+            ("too_young", "UPDATE people.people SET age_verified_at = NULL"),
+            ("too_young", "UPDATE people.people SET birth_date = NULL"),
             ("too_young", "UPDATE missions.missions SET least_age = 99"),
             ("no_home", "UPDATE missions.shoppers SET home = NULL"),
             ("quality", "UPDATE missions.missions SET least_quality = 0.1"),
@@ -258,8 +258,8 @@ import Testing
                 CASE WHEN random() < 0.1 THEN '{1}' ELSE '{}' END::bigint[],
                 CASE WHEN random() < 0.1 THEN now() + (random() - 0.5) * interval '1 day' END
             FROM generate_series(1, 120) n;
-            UPDATE notification.people SET age_verified_at = NULL WHERE id % 17 = 0;
-            UPDATE notification.people SET birth_date = current_date - 6900 WHERE id % 11 = 0;
+            UPDATE people.people SET age_verified_at = NULL WHERE id % 17 = 0;
+            UPDATE people.people SET birth_date = current_date - 6900 WHERE id % 11 = 0;
             INSERT INTO missions.flags (person_id, reason, cleared_at)
             SELECT n, 'x', CASE WHEN n % 2 = 0 THEN now() END FROM generate_series(5, 120, 10) n;
             SELECT missions.open_mission(1 + n % 3, 'T', now() + n * interval '5 days',

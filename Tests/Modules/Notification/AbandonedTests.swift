@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandDelivery
 import Foundation
 import Errand
@@ -172,14 +173,14 @@ import Testing
             try await ground.tell(
                 ground.intent(TestNotices.near, ada, of: sql), now: Date())
             if sql.contains("consent") {
-                try await ground.run("UPDATE notification.people \(sql)")
+                try await ground.run("UPDATE people.people \(sql)")
             } else if !sql.isEmpty {
                 try await ground.run("UPDATE notification.notices \(sql)")
             }
             try await ground.deliver([
                 Provider.apns: ScriptedChannel(.addressGone(reason: "410", since: nil))
             ])
-            try await ground.run("UPDATE notification.people SET location_consent_at = now()")
+            try await ground.run("UPDATE people.people SET location_consent_at = now()")
         }
         let reasons = try await ground.texts(
             "SELECT split_part(reason, ':', 1) FROM errand.finished_jobs ORDER BY id")

@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandDelivery
 import Foundation
 import Errand
@@ -23,7 +24,7 @@ import Testing
         try await ground.texts(
             """
             SELECT concat_ws(' ', cardinality(email_bounces), email_bounced_at IS NOT NULL,
-                email_refused_at IS NOT NULL) FROM notification.people
+                email_refused_at IS NOT NULL) FROM people.people
             """)[0]
     }
 
@@ -91,13 +92,13 @@ import Testing
         let ground = try await Ground()
         let ada = try await ground.person()
         try await send(bounce, bounce, bounce, to: ada, in: ground)
-        try await ground.run("UPDATE notification.people SET email = email, birth_date = NULL")
+        try await ground.run("UPDATE people.people SET email = email, birth_date = NULL")
         #expect(try await standing(ground) == "3 t t")
-        try await ground.run("UPDATE notification.people SET email = 'ada@example.com'")
+        try await ground.run("UPDATE people.people SET email = 'ada@example.com'")
         #expect(try await standing(ground) == "0 f f")
         // Unless it is refused in the same breath.
         try await ground.run(
-            "UPDATE notification.people SET email = 'ada@example.net', email_refused_at = now()")
+            "UPDATE people.people SET email = 'ada@example.net', email_refused_at = now()")
         #expect(try await standing(ground) == "0 f t")
     }
 

@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandDelivery
 import Foundation
 import Errand
@@ -138,15 +139,15 @@ import Testing
         "what changed between the decision and the sending is heeded",
         arguments: [
             (
-                "UPDATE notification.people SET location_consent_at = NULL",
+                "UPDATE people.people SET location_consent_at = NULL",
                 "withdrawn withdrawn 0 the person has not agreed to notices by place", "cancelled"
             ),
             (
-                "UPDATE notification.people SET age_verified_at = NULL",
+                "UPDATE people.people SET age_verified_at = NULL",
                 "withdrawn withdrawn 0 the person's age is not verified", "cancelled"
             ),
             (
-                "UPDATE notification.people SET birth_date = current_date - 365 * 12",
+                "UPDATE people.people SET birth_date = current_date - 365 * 12",
                 "withdrawn withdrawn 0 the person is under 16", "cancelled"
             ),
             (
@@ -159,7 +160,7 @@ import Testing
             ),
             (
                 """
-                WITH bob AS (INSERT INTO notification.people DEFAULT VALUES RETURNING id)
+                WITH bob AS (INSERT INTO people.people DEFAULT VALUES RETURNING id)
                 UPDATE notification.devices SET person_id = bob.id FROM bob
                 """, "failed failed 0 the device takes no more of them", "cancelled"
             ),
@@ -255,7 +256,7 @@ import Testing
             (
                 """
                 INSERT INTO notification.preferences
-                SELECT id, '*', 'push', false FROM notification.people
+                SELECT id, '*', 'push', false FROM people.people
                 """, "withdrawn withdrawn 1 the person has switched it off"
             ),
         ] {

@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandDelivery
 import Foundation
 import Errand
@@ -111,7 +112,7 @@ struct Ground {
     ) async throws -> Int64 {
         try await number(
             """
-            INSERT INTO notification.people (email, birth_date, age_verified_at,
+            INSERT INTO people.people (email, birth_date, age_verified_at,
                 location_consent_at, quiet_from, quiet_until)
             VALUES ($1, '1990-05-17', '2026-01-01Z', '2026-01-01Z', $2::text::time,
                 $3::text::time)

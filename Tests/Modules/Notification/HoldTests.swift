@@ -110,25 +110,25 @@ import Testing
         "what changed while it was held is heeded",
         arguments: [
             (
-                "UPDATE notification.people SET muted_until = 'infinity'", "dropped",
+                "UPDATE people.people SET muted_until = 'infinity'", "dropped",
                 "the person has muted all notices until infinity"
             ),
             (
-                "UPDATE notification.people SET location_consent_at = NULL", "dropped",
+                "UPDATE people.people SET location_consent_at = NULL", "dropped",
                 "the person has not agreed to notices by place"
             ),
             (
-                "UPDATE notification.people SET age_verified_at = NULL", "dropped",
+                "UPDATE people.people SET age_verified_at = NULL", "dropped",
                 "the person's age is not verified"
             ),
             ("UPDATE notification.devices SET disabled_at = now()", "dropped", nil),
-            ("UPDATE notification.people SET quiet_until = '21:00'", "held", nil),
+            ("UPDATE people.people SET quiet_until = '21:00'", "held", nil),
             ("UPDATE notification.notices SET expires_at = '2098-06-15T20:00Z'", "expired", nil),
             (
                 """
                 INSERT INTO notification.cooldowns (person_id, subject, since, until, forget_at)
                 SELECT id, 'subject', '2098-06-15Z', '2098-06-16Z', '2098-06-17Z'
-                FROM notification.people
+                FROM people.people
                 """, "dropped", "told of the same before, and not again until 2098-06-16T00:00:00Z"
             ),
             ("SELECT 1", "pending", nil),

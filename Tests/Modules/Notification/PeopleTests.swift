@@ -8,12 +8,12 @@ import Testing
         SELECT concat_ws(' ', email, time_zone, birth_date, age_verified_at AT TIME ZONE 'UTC',
             location_consent_at AT TIME ZONE 'UTC', notice_time, quiet_from, quiet_until,
             muted_until AT TIME ZONE 'UTC')
-        FROM notification.people WHERE id = 17
+        FROM people.people WHERE id = 17
         """
 
     private func put(_ facts: String, _ ground: Ground) async throws -> String {
         try await ground.texts(
-            "SELECT notification.put_person(17, $1)::text", [.json(Array(facts.utf8))])[0]
+            "SELECT people.put_person(17, $1)::text", [.json(Array(facts.utf8))])[0]
     }
 
     @Test func `who is put is added, and then changed in what is named alone`() async throws {
@@ -51,7 +51,7 @@ import Testing
 
     @Test func `another birth date is not verified, unless it is said to be`() async throws {
         let ground = try await Ground()
-        let verified = "SELECT count(age_verified_at) FROM notification.people WHERE id = 17"
+        let verified = "SELECT count(age_verified_at) FROM people.people WHERE id = 17"
         let born = #""birth_date": "1990-05-17", "age_verified_at": "2026-01-05T10:00:00Z""#
         _ = try await put("{\(born)}", ground)
         _ = try await put(#"{"birth_date": "1990-05-17"}"#, ground)
@@ -88,13 +88,13 @@ import Testing
     func wrong(arguments: String, message: String) async throws {
         let ground = try await Ground()
         do {
-            try await ground.run("SELECT notification.put_person(\(arguments))")
+            try await ground.run("SELECT people.put_person(\(arguments))")
             Issue.record("\(arguments) was taken")
         } catch PostgresError.server(let error) {
             #expect(error.message.contains(message))
             #expect(error.detail == nil)
         }
-        #expect(try await ground.number("SELECT count(*) FROM notification.people") == 0)
+        #expect(try await ground.number("SELECT count(*) FROM people.people") == 0)
     }
 
     @Test(arguments: [

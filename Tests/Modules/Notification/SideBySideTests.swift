@@ -70,7 +70,7 @@ import Testing
             _ = try await holder.query("BEGIN")
             _ = try await holder.query(
                 """
-                SELECT FROM notification.people p JOIN notification.devices d ON d.person_id = p.id
+                SELECT FROM people.people p JOIN notification.devices d ON d.person_id = p.id
                 WHERE d.token = 'held' FOR UPDATE OF p
                 """)
             group.addTask { _ = try await ground.deliver([Provider.apns: channel]) }

@@ -56,7 +56,8 @@ func ownTemplates(
 ) throws -> NoticeTemplates {
     let folder = try TemplatesFolder(files)
     do throws(TemplateError) {
-        return try NoticeTemplates(kinds: kinds, overrides: folder.path)
+        return try NoticeTemplates(
+            kinds: kinds, texts: EveryNotice.texts, overrides: folder.path)
     } catch {
         throw Complaint(
             text: error.description.replacingOccurrences(of: folder.path + "/", with: ""))

@@ -1,3 +1,4 @@
+import ErrandPayouts
 import Foundation
 import ErrandNotification
 import Testing
@@ -93,7 +94,7 @@ import Testing
         let kinds = [NoticeKind.payoutReturned]
         let own = try ownTemplates(
             ["en/payout.returned.push.txt": "Back\n\n{amount}: {reason}"], kinds: kinds)
-        let builtIn = try NoticeTemplates(kinds: kinds)
+        let builtIn = try NoticeTemplates(kinds: kinds, texts: EveryNotice.texts)
         let data = Array(
             #"{"amount": {"minor": 100, "currency": "CAD"}, "reason": "closed account"}"#.utf8)
         #expect(

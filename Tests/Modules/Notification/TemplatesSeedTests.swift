@@ -1,4 +1,3 @@
-import ErrandEnglishNotices
 import Foundation
 import ErrandNotification
 import ErrandTestServices
@@ -19,11 +18,7 @@ import Testing
         {"title": "A free <coffee>", "establishment": "Café & Co",
          "redeemed_at": "2026-11-20T16:05:00Z", "confirmation": "7K3M9QX2T"}
         """#,
-        "survey.expiring": #"""
-        {"title": "Tea <or> coffee?", "reward": {"minor": 250, "currency": "CAD"},
-         "days_left": 1, "last_day": "2026-11-20"}
-        """#,
-        "survey.expiring.digest": digest, "mission.offered.digest": digest,
+        "mission.offered.digest": digest,
         "mission.due_soon.digest": digest, "mission.waiting.digest": digest,
         "mission.unfinished.digest": digest, "mission.unfinished": mission,
         "mission.waiting": mission, "mission.agreed": mission, "mission.dismissed": mission,
@@ -40,7 +35,7 @@ import Testing
     ].merging(household) { one, _ in one }
     /// All of one app have the facts of the same day.
     private static let household = Dictionary(
-        uniqueKeysWithValues: NoticeKind.all.filter { $0.app == .household }.map {
+        uniqueKeysWithValues: EveryNotice.kinds.filter { $0.app == .household }.map {
             ($0.name, $0.name.hasSuffix(".digest") ? digest : home)
         })
     private static let home = #"""
@@ -74,32 +69,31 @@ import Testing
         _ kind: String, _ channel: NoticeKind.Channel, _ json: String? = nil
     ) throws -> NoticeTemplates.Words {
         let json = try json ?? #require(Self.samples[kind])
-        return try NoticeTemplates().render(
+        return try NoticeTemplates(kinds: EveryNotice.kinds, texts: EveryNotice.texts).render(
             kind, channel, data: Array(json.utf8), unsubscribe: "https://example.org/u?k=1&p=2")
     }
 
     @Test func `the built-in words are those of the folder, and of declared kinds`() throws {
-        let folder = Checkout.root.appending(path: "Sources/Modules/EnglishNotices/en")
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-        #expect(englishNotices.map(\.file) == files)
-        for (file, bytes) in englishNotices {
-            #expect(try Data(contentsOf: folder.appending(path: file)) == Data(bytes))
+        var files: [String] = []
+        for module in ["Notification", "Coupons", "Payouts", "Missions", "Votes", "Household"] {
+            let folder = Checkout.root.appending(path: "Sources/Modules/\(module)/Notices/en")
+            files += try FileManager.default.contentsOfDirectory(atPath: folder.path)
         }
+        files.sort()
         var expected = ["layout.email.txt", "layout.email.html"]
-        for kind in NoticeKind.all {
+        for kind in EveryNotice.kinds {
             for channel in kind.channels {
                 expected.append("\(kind.name).\(channel.rawValue).txt")
                 if channel == .email { expected.append("\(kind.name).email.html") }
             }
         }
         #expect(files == expected.sorted())
-        #expect(Set(NoticeKind.all.map(\.name)).count == NoticeKind.all.count)
-        #expect(Set(NoticeKind.all.map(\.name)) == Set(Self.samples.keys))
+        #expect(Set(EveryNotice.kinds.map(\.name)) == Set(Self.samples.keys))
     }
 
     @Test(
         "every kind has good words for every channel",
-        arguments: NoticeKind.all.flatMap { kind in kind.channels.map { (kind.name, $0) } })
+        arguments: EveryNotice.kinds.flatMap { kind in kind.channels.map { (kind.name, $0) } })
     func words(kind: String, channel: NoticeKind.Channel) throws {
         let words = try render(kind, channel)
         #expect(!words.title.isEmpty && !words.title.contains("\n"))
@@ -192,7 +186,7 @@ import Testing
     @Test func `every mail is well-formed HTML that shows its facts`() async throws {
         let folder = try TemplatesFolder([:])
         var mails: [String] = []
-        for kind in NoticeKind.all where kind.channels.contains(.email) {
+        for kind in EveryNotice.kinds where kind.channels.contains(.email) {
             let html = try #require(try render(kind.name, .email).html)
             mails.append(kind.name)
             try Data(html.utf8).write(to: URL(filePath: "\(folder.path)/\(kind.name)"))
@@ -204,7 +198,7 @@ import Testing
         for (name, mail) in zip(mails, read) {
             #expect(mail.problems.isEmpty, "\(name): \(mail.problems)")
             #expect(!mail.tags.contains("script"))
-            let isUrgent = NoticeKind.all.contains { $0.name == name && $0.urgency == .urgent }
+            let isUrgent = EveryNotice.kinds.contains { $0.name == name && $0.urgency == .urgent }
             #expect(mail.links == (isUrgent ? [] : ["https://example.org/u?k=1&p=2"]), "\(name)")
             #expect(mail.title == (try render(name, .email).title))
             #expect(mail.text.contains(Self.shown[name] ?? "?"), "\(name): \(mail.text)")

@@ -21,7 +21,7 @@ import Testing
 
     private func token(_ ground: Ground, _ person: Int64) async throws -> String {
         try await ground.texts(
-            "SELECT unsubscribe_token::text FROM notification.people WHERE id = $1",
+            "SELECT unsubscribe_token::text FROM people.people WHERE id = $1",
             [.int64(person)])[0]
     }
 
@@ -48,9 +48,9 @@ import Testing
             data: [UInt8](#"{"headline": "H", "summary": "S", "body": "B"}"#.utf8),
             dedupeKey: "news:1", expiresAt: Instant.now().adding(.seconds(86_400)))
         try await withMailSink { sink in
-            let catalogue = try NoticeCatalogue.all()
+            let catalogue = try NoticeCatalogue.of([])
             let teller = Teller(catalogue, client: ground.client)
-            try await ground.run("UPDATE notification.people SET notice_time = '00:00'")
+            try await ground.run("UPDATE people.people SET notice_time = '00:00'")
             // By its own time at least, or at once an hour after it.
             try await ground.pool.transaction { transaction in
                 var calendar = Calendar(identifier: .gregorian)
@@ -149,7 +149,7 @@ import Testing
         for subject in ["one", "two"] {
             try await ground.tell(ground.intent(TestNotices.note, ada, of: subject))
         }
-        try await ground.run("UPDATE notification.people SET quiet_from = NULL, quiet_until = NULL")
+        try await ground.run("UPDATE people.people SET quiet_from = NULL, quiet_until = NULL")
         try await ground.decide(now: Ground.noon.addingTimeInterval(86_400))
         let channel = ScriptedChannel(
             .deferred(reason: "later", retryAfter: nil), .delivered(reply: "ok"))

@@ -1,3 +1,4 @@
+import ErrandAdministration
 import ErrandCrypto
 import ErrandDelivery
 import Foundation

@@ -16,8 +16,8 @@ struct ClosingTests {
         try await ground.earn(2, 500, at: "2026-10-05T12:00:00Z")
         _ = try await ground.session.script(
             """
-            UPDATE notification.people SET birth_date = NULL WHERE id = 3;
-            UPDATE notification.people SET age_verified_at = NULL WHERE id = 4;
+            UPDATE people.people SET birth_date = NULL WHERE id = 3;
+            UPDATE people.people SET age_verified_at = NULL WHERE id = 4;
             DELETE FROM payouts.payees WHERE person_id = 5;
             """)
         try await ground.close("2026-Q3")
@@ -159,10 +159,10 @@ struct ClosingTests {
     @Test("voids what other runs held, and pays it with its own")
     func heldBefore() async throws {
         let ground = try await QuarterGround(people: 1)
-        try await ground.session.script("UPDATE notification.people SET birth_date = NULL")
+        try await ground.session.script("UPDATE people.people SET birth_date = NULL")
         try await ground.earn(1, 500, at: "2026-05-01T12:00:00Z")
         try await ground.close("2026-Q2")
-        try await ground.session.script("UPDATE notification.people SET birth_date = '1990-01-01'")
+        try await ground.session.script("UPDATE people.people SET birth_date = '1990-01-01'")
         try await ground.earn(1, 70, at: "2026-08-01T12:00:00Z")
         try await ground.close("2026-Q3")
         #expect(try await ground.payouts("2026-Q2") == ["1 500 void: part of 2026-Q3"])

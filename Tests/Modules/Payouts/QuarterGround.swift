@@ -19,11 +19,11 @@ struct QuarterGround: Sendable {
         pool = database.pool()
         session = database.session()
         var kinds = JobKinds()
-        PayoutKinds.add(to: &kinds, telling: try .all())
+        PayoutKinds.add(to: &kinds, telling: try .of([PayoutsModule()]))
         self.kinds = kinds
         _ = try await session.query(
             """
-            INSERT INTO notification.people (id, birth_date, age_verified_at)
+            INSERT INTO people.people (id, birth_date, age_verified_at)
             SELECT n, '1990-05-17', now() FROM generate_series(1, $1) n
             """, [.int64(Int64(people))])
         _ = try await session.query(

@@ -105,7 +105,7 @@ struct UndecidedTests {
 
     @Test func `what is too little for the next run stays held by the first`() async throws {
         let ground = try await QuarterGround(people: 1)
-        try await ground.session.script("UPDATE notification.people SET birth_date = NULL")
+        try await ground.session.script("UPDATE people.people SET birth_date = NULL")
         let reward = try await ground.earn(1, 150, at: "2026-05-01T12:00:00Z")
         try await ground.earn(1, 50, at: "2026-05-02T12:00:00Z")
         try await ground.close("2026-Q2")
@@ -121,7 +121,7 @@ struct UndecidedTests {
     @Test func `what is done between a cut-off and its close shifts nothing`() async throws {
         let ground = try await QuarterGround(people: 3)
         try await ground.session.script(
-            "UPDATE notification.people SET birth_date = NULL WHERE id = 1")
+            "UPDATE people.people SET birth_date = NULL WHERE id = 1")
         for person in 1...3 as ClosedRange<Int64> {
             try await ground.earn(person, 500, at: "2026-05-01T12:00:00Z")
         }
@@ -136,7 +136,7 @@ struct UndecidedTests {
             }
         }
         // One is released, and leaves the balance; one is void, and comes back into it.
-        try await ground.session.script("UPDATE notification.people SET birth_date = '1990-01-01'")
+        try await ground.session.script("UPDATE people.people SET birth_date = '1990-01-01'")
         try await changes(ground).release(try await ground.payout(of: 1), reason: nil)
         try await changes(ground).void(try await ground.payout(of: 2), reason: "by mistake")
         try await ground.close("2026-Q3")
@@ -169,7 +169,7 @@ struct UndecidedTests {
         let ground = try await QuarterGround(people: 1)
         try await ground.earn(1, 500, at: "2026-05-01T12:00:00Z")
         try await ground.earn(1, 500, at: "2026-05-01T12:00:00Z", currency: "EUR")
-        try await ground.session.script("UPDATE notification.people SET age_verified_at = NULL")
+        try await ground.session.script("UPDATE people.people SET age_verified_at = NULL")
         try await ground.close("2026-Q2")
         let euros = try await ground.session.query(
             "SELECT id FROM payouts.payouts WHERE currency = 'EUR'"
@@ -178,7 +178,7 @@ struct UndecidedTests {
             let error = await refusal { try await changes(ground).release(euros, reason: nil) }
             #expect(error?.description.contains(words) == true)
             try await ground.session.script(
-                "UPDATE notification.people SET age_verified_at = now()")
+                "UPDATE people.people SET age_verified_at = now()")
         }
     }
 

@@ -26,11 +26,11 @@ struct VoteGround: Sendable {
         first = try SealingKey(id: "mine", secret: .random(32))
         keys = try SealingKeys(current: first)
         var kinds = JobKinds()
-        VoteKinds.add(to: &kinds, telling: try .all(), sealing: keys)
+        VoteKinds.add(to: &kinds, telling: try .of([VotesModule()]), sealing: keys)
         self.kinds = kinds
         _ = try await session.query(
             """
-            INSERT INTO notification.people (id, quiet_from, quiet_until)
+            INSERT INTO people.people (id, quiet_from, quiet_until)
             SELECT n, NULL, NULL FROM generate_series(1, $1) n
             """, [.int64(Int64(people))])
         guard ready > 0 else { return }

@@ -160,14 +160,14 @@ extension AppCommands {
         @Test func `the worker tells once that a provider takes nothing`() async throws {
             try await change(
                 """
-                INSERT INTO notification.people (email, birth_date, age_verified_at, quiet_from,
+                INSERT INTO people.people (email, birth_date, age_verified_at, quiet_from,
                     quiet_until)
                 SELECT 'somebody' || n || '@planted.example', '1990-05-17', now(), NULL, NULL
                 FROM generate_series(1, 5) AS n;
                 SELECT notification.intend('mission.missed', id, 'mission:1',
                     '{"title": "Shop", "branch": "Old Port", "ended_at": "2026-11-20T17:30:00Z"}',
                     'mission:' || id, now() + interval '1 hour')
-                FROM notification.people
+                FROM people.people
                 """)
             try await withMailSink(["--fail", "mail=530 5.7.0 log in first"]) { sink in
                 let environment = [
@@ -185,14 +185,14 @@ extension AppCommands {
         @Test func `deliveries that their worker has no channel for are named`() async throws {
             try await change(
                 """
-                INSERT INTO notification.people (birth_date, age_verified_at, quiet_from,
+                INSERT INTO people.people (birth_date, age_verified_at, quiet_from,
                     quiet_until) VALUES ('1990-05-17', now(), NULL, NULL);
                 SELECT notification.register_device(id, 'survey', 'apns', repeat('ab', 32), 'app')
-                FROM notification.people;
+                FROM people.people;
                 SELECT notification.intend('mission.missed', id, 'mission:1',
                     '{"title": "Shop", "branch": "Old Port", "ended_at": "2026-11-20T17:30:00Z"}',
                     'mission:1', now() + interval '1 hour')
-                FROM notification.people
+                FROM people.people
                 """)
             let keys = try await PushCredentials.shared
             let environment = [

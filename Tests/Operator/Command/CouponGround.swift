@@ -10,11 +10,11 @@ struct CouponGround {
         keys = try KeyRing([KeyRing.line("mine", 7)])
         try await change(
             """
-            INSERT INTO notification.people (email, birth_date, age_verified_at, quiet_from,
+            INSERT INTO people.people (email, birth_date, age_verified_at, quiet_from,
                 quiet_until)
             SELECT 'person' || n || '@example.org', '1990-05-17', now(), NULL, NULL
             FROM generate_series(1, 2) AS n;
-            INSERT INTO coupons.establishments (name) VALUES ('Cafe'), ('Bakery')
+            INSERT INTO establishments.establishments (name) VALUES ('Cafe'), ('Bakery')
             """)
     }
 

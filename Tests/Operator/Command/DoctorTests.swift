@@ -154,7 +154,7 @@ extension CommandLine {
                 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA \(schemas) TO \(role);
                 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA \(schemas) TO \(role);
                 REVOKE EXECUTE ON FUNCTION ledger.post FROM \(role);
-                REVOKE INSERT ON notification.people FROM \(role);
+                REVOKE INSERT ON people.people FROM \(role);
                 REVOKE USAGE ON SEQUENCE errand.jobs_id_seq FROM \(role)
                 """)
             let url = try TestDatabase.here().url.replacingOccurrences(
@@ -164,7 +164,7 @@ extension CommandLine {
                 found?["found"]
                     == """
                     no access to functions of schema ledger, schema household, \
-                    sequence errand.jobs_id_seq, table notification.people
+                    sequence errand.jobs_id_seq, table people.people
                     """)
             // As the owner of the tables, not as the user who lacks them.
             try await Fault(found: "", remedy: found?["remedy"].text ?? "no remedy").mend(

@@ -9,7 +9,7 @@ extension AppCommands {
         private func fill() async throws {
             try await change(
                 """
-                INSERT INTO notification.people (id) SELECT generate_series(41, 46);
+                INSERT INTO people.people (id) SELECT generate_series(41, 46);
                 SELECT household.create_group(41, 'Rue Rachel', 'America/Toronto');
                 SELECT household.accept(42, household.invite(41, 42));
                 SELECT household.accept(43, household.invite(42, 43));
@@ -157,7 +157,7 @@ extension AppCommands {
 
         @Test func `people are reminded in somebody's name, once a day`() async throws {
             try await fill()
-            try await change("UPDATE notification.people SET quiet_from = NULL, quiet_until = NULL")
+            try await change("UPDATE people.people SET quiet_from = NULL, quiet_until = NULL")
             let dry = try await remind("--from", "41", "--dry-run")
             dry.expect(0)
             #expect(try dry.records.map { $0["debtor"] } == [42, 43])

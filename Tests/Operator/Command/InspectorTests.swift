@@ -121,7 +121,7 @@ import Testing
         for statement in [
             "UPDATE errand.jobs SET priority = 0", "SELECT errand.enqueue('a.b')",
             "DELETE FROM errand.finished_jobs", "INSERT INTO errand.audit DEFAULT VALUES",
-            "SELECT email FROM notification.people", "SELECT data FROM notification.notices",
+            "SELECT email FROM people.people", "SELECT data FROM notification.notices",
             "SELECT coupons.scramble_keys()", "SELECT * FROM votes.casts",
             "CREATE TEMP TABLE x (y int)",
         ] {

@@ -22,7 +22,7 @@ extension CommandLine {
 
         /// Migration, tick, scheduler and all workers, with their variables and secrets alone.
         @Test func `what the containers run comes up, answers its probes and ends`() async throws {
-            let database = try await TestDatabase.url(migratedTo: 0)
+            let database = try await TestDatabase.url(with: nil)
             let redis = try TestDatabase.environment("REDIS_URL")
             let lines = try await DeployFolder.run(
                 "manifest_run.py", [Self.folder, DeployFolder.binary, database, redis],

@@ -8,8 +8,8 @@ extension AppCommands {
         private func ground() async throws {
             try await change(
                 """
-                INSERT INTO notification.people (id) VALUES (41), (42), (43);
-                INSERT INTO coupons.establishments (id, name) VALUES (7, 'Cafe');
+                INSERT INTO people.people (id) VALUES (41), (42), (43);
+                INSERT INTO establishments.establishments (id, name) VALUES (7, 'Cafe');
                 SELECT ledger.credit_reward(42, 'survey:1', 7, 123456, 100000,
                     at => '2026-03-01Z');
                 SELECT ledger.credit_reward(42, 'mission:5', NULL, 50, 50, at => '2026-08-01Z');

@@ -23,23 +23,139 @@ extension CommandLine {
             Set(try run.records.compactMap { $0["state"].text })
         }
 
-        @Test func `an empty database gets every migration, once`() async throws {
+        /// Whether the session of a database finds exactly these schemas, and these extensions.
+        private func found(_ environment: [String: String]) async throws -> (
+            schemas: [String], extensions: [String]
+        ) {
+            let session = Session(
+                SessionSettings(try #require(environment["DATABASE_URL"]), name: "errand-test"))
+            let row = try await session.query(
+                """
+                SELECT array(SELECT nspname::text FROM pg_namespace
+                        WHERE nspname !~ '^(pg_|information_schema|public)' ORDER BY 1),
+                    array(SELECT extname::text FROM pg_extension WHERE extname <> 'plpgsql')
+                """)
+            await session.close()
+            return (try row.textArray(0, 0), try row.textArray(0, 1))
+        }
+
+        @Test func `an empty database gets the engine, and nothing else`() async throws {
             let empty = try await emptyDatabase()
             let before = try await errand("migrate", "status", "-ojson", environment: empty)
             before.expect(0)
-            #expect(try states(before) == ["pending"])
+            #expect(try states(before) == ["not installed"])
             let first = try await errand("migrate", "-ojson", environment: empty)
             first.expect(0)
-            #expect(try first.records.map { $0["number"] } == before.records.map { $0["number"] })
             #expect(try states(first) == ["applied"])
+            #expect(try Set(first.records.map { $0["module"].text }) == ["engine"])
             let second = try await errand("migrate", environment: empty)
             second.expect(0, "nothing to do: the schema is up to date")
             #expect(second.output.isEmpty)
             let after = try await errand("migrate", "status", "-ojson", environment: empty)
-            #expect(try states(after) == ["applied"])
-            #expect(try after.records.allSatisfy { $0["applied_at"].text?.hasSuffix("Z") == true })
+            #expect(try states(after) == ["applied", "not installed"])
+            let found = try await found(empty)
+            #expect(found.schemas == ["errand"])
+            #expect(found.extensions == [])
+        }
+
+        @Test func `the engine alone works, and speaks of no app`() async throws {
+            let empty = try await emptyDatabase()
+            try await errand("migrate", environment: empty).expect(0)
             // What the program knows of its kinds is there before any worker ran.
-            try await errand("enqueue", "demo.noop", environment: empty).expect(0)
+            try await errand("enqueue", "demo.noop", "--count", "3", environment: empty).expect(0)
+            try await errand("enqueue", "demo.fail", "{\"times\": 9}", environment: empty)
+                .expect(0)
+            try await errand("work", "--drain", environment: empty).expect(0)
+            let done = try await errand(
+                "job", "ls", "--state", "completed", "-ojson", environment: empty)
+            #expect(try done.records.map { $0["kind"] } == ["demo.noop", "demo.noop", "demo.noop"])
+            try await errand("dead", "ls", environment: empty).expect(0)
+            try await errand("status", environment: empty).expect(0)
+            let kinds = try await errand("kind", "ls", "-ojson", environment: empty)
+            kinds.expect(0)
+            #expect(
+                try kinds.records.compactMap { $0["kind"].text }.allSatisfy {
+                    $0.hasPrefix("demo.")
+                })
+            let doctor = try await errand("doctor", "-ojson", environment: empty)
+            let checks = try Set(doctor.records.compactMap { $0["check"].text })
+            #expect(
+                checks.isDisjoint(with: [
+                    "channels", "deliveries", "codes", "webhooks", "ledger", "payouts", "votes",
+                    "households", "extensions",
+                ]))
+            try await errand("enqueue", "votes.count", "{\"vote_id\": 1}", environment: empty)
+                .expect(3, "no program has declared the kind votes.count")
+        }
+
+        @Test func `a module brings what it needs`() async throws {
+            let empty = try await emptyDatabase()
+            let run = try await errand(
+                "migrate", "--modules", "coupons", "-ojson", environment: empty)
+            run.expect(0)
+            var order: [String] = []
+            for module in try run.records.compactMap({ $0["module"].text })
+            where order.last != module { order.append(module) }
+            #expect(order.first == "engine")
+            #expect(order.last == "coupons")
+            #expect(
+                Set(order) == [
+                    "engine", "people", "notification", "ledger", "establishments", "coupons",
+                ])
+            #expect(order.count == 6, "each is applied as a whole")
+            let found = try await found(empty)
+            #expect(!found.schemas.contains("votes") && found.schemas.contains("coupons"))
+            // The rest, by the environment.
+            try await errand(
+                "migrate", environment: empty.merging(["ERRAND_MODULES": "all"]) { $1 }
+            ).expect(0)
+            let after = try await errand("migrate", "status", "-ojson", environment: empty)
+            #expect(try states(after) == ["applied"])
+        }
+
+        @Test func `what a command needs and is not installed is named`() async throws {
+            let empty = try await emptyDatabase()
+            try await errand("migrate", environment: empty).expect(0)
+            for (module, command) in [
+                ("votes", ["vote", "ls"]), ("coupons", ["coupon", "ls"]),
+                ("household", ["household", "ls"]), ("ledger", ["ledger", "balance"]),
+                ("payouts", ["payout", "ls"]), ("missions", ["mission", "ls"]),
+                ("notification", ["notification", "ls"]), ("notification", ["webhook", "ls"]),
+            ] {
+                try await errand(command, environment: empty).expect(
+                    5, "the module \(module) is not installed in this database",
+                    "errand migrate --modules \(module)")
+            }
+        }
+
+        @Test(
+            "what cannot be installed is refused before anything is done",
+            arguments: [
+                ("vote", "there is no module vote: there are people, "),
+                ("coupons,nope", "there is no module nope"),
+            ])
+        func unknown(modules: String, message: String) async throws {
+            let empty = try await emptyDatabase()
+            try await errand("migrate", "--modules", modules, environment: empty)
+                .expect(2, message)
+            #expect(try await found(empty).schemas == [])
+        }
+
+        @Test func `a module that was applied by half is refused whole`() async throws {
+            let empty = try await emptyDatabase()
+            try await errand("migrate", environment: empty).expect(0)
+            let session = Session(
+                SessionSettings(try #require(empty["DATABASE_URL"]), name: "errand-test"))
+            // Somebody's own schema of the name, or what a restore has left.
+            try await session.script("CREATE SCHEMA household")
+            try await errand("migrate", "--modules", "household", environment: empty).expect(
+                1, "household: tables/001_", "already exists", "everything was rolled back")
+            #expect(try await found(empty).schemas == ["errand", "household"])
+            let status = try await errand("migrate", "status", "-ojson", environment: empty)
+            #expect(
+                try status.records.filter { $0["module"].text != "engine" }
+                    .allSatisfy { $0["state"].text == "not installed" })
+            await session.close()
         }
 
         private func schedules(_ environment: [String: String]) async throws -> Set<String> {
@@ -52,7 +168,9 @@ extension CommandLine {
             async throws
         {
             let empty = try await emptyDatabase()
-            try await errand("migrate", environment: empty).expect(0)
+            try await errand(
+                "migrate", "--modules", "ledger,missions,payouts", environment: empty
+            ).expect(0)
             #expect(try await schedules(empty) == [])
             try await errand("work", "--queues", "ledger", "--drain", environment: empty).expect(0)
             #expect(try await schedules(empty) == ["ledger"])
@@ -63,18 +181,19 @@ extension CommandLine {
 
         @Test func `a queue without schedules is refused before anything is done`() async throws {
             let empty = try await emptyDatabase()
-            try await errand("migrate", "--schedules", "payouts,vote", environment: empty).expect(
-                2, "no schedule makes jobs of the queue vote", "queues with schedules: coupons, ",
-                "votes too, where ERRAND_KEYS")
-            let status = try await errand("migrate", "status", "-ojson", environment: empty)
-            #expect(try states(status) == ["pending"])
+            try await errand(
+                "migrate", "--modules", "payouts", "--schedules", "payouts,vote",
+                environment: empty
+            ).expect(
+                2, "no schedule makes jobs of the queue vote", "queues with schedules: ledger, ")
+            #expect(try await found(empty).schemas == [])
         }
 
         @Test func `the table names each migration and where it stands`() async throws {
             let run = try await errand("migrate", "status")
             run.expect(0)
-            #expect(run.lines[0].hasPrefix("NUMBER  NAME"))
-            #expect(run.lines[1].contains("jobs"))
+            #expect(run.lines[0].hasPrefix("MODULE"))
+            #expect(run.lines[1].contains("tables/001_jobs.sql"))
             #expect(run.lines[1].contains("applied"))
         }
 
@@ -87,17 +206,20 @@ extension CommandLine {
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             for run in runs { run.expect(0) }
-            let applied = try runs.flatMap { try $0.records.map { $0["number"].id } }
+            let applied = try runs.map { try $0.records.compactMap { $0["file"].text } }
+            #expect(applied.count { !$0.isEmpty } == 1, "one applies, the others wait for it")
             let status = try await errand("migrate", "status", "-ojson", environment: empty)
-            #expect(applied.sorted() == (try status.records.map { $0["number"].id }.sorted()))
-            #expect(try states(status) == ["applied"])
+            let files = try status.records.filter { $0["module"].text == "engine" }
+                .compactMap { $0["file"].text }
+            #expect(applied.flatMap { $0 }.sorted() == files.sorted())
         }
 
         @Test func `a migration that was changed after it was applied is refused`() async throws {
-            try await change("UPDATE public.errand_migrations SET checksum = '0' WHERE number = 2")
+            try await change("UPDATE errand.migrations SET checksum = '0' WHERE file = 'tables/002_finished_jobs.sql'")
             for verb in [[], ["status"]] {
                 let run = try await errand(["migrate"] + verb)
-                run.expect(4, "errand: migration 2 (enqueue) was changed", "new migration")
+                run.expect(
+                    4, "errand: engine: tables/002_finished_jobs.sql was changed", "new step")
                 #expect(run.output.contains("changed") == !verb.isEmpty)
             }
         }
@@ -105,8 +227,8 @@ extension CommandLine {
         @Test func `a database that is newer than the program is refused`() async throws {
             try await change(
                 """
-                INSERT INTO public.errand_migrations (number, name, checksum)
-                VALUES (900, 'future', '0')
+                INSERT INTO errand.migrations (module, file, checksum)
+                VALUES ('engine', 'tables/900_future.sql', '0')
                 """)
             for verb in [[], ["status"]] {
                 let run = try await errand(["migrate", "--output", "json"] + verb)
@@ -122,15 +244,28 @@ extension CommandLine {
             let empty = try await emptyDatabase()
             let session = Session(
                 SessionSettings(try #require(empty["DATABASE_URL"]), name: "errand-test"))
-            try await session.script("CREATE SCHEMA errand")
+            try await session.script("CREATE SCHEMA errand; CREATE TABLE errand.jobs ()")
             let failed = try await errand("migrate", environment: empty)
             failed.expect(
-                1, "migration 1 (jobs) failed and was rolled back", "already exists",
-                "run 'errand migrate' again")
+                1, "engine: tables/001_jobs.sql failed, and everything was rolled back",
+                "already exists", "run 'errand migrate' again")
             let status = try await errand("migrate", "status", "-ojson", environment: empty)
-            #expect(try states(status) == ["pending"])
-            try await session.script("DROP SCHEMA errand")
+            #expect(try states(status) == ["not installed"])
+            try await session.script("DROP TABLE errand.jobs")
             try await errand("migrate", environment: empty).expect(0)
+            await session.close()
+        }
+
+        @Test func `a database of a development version is refused`() async throws {
+            let empty = try await emptyDatabase()
+            let session = Session(
+                SessionSettings(try #require(empty["DATABASE_URL"]), name: "errand-test"))
+            try await session.script("CREATE TABLE public.errand_migrations (number int)")
+            for command in [["migrate"], ["work"], ["schedule", "run"], ["migrate", "status"]] {
+                try await errand(command, environment: empty)
+                    .expect(4, "made by a development version of Errand", "use a new database")
+            }
+            await session.close()
         }
 
         @Test func `a database that can only be read is refused`() async throws {
@@ -147,7 +282,7 @@ extension CommandLine {
             let url = try TestDatabase.here().url.replacingOccurrences(
                 of: "errand@", with: "\(role)@")
             try await errand("migrate", "--database-url", url)
-                .expect(5, "permission denied for schema public", "GRANT it")
+                .expect(5, "permission denied", "GRANT it")
             try await errand("job", "ls", "--database-url", url)
                 .expect(5, "permission denied for schema errand", "'errand doctor'")
         }

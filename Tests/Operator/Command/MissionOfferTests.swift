@@ -8,10 +8,10 @@ extension AppCommands {
         private func fill() async throws {
             try await change(
                 """
-                INSERT INTO notification.people (id, birth_date, age_verified_at)
+                INSERT INTO people.people (id, birth_date, age_verified_at)
                 SELECT n, '1990-05-17', now() FROM generate_series(41, 44) n;
-                INSERT INTO coupons.establishments (id, name) VALUES (7, 'Cafe');
-                INSERT INTO coupons.branches (id, establishment_id, name, place) VALUES
+                INSERT INTO establishments.establishments (id, name) VALUES (7, 'Cafe');
+                INSERT INTO establishments.branches (id, establishment_id, name, place) VALUES
                     (3, 7, 'Queen St', st_setsrid(st_makepoint(-73.6, 45.5), 4326)::geography),
                     (4, 7, 'King St', st_setsrid(st_makepoint(-73.6, 45.5), 4326)::geography);
                 SELECT missions.hire(n, 'test') FROM generate_series(41, 43) n;

@@ -13,14 +13,14 @@ extension AppCommands {
         private func people(_ count: Int) async throws {
             try await change(
                 """
-                INSERT INTO notification.people (email, birth_date, age_verified_at, quiet_from,
+                INSERT INTO people.people (email, birth_date, age_verified_at, quiet_from,
                     quiet_until)
                 SELECT 'person' || n || '@example.org', '1990-05-17', now(), NULL, NULL
                 FROM generate_series(1, \(count)) AS n;
                 SELECT notification.register_device(id, 'survey', 'apns',
                         'c0ffee' || lpad(to_hex(id), 58, '0'), 'org.example.survey'),
                     notification.register_device(id, 'survey', 'fcm', 'android-' || id)
-                FROM notification.people
+                FROM people.people
                 """)
         }
 
@@ -32,7 +32,7 @@ extension AppCommands {
                     '{"amount": {"minor": 1230, "currency": "CAD"}, "cheque": "",
                       "pay_date": "2026-12-01"}',
                     'payout:' || id, now() + interval '1 hour')
-                FROM notification.people
+                FROM people.people
                 """)
         }
 

@@ -101,7 +101,7 @@ extension AppCommands {
         @Test func `why says what would happen, by which ways, and why not`() async throws {
             try await change(
                 """
-                INSERT INTO notification.people (email, birth_date, age_verified_at, time_zone)
+                INSERT INTO people.people (email, birth_date, age_verified_at, time_zone)
                 VALUES ('kim@example.org', '1990-05-01', now(), 'Europe/Berlin'),
                     (NULL, '2020-05-01', now(), 'UTC');
                 INSERT INTO notification.preferences VALUES (1, 'payout.returned', 'inbox', false)

@@ -10,7 +10,7 @@ extension AppCommands {
         private func people() async throws {
             try await change(
                 """
-                INSERT INTO notification.people (email, birth_date, age_verified_at, time_zone,
+                INSERT INTO people.people (email, birth_date, age_verified_at, time_zone,
                     quiet_from, quiet_until)
                 VALUES ('\(Self.address)', '1990-05-01', now(), 'Europe/Berlin', NULL, NULL),
                     (NULL, '1990-05-01', now(), 'UTC', NULL, NULL);

@@ -9,7 +9,7 @@ extension AppCommands {
         private func ground() async throws {
             try await change(
                 """
-                INSERT INTO notification.people (id, birth_date, age_verified_at)
+                INSERT INTO people.people (id, birth_date, age_verified_at)
                 SELECT n, '1990-01-01', now() FROM generate_series(41, 44) n;
                 SELECT payouts.set_payee(n, 'Zoë Roy ' || n, ARRAY['12, rue Rachel', 'Montréal'])
                 FROM unnest('{41,42,44}'::int[]) n;

@@ -122,7 +122,7 @@ import Testing
     @Test func `app servers have their own rows, and functions; tills two of them`() async throws {
         #expect(
             try await tables(of: "errand_app") == [
-                "coupons.branches SIU", "coupons.establishments SIU", "errand.instance S",
+                "establishments.branches SIU", "establishments.establishments SIU", "errand.instance S",
                 "errand.kinds S", "notification.preferences SIUD",
             ])
         #expect(
@@ -132,7 +132,7 @@ import Testing
             functions.filter { $0.hasPrefix("errand.") || $0.hasPrefix("notification.") } == [
                 "errand.enqueue", "errand.enqueue_job", "errand.wake", "notification.emit",
                 "notification.inbox", "notification.intend", "notification.mark_read",
-                "notification.put_person", "notification.register_device",
+                "people.put_person", "notification.register_device",
                 "notification.unregister_device", "notification.unsubscribe",
             ])
         #expect(try await tables(of: "errand_till") == [])
@@ -162,7 +162,7 @@ import Testing
                 "notification.events.data", "notification.inbox_items.body",
                 "notification.inbox_items.title", "notification.notices.data",
                 "notification.parked_items.body", "notification.parked_items.title",
-                "notification.people.email", "notification.people.unsubscribe_token",
+                "people.people.email", "people.people.unsubscribe_token",
                 "payouts.bank_details.sealed", "payouts.items.address", "payouts.items.payee",
                 "payouts.items.sealed", "payouts.payees.address", "payouts.payees.name",
                 "votes.ballots.nonce", "votes.casts.sealed", "votes.keys.sealed",

@@ -110,12 +110,12 @@ private actor RoleServers {
     private static let seeds = """
         SELECT errand.enqueue('demo.noop') FROM generate_series(1, 20);
         SELECT errand.enqueue('demo.fail', '{"times": 99}', max_attempts => 1);
-        INSERT INTO notification.people (id, email, birth_date, age_verified_at,
+        INSERT INTO people.people (id, email, birth_date, age_verified_at,
             location_consent_at)
         SELECT n, 'p' || n || '@example.com', '1990-01-01', now(), now()
         FROM generate_series(1, 9) AS n;
-        INSERT INTO coupons.establishments (name) VALUES ('Shop');
-        INSERT INTO coupons.branches (establishment_id, name, place)
+        INSERT INTO establishments.establishments (name) VALUES ('Shop');
+        INSERT INTO establishments.branches (establishment_id, name, place)
         VALUES (1, 'Main', st_point(-73, 45)::geography);
         SELECT coupons.grant_coupon(1, 1, 'x', now() + interval '1 day', 'survey:1');
         SELECT coupons.report_position(1, -73, 45, 10, now());

@@ -125,7 +125,7 @@ import Testing
             "errand_tick",
             [
                 "DELETE FROM errand.jobs", "UPDATE errand.jobs SET args = '{}'",
-                "SELECT * FROM notification.people", "DELETE FROM errand.schedules",
+                "SELECT * FROM people.people", "DELETE FROM errand.schedules",
                 "SELECT * FROM errand.audit", "SELECT errand.enqueue('demo.noop')",
                 "INSERT INTO errand.workers DEFAULT VALUES", "SELECT * FROM coupons.coupons",
             ])
@@ -142,7 +142,7 @@ import Testing
             "SELECT errand.enqueue('shop.receipt', '{\"order\": 1}', unique_key => 'order:1')",
             "SELECT errand.enqueue('shop.receipt', '{\"order\": 2}', unique_key => 'order:1', "
                 + "on_duplicate => 'replace', delay => '1 hour', queue => 'shop')",
-            "SELECT notification.put_person(100, '{\"email\": \"a@example.com\"}')",
+            "SELECT people.put_person(100, '{\"email\": \"a@example.com\"}')",
             "INSERT INTO notification.preferences (person_id, kind, channel, is_on) VALUES "
                 + "(100, 'coupon.nearby', 'push', false) ON CONFLICT (person_id, kind, channel) "
                 + "DO UPDATE SET is_on = excluded.is_on",
@@ -153,7 +153,7 @@ import Testing
             "SELECT * FROM notification.inbox(100)", "SELECT notification.mark_read(100, '{1}')",
             "SELECT notification.unsubscribe(gen_random_uuid(), '*')",
             "SELECT notification.emit('shop.opened', 'establishment:1', '{}', 'o:1')",
-            "INSERT INTO coupons.establishments (name) VALUES ('Other')",
+            "INSERT INTO establishments.establishments (name) VALUES ('Other')",
             "SELECT * FROM ledger.reward_balance(1)", "SELECT * FROM household.my_group(1)",
         ] { _ = try await session.query(statement) }
         await session.close()
@@ -163,9 +163,9 @@ import Testing
                 "SELECT * FROM errand.jobs", "SELECT args FROM errand.jobs",
                 "UPDATE errand.jobs SET args = '{}'", "DELETE FROM errand.jobs",
                 "INSERT INTO errand.jobs (kind, queue, claimed_by) VALUES ('a', 'b', 1)",
-                "SELECT email FROM notification.people", "SELECT * FROM notification.notices",
-                "UPDATE notification.people SET email_bounces = '{}'",
-                "INSERT INTO notification.people (id) VALUES (101)",
+                "SELECT email FROM people.people", "SELECT * FROM notification.notices",
+                "UPDATE people.people SET email_bounces = '{}'",
+                "INSERT INTO people.people (id) VALUES (101)",
                 "SELECT * FROM errand.finished_jobs", "SELECT * FROM ledger.postings",
                 "SELECT errand.drop_expired_partitions('9999-01-01')",
                 "SELECT errand.put_schedule('x', '{}', 'x')",

@@ -83,13 +83,13 @@ extension CommandLine {
         }
 
         @Test func `a pending migration`() async throws {
-            let older = ["DATABASE_URL": try await TestDatabase.url(migratedTo: 6)]
-            let fault = try await planted("6 applied, ", environment: older)
+            let older = ["DATABASE_URL": try await TestDatabase.url(ofOlder: 3)]
+            let fault = try await planted("pending in engine", environment: older)
             #expect(fault.remedy == "errand migrate")
             _ = try await planted(
                 "pending migrations", by: ["status", "--check"], environment: older)
             // What could be looked at was, and what could not is said.
-            _ = try await planted("could not be looked at: queues", environment: older)
+            _ = try await planted("could not be looked at: schedules", environment: older)
             try await fault.mend(environment: older)
             #expect(try await ErrandCommandTests.fault("pending", environment: older) == nil)
             try await errand("enqueue", "demo.noop", environment: older).expect(0)

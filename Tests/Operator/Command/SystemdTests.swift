@@ -25,7 +25,7 @@ extension CommandLine {
 
         /// A systemd is booted for it, which needs root; the README's commands run as they stand.
         @Test func `the README leads from nothing to two workers, and away again`() async throws {
-            let database = try await TestDatabase.url(migratedTo: 0)
+            let database = try await TestDatabase.url(with: nil)
             let redis = try TestDatabase.environment("REDIS_URL")
             let lines = try await DeployFolder.run(
                 "systemd_trial.py",

@@ -13,7 +13,7 @@ extension AppCommands {
             defer { keys.remove() }
             try await change(
                 """
-                INSERT INTO notification.people (id) SELECT n FROM generate_series(40, 44) n;
+                INSERT INTO people.people (id) SELECT n FROM generate_series(40, 44) n;
                 SELECT errand.enqueue('votes.keys')
                 """)
             try await errand(

@@ -10,7 +10,7 @@ package enum Lead: String, Sendable, CaseIterable {
     case scheduler
 
     /// Which advisory lock it is: "errand" and "schedule" as numbers.
-    var lock: Int64 {
+    package var lock: Int64 {
         switch self {
         case .duties: 0x65_72_72_61_6e_64
         case .scheduler: 0x73_63_68_65_64_75_6c_65
@@ -18,7 +18,7 @@ package enum Lead: String, Sendable, CaseIterable {
     }
 
     /// How the sessions that hold or want the lock are named.
-    var sessionName: String {
+    package var sessionName: String {
         switch self {
         case .duties: "errand-feed"
         case .scheduler: "errand-schedule"
@@ -26,7 +26,7 @@ package enum Lead: String, Sendable, CaseIterable {
     }
 
     /// The same for the session of a worker, so that one who stands by can be told.
-    func sessionName(of worker: Int64) -> String { "\(sessionName) \(worker)" }
+    package func sessionName(of worker: Int64) -> String { "\(sessionName) \(worker)" }
 }
 
 /// Which of several processes leads in something: the one that holds an advisory lock.

@@ -2,13 +2,13 @@ import ErrandPostgres
 
 /// Brings back the jobs of workers that died: the attempt counts, an error record says what
 /// happened, and a job that has used up its attempts so goes to the dead letters.
-struct Rescuer: Sendable {
+package struct Rescuer: Sendable {
     let session: Session
     let offer: @Sendable (Staged, Lane) -> Void
     let log: Log
 
     /// What stands in the error of a job whose worker died, and by which it is known.
-    static let heldWhenDead = "died or hung while it held this job"
+    package static let heldWhenDead = "died or hung while it held this job"
 
     /// Frees the jobs of workers whose lease has run out.
     func rescueSilent() async throws {

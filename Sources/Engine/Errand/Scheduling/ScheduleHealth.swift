@@ -1,4 +1,4 @@
-import ErrandPostgres
+package import ErrandPostgres
 
 /// What may be amiss with the schedules of a database.
 package struct ScheduleHealth: Sendable {
@@ -19,9 +19,9 @@ package struct ScheduleHealth: Sendable {
     /// Schedules whose kind of job no program has declared, with that kind.
     package var undeclared: [(schedule: String, kind: String)]
 
-    static let statement = Statement(Statements.scheduleHealth, [.int64(Lead.scheduler.lock)])
+    package static let statement = Statement(Statements.scheduleHealth, [.int64(Lead.scheduler.lock)])
 
-    init(_ row: Row) throws {
+    package init(_ row: Row) throws {
         count = Int(try row.int64("total"))
         paused = Int(try row.int64("paused"))
         pausedByFailures = Int(try row.int64("failed"))

@@ -1,14 +1,14 @@
 extension Statements {
     /// For the rest of the transaction: numbers wait for no lock and no disk, because the next
     /// heartbeat waits for them.
-    static let hurry = """
+    package static let hurry = """
         SELECT set_config('lock_timeout', '500ms', true),
             set_config('statement_timeout', '2s', true),
             set_config('synchronous_commit', 'off', true)
         """
 
     /// Writes rows of worker $1; one that is there already gets the new numbers.
-    static let writeActivity = """
+    package static let writeActivity = """
         INSERT INTO errand.activity AS a (minute, worker, queue, kind, started, completed, retried,
             dead, cancelled, snoozed, wait_buckets, wait_counts, run_buckets, run_counts)
         SELECT e.minute, $1, e.queue, e.kind, e.started, e.completed, e.retried, e.dead,
@@ -28,7 +28,7 @@ extension Statements {
         """
 
     /// Nobody can ask for what was done so long ago.
-    static let forgetActivity = """
+    package static let forgetActivity = """
         DELETE FROM errand.activity WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM errand.activity
             WHERE minute < clock_timestamp() - interval '25 hours' LIMIT 10000))
@@ -39,7 +39,7 @@ extension Statements {
     ///
     /// No worker changes rows as old. What comes late all the same is added: a bucket may stand in
     /// a histogram twice.
-    static let gatherActivity = """
+    package static let gatherActivity = """
         WITH old AS (
             DELETE FROM errand.activity
             WHERE minute < date_bin('10 min', now() - interval '70 min', '2000-01-01')

@@ -8,7 +8,7 @@ extension Statements {
             AS options
         """
 
-    static let claimedColumns = """
+    package static let claimedColumns = """
         id, queue, kind, args_version, attempt, max_attempts, priority, run_at, not_after,
         cancel_requested, args, \(overrides)
         """
@@ -27,7 +27,7 @@ extension Statements {
     package static let claim = claim("")
 
     /// The same, but not of these queues ($4).
-    static let claimOutside = claim("AND queue <> ALL ($4)")
+    package static let claimOutside = claim("AND queue <> ALL ($4)")
 
     private static func claim(_ condition: String) -> String {
         """
@@ -43,10 +43,10 @@ extension Statements {
     /// Such as one that replaces the arguments of a waiting job: its row comes again with the
     /// feeder's next look. It costs a lock for each row, so it is used only where the plain claim
     /// met one (`lock_timeout`).
-    static let claimUnlocked = claimUnlocked("")
+    package static let claimUnlocked = claimUnlocked("")
 
     /// The same, but not of these queues ($4).
-    static let claimUnlockedOutside = claimUnlocked("AND queue <> ALL ($4)")
+    package static let claimUnlockedOutside = claimUnlocked("AND queue <> ALL ($4)")
 
     private static func claimUnlocked(_ condition: String) -> String {
         """
@@ -61,7 +61,7 @@ extension Statements {
     }
 
     /// Gives back what a broken connection may have claimed without our hearing of it.
-    static let unclaim = """
+    package static let unclaim = """
         UPDATE errand.jobs
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL, attempt = attempt - 1
         WHERE id = ANY ($1) AND claim_token = $2
@@ -87,15 +87,15 @@ package enum Statements {
     ]
 
     /// For the sessions that handlers and clients use: their own statements are planned as usual.
-    static let poolSetup = ["SET TimeZone = 'UTC'", "SET jit = off"]
+    package static let poolSetup = ["SET TimeZone = 'UTC'", "SET jit = off"]
 
     /// Rescuing reads the whole table, because no index names the claim: planned as usual.
     ///
     /// It waits for nobody: whoever waits for a partition to be dropped would hold up all endings.
-    static let maintenanceSetup =
+    package static let maintenanceSetup =
         poolSetup + ["SET statement_timeout = '60s'", "SET lock_timeout = '200ms'"]
 
     /// A lost claim only frees the job, and the fence turns its old owner away: no fsync.
-    static let claimSessionSetup =
+    package static let claimSessionSetup =
         sessionSetup + ["SET synchronous_commit = off", "SET lock_timeout = '50ms'"]
 }

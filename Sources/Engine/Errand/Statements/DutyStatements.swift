@@ -1,6 +1,6 @@
 extension Statements {
     /// What the workers that are alive can run: the lanes worth staging.
-    static let liveLanes = """
+    package static let liveLanes = """
         SELECT DISTINCT q.name, k.kind
         FROM errand.workers w
         CROSS JOIN LATERAL jsonb_object_keys(w.queues) AS q (name)
@@ -9,23 +9,23 @@ extension Statements {
         """
 
     /// Takes the locks by which errand.wake() knows that the feeder wants to be told of lanes.
-    static let wantNotices = """
+    package static let wantNotices = """
         SELECT l.n, pg_try_advisory_lock(\(laneLock), hashtext(l.name))
         FROM unnest($1::text[]) WITH ORDINALITY AS l (name, n)
         """
 
-    static let refuseNotices = """
+    package static let refuseNotices = """
         SELECT pg_advisory_unlock(\(laneLock), hashtext(l.name)) FROM unnest($1::text[]) AS l (name)
         """
 
     /// "lane" as a number: the first key of these locks.
-    static let laneLock = 1_818_324_581
+    package static let laneLock = 1_818_324_581
 
     /// Reads on from where each lane was left: the next due jobs, in order, that nobody holds.
     ///
     /// By position in the index, never over what was read before, so that dead rows which another
     /// session's open transaction keeps from being cleaned are not walked over twice (rule 10).
-    static let advance = """
+    package static let advance = """
         SELECT l.n, j.id, j.run_at
         FROM unnest($1::int[], $2::text[], $3::text[], $4::smallint[], $5::smallint[],
                 $6::timestamptz[], $7::bigint[], $8::int[])
@@ -41,7 +41,7 @@ extension Statements {
         """
 
     /// Jobs that fall due within the next $6 seconds, so that they can be staged on time.
-    static let lookAhead = """
+    package static let lookAhead = """
         SELECT l.n, p.priority::smallint, j.id, j.run_at, clock_timestamp() AS at
         FROM unnest($1::int[], $2::text[], $3::text[], $4::smallint[])
             AS l (n, queue, kind, version)
@@ -58,7 +58,7 @@ extension Statements {
 
     /// Reads again what lies between where the living rows begin and where each lane was left:
     /// jobs whose wake-up was lost, or that committed behind the reader.
-    static let sweep = """
+    package static let sweep = """
         SELECT l.n, j.id, j.run_at
         FROM unnest($1::int[], $2::text[], $3::text[], $4::smallint[], $5::smallint[],
                 $6::timestamptz[], $7::bigint[], $8::timestamptz[], $9::bigint[], $10::int[])
@@ -80,7 +80,7 @@ extension Statements {
     /// So either nobody is writing now, or the oldest writer's start bounds what is still to be
     /// seen. When a writer of another role began is hidden from us: within the last minute, we
     /// take it; what a longer one wrote is found when all is read again.
-    static let horizon = """
+    package static let horizon = """
         SELECT coalesce(
                 min(coalesce(a.xact_start, clock_timestamp() - interval '60 s')),
                 clock_timestamp()) AS at,
@@ -92,13 +92,13 @@ extension Statements {
         """
 
     /// Lanes that hold jobs; walks the index from lane to lane.
-    static let lanesInUse = """
+    package static let lanesInUse = """
         WITH RECURSIVE \(allLanes)
         SELECT queue, kind, args_version FROM lane LIMIT 10000
         """
 
     /// Is anything due that this worker could run? $1 queues, $2 kinds, $3 versions: one lane each.
-    static let anyDue = """
+    package static let anyDue = """
         SELECT EXISTS (
             SELECT FROM unnest($1::text[], $2::text[], $3::smallint[]) AS l (queue, kind, version)
             CROSS JOIN generate_series(0, 3) AS p (priority)
@@ -121,7 +121,7 @@ extension Statements {
 
     /// The same with what holds of a worker that was declared dead ($7): its leads, and what it
     /// was asked to do.
-    static let registerAgain = """
+    package static let registerAgain = """
         WITH new AS (
             INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds, asked,
                 asked_at, asked_by, asked_reason)
@@ -132,22 +132,22 @@ extension Statements {
         SELECT id FROM new
         """
 
-    static let heartbeat = """
+    package static let heartbeat = """
         UPDATE errand.workers
         SET last_seen_at = clock_timestamp(), queues = $2, stopping = $3, quiet = $4,
             running = $5, limits_heard = $6
         WHERE id = $1
         """
 
-    static let leave = "DELETE FROM errand.workers WHERE id = $1"
+    package static let leave = "DELETE FROM errand.workers WHERE id = $1"
 
     /// Of the jobs running here, those that someone asked to cancel.
-    static let cancelRequested = """
+    package static let cancelRequested = """
         SELECT id FROM errand.jobs WHERE id = ANY ($1) AND claimed_by = $2 AND cancel_requested
         """
 
     /// Ends the session that holds the advisory lock $1 and has asked nothing for $2 seconds.
-    static let endSilentLeader = """
+    package static let endSilentLeader = """
         SELECT pg_terminate_backend(a.pid)
         FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
@@ -158,30 +158,30 @@ extension Statements {
         """
 
     /// Of a row of `errand.queues`: a pause with an end is over by itself.
-    static let isPaused = """
+    package static let isPaused = """
         (paused_at IS NOT NULL AND coalesce(paused_until > clock_timestamp(), true))
         """
 
-    static let pausedQueues = "SELECT name FROM errand.queues WHERE \(isPaused)"
+    package static let pausedQueues = "SELECT name FROM errand.queues WHERE \(isPaused)"
 
     /// Workers whose lease has run out.
-    static let silentWorkers = """
+    package static let silentWorkers = """
         SELECT id, host, pid, last_seen_at FROM errand.workers
         WHERE last_seen_at < clock_timestamp() - make_interval(secs => lease_seconds)
         FOR UPDATE SKIP LOCKED
         """
 
     /// Not one that has come to life meanwhile.
-    static let forgetWorkers = """
+    package static let forgetWorkers = """
         DELETE FROM errand.workers WHERE id = ANY ($1)
           AND last_seen_at < clock_timestamp() - make_interval(secs => lease_seconds)
         """
 
     /// What dead workers hold; reads the whole table, because no index names the claim.
-    static let heldBy = "SELECT id FROM errand.jobs WHERE claimed_by = ANY ($1)"
+    package static let heldBy = "SELECT id FROM errand.jobs WHERE claimed_by = ANY ($1)"
 
     /// Ends what sessions of these names have begun and left: their workers are dead, or hang.
-    static let endTransactions = """
+    package static let endTransactions = """
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = ANY ($1)
           AND state LIKE 'idle in transaction%'
@@ -190,7 +190,7 @@ extension Statements {
     /// Frees the jobs ($3) of dead workers ($1, with a text for each), attempts counted.
     ///
     /// Past those that a transaction of the dead worker still holds.
-    static let rescue = """
+    package static let rescue = """
         UPDATE errand.jobs j
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL,
             errors = errand.with_error(j.errors, jsonb_build_object('attempt', j.attempt,
@@ -202,7 +202,7 @@ extension Statements {
         """
 
     /// Buries the jobs of dead workers that have used up their attempts or were to be cancelled.
-    static let buryRescued = """
+    package static let buryRescued = """
         WITH ended AS (
             DELETE FROM errand.jobs j
             USING unnest($1::bigint[], $2::text[]) AS w (id, reason)
@@ -229,7 +229,7 @@ extension Statements {
         """
 
     /// Holders of claims that are in no worker's name.
-    static let orphanedWorkers = """
+    package static let orphanedWorkers = """
         SELECT DISTINCT j.claimed_by AS id FROM errand.jobs j
         WHERE j.claimed_by IS NOT NULL
           AND NOT EXISTS (SELECT FROM errand.workers w WHERE w.id = j.claimed_by)
@@ -237,7 +237,7 @@ extension Statements {
 
     /// Unique keys and once-records that nobody will ask for again; in slices, so that no lock is
     /// held long.
-    static let forgetUniqueKeys = """
+    package static let forgetUniqueKeys = """
         DELETE FROM errand.unique_keys WHERE ctid = ANY (ARRAY(
             -- By place, not by name: a key that a new job takes over meanwhile has moved.
             SELECT u.ctid FROM errand.unique_keys u
@@ -248,7 +248,7 @@ extension Statements {
 
     /// A dead letter or a cancelled job may be retried: what it did stays done as long as it is
     /// known.
-    static let forgetOnceEffects = """
+    package static let forgetOnceEffects = """
         DELETE FROM errand.once_effects WHERE (job_id, key) IN (
             SELECT o.job_id, o.key FROM errand.once_effects o
             WHERE NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = o.job_id)

@@ -1,6 +1,6 @@
 extension Statements {
     /// Inserts many jobs of one kind and one set of options; ids come back in the order given.
-    static let enqueue = """
+    package static let enqueue = """
         INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
             tags, options, args, run_at)
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, a.args,
@@ -19,7 +19,7 @@ extension Statements {
         """
 
     /// The same for jobs that handlers make; those without a parent come from elsewhere.
-    static let enqueueChildren = """
+    package static let enqueueChildren = """
         INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
             tags, options, args, run_at)
         SELECT $1, $2, $3, $4, $5, $6, $7,
@@ -32,7 +32,7 @@ extension Statements {
         """
 
     /// Jobs with unique keys, each decided on its own.
-    static let enqueueUnique = """
+    package static let enqueueUnique = """
         SELECT made.job_id, made.due_at, made.outcome
         FROM unnest($9::jsonb[], $10::timestamptz[], $11::text[]) AS a (args, run_at, key)
         CROSS JOIN LATERAL errand.enqueue_job($2, a.args, $1, a.run_at, $4, $5, $6, a.key, $12,
@@ -46,17 +46,17 @@ extension Statements {
         FROM STDIN (FORMAT binary)
         """
 
-    static let addQueue = """
+    package static let addQueue = """
         INSERT INTO errand.queues (name) VALUES ($1) ON CONFLICT DO NOTHING
         """
 
     /// Tells the feeder, at commit, that a lane has new jobs, the first of them due at a time.
-    static let wake = "SELECT errand.wake($1, $2)"
+    package static let wake = "SELECT errand.wake($1, $2)"
 
-    static let instance = "SELECT id::text FROM errand.instance"
+    package static let instance = "SELECT id::text FROM errand.instance"
 
     /// Writes down what a kind asks for, for errand.enqueue().
-    static let declareKind = """
+    package static let declareKind = """
         INSERT INTO errand.kinds AS k (kind, args_version, queue, priority, max_attempts,
             sensitive)
         VALUES ($1, $2, $3, $4, $5, $6)

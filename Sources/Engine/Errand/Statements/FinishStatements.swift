@@ -26,7 +26,7 @@ extension Statements {
     /// Ends jobs that were not done: cancelled or dead, with the reason; a dead one keeps the
     /// error of its last attempt and has no day on which it may be forgotten, a cancelled one
     /// without `keep_days` leaves no trace.
-    static let giveUp = """
+    package static let giveUp = """
         WITH ended AS (
             DELETE FROM errand.jobs j
             USING unnest($1::bigint[], $2::bigint[], $3::real[], $4::smallint[], $5::text[],
@@ -55,7 +55,7 @@ extension Statements {
     ///
     /// `refund` 1 takes the attempt back; a null delay keeps the time that the job was due, so
     /// that it is first in line again.
-    static let putBack = """
+    package static let putBack = """
         UPDATE errand.jobs j
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL,
             attempt = j.attempt - e.refund,
@@ -73,11 +73,11 @@ extension Statements {
         """
 
     /// Records an effect outside the database as done, if the claim still holds.
-    static let recordOnce = """
+    package static let recordOnce = """
         INSERT INTO errand.once_effects (job_id, key, result)
         SELECT j.id, $3, $4 FROM errand.jobs j WHERE j.id = $1 AND j.claim_token = $2
         ON CONFLICT DO NOTHING
         """
 
-    static let readOnce = "SELECT result FROM errand.once_effects WHERE job_id = $1 AND key = $2"
+    package static let readOnce = "SELECT result FROM errand.once_effects WHERE job_id = $1 AND key = $2"
 }

@@ -1,12 +1,12 @@
 extension Statements {
     /// All limits; there are few.
-    static let knownLimits = "SELECT queue, running, rate_per_s, set_at FROM errand.queue_limits"
+    package static let knownLimits = "SELECT queue, running, rate_per_s, set_at FROM errand.queue_limits"
 
     /// One claim of a limited queue at a time; a statement of its own, so that the next one sees
     /// what the claim before it has committed.
     ///
     /// It waits for nobody.
-    static let lockLimit =
+    package static let lockLimit =
         "SELECT queue FROM errand.queue_limits WHERE queue = $1 FOR UPDATE NOWAIT"
 
     /// Slots that count: their jobs are still claimed with their tokens.
@@ -30,7 +30,7 @@ extension Statements {
     /// transaction open, what was swept cannot be cleaned away and each walk passes it again:
     /// claims of this queue then get slower with each job that it runs. Only what is claimed needs
     /// to survive a crash of the server, so only then is the commit synced to disk.
-    static let claimLimited = """
+    package static let claimLimited = """
         WITH room AS MATERIALIZED (
             SELECT clock_timestamp() AS now, l.running, l.rate_per_s,
                 \(tokens("clock_timestamp()")) AS tokens
@@ -89,7 +89,7 @@ extension Statements {
 
     /// Of the popped jobs ($1) of queue $2, those that wait and are due; and in how many seconds
     /// the rate lets the next one start.
-    static let leftWaiting = """
+    package static let leftWaiting = """
         SELECT id, queue, kind, args_version, priority, run_at, (
             SELECT greatest(0, (1 - \(tokens("clock_timestamp()"))) / l.rate_per_s)
             FROM errand.queue_limits l WHERE l.queue = $2) AS until_start
@@ -98,7 +98,7 @@ extension Statements {
         """
 
     /// Of the limit of a job's queue, for ``situation``.
-    static let limitOfJob = """
+    package static let limitOfJob = """
         LEFT JOIN LATERAL (
             SELECT l.running AS limit_running, l.rate AS limit_rate,
                 (SELECT count(*) FROM (\(held("l.queue"))) h) AS limit_held,
@@ -110,7 +110,7 @@ extension Statements {
     // MARK: What operators ask
 
     /// The limits of all queues, or of $1, with what is used of them.
-    static let limits = """
+    package static let limits = """
         SELECT l.queue, l.running, l.rate_per_s, l.rate, l.set_at, l.set_by, l.reason,
             (SELECT count(*) FROM (\(held("l.queue"))) h) AS held,
             \(tokens("clock_timestamp()")) AS tokens
@@ -118,11 +118,11 @@ extension Statements {
         """
 
     /// One at a time, so that the times at which limits were set follow their commits.
-    static let lockLimits = "SELECT pg_advisory_xact_lock(7596553775040557427)"
+    package static let lockLimits = "SELECT pg_advisory_xact_lock(7596553775040557427)"
 
     /// Limits queue $1 to $2 at once and $3 starts a second ($4 as it was asked); null leaves
     /// what was.
-    static let setLimit = """
+    package static let setLimit = """
         INSERT INTO errand.queue_limits (queue, running, rate_per_s, rate, set_by, reason)
         SELECT name, $2::int, $3::float8, $4::text, $5, $6::text FROM errand.queues WHERE name = $1
         ON CONFLICT (queue) DO UPDATE
@@ -134,14 +134,14 @@ extension Statements {
         """
 
     /// Takes the limit of queue $1 away.
-    static let removeLimit = """
+    package static let removeLimit = """
         WITH gone AS (DELETE FROM errand.queue_limits WHERE queue = $1 RETURNING queue),
         swept AS (DELETE FROM errand.slots WHERE queue IN (SELECT queue FROM gone))
         SELECT queue, pg_notify('errand_control', 'queues')::text FROM gone
         """
 
     /// Workers of queue $1 that are alive and have not heard of what was set at $2.
-    static let limitUnheard = """
+    package static let limitUnheard = """
         SELECT id FROM errand.workers
         WHERE queues ? $1 AND limits_heard < $2
           AND last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
@@ -153,7 +153,7 @@ extension Statements {
     /// Jobs are claimed in the order of their lane, so they stand near its head; what has run for
     /// long, its worker has told of. So the look is short however many wait. It takes no lock: a
     /// claim that comes meanwhile writes its slot itself, and one that ends frees it.
-    static let fillSlots = """
+    package static let fillSlots = """
         WITH RECURSIVE \(lane), claimed AS (
             SELECT j.id, j.claim_token
             FROM lane l CROSS JOIN generate_series(0, 3) AS p (priority)

@@ -3,7 +3,7 @@ extension Statements {
 
     /// What worker $1 was asked to do, and in what it is to let go of the lead: the lead, and
     /// which session signed for it.
-    static let orders = """
+    package static let orders = """
         SELECT asked, asked_at, asked_by, asked_reason,
             ARRAY(SELECT lead || ' ' || backend FROM errand.leads l
                 WHERE l.worker = w.id AND l.resign_asked_at IS NOT NULL) AS resign
@@ -13,7 +13,7 @@ extension Statements {
     /// Asks workers ($1) that are alive for $2; null takes back what was asked.
     ///
     /// One that was asked to stop does not come back from it.
-    static let orderWorkers = """
+    package static let orderWorkers = """
         UPDATE errand.workers
         SET asked = $2, asked_by = CASE WHEN $2 IS NOT NULL THEN $3 END,
             asked_at = CASE WHEN $2 IS NOT NULL THEN clock_timestamp() END,
@@ -24,10 +24,10 @@ extension Statements {
         """
 
     /// Asks a worker for a beat now.
-    static let askForBeat = "SELECT pg_notify('errand_control', 'beat ' || $1::bigint)::text"
+    package static let askForBeat = "SELECT pg_notify('errand_control', 'beat ' || $1::bigint)::text"
 
     /// Of the jobs ($1) that worker $2 has reported, those that it still runs.
-    static let runningOf = """
+    package static let runningOf = """
         SELECT id, kind, queue, attempt, claimed_at FROM errand.jobs
         WHERE id = ANY ($1) AND claimed_by = $2 ORDER BY claimed_at, id
         """
@@ -35,7 +35,7 @@ extension Statements {
     // MARK: Leads
 
     /// Signs for lead $1 with worker $2 on host $3, process $4.
-    static let signLead = """
+    package static let signLead = """
         INSERT INTO errand.leads (lead, worker, host, pid, backend)
         VALUES ($1, $2, $3, $4, pg_backend_pid())
         ON CONFLICT (lead) DO UPDATE
@@ -45,7 +45,7 @@ extension Statements {
         """
 
     /// Who holds the locks ($2) of the leads ($1), as their sessions and signatures say.
-    static let leaders = """
+    package static let leaders = """
         SELECT n.lead, k.pid AS backend, l.worker, l.host, l.pid, l.taken_at, l.resign_asked_at,
             w.last_seen_at,
             w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
@@ -60,7 +60,7 @@ extension Statements {
         """
 
     /// Workers with a session of that name ($1, and the worker's number) that are alive.
-    static let standbys = """
+    package static let standbys = """
         SELECT w.id FROM errand.workers w
         WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
           AND EXISTS (
@@ -70,7 +70,7 @@ extension Statements {
         """
 
     /// Asks the holder of lead $1 to let go, if it is the one that holds the lock ($2).
-    static let askToResign = """
+    package static let askToResign = """
         UPDATE errand.leads SET resign_asked_at = clock_timestamp()
         WHERE lead = $1 AND backend = $2 AND worker IS NOT NULL
         RETURNING pg_notify('errand_control', 'resign ' || lead)::text

@@ -8,7 +8,7 @@ extension Statements {
         """
 
     /// All schedules, or the one of the name $1.
-    static let schedules = """
+    package static let schedules = """
         SELECT \(scheduleColumns), errand.changed_settings(s) AS changed,
             errand.schedule_settings(s) AS settings
         FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
@@ -16,10 +16,10 @@ extension Statements {
         ORDER BY s.name
         """
 
-    static let scheduleNames = "SELECT name FROM errand.schedules ORDER BY name"
+    package static let scheduleNames = "SELECT name FROM errand.schedules ORDER BY name"
 
     /// What may be amiss; $1 is the advisory lock of the scheduler that leads.
-    static let scheduleHealth = """
+    package static let scheduleHealth = """
         SELECT count(*) AS total, count(paused_at) AS paused,
             count(*) FILTER (WHERE paused_by = 'errand' AND failures >= pause_after) AS failed,
             count(*) FILTER (WHERE since < clock_timestamp() - interval '1 min') AS overdue,
@@ -50,7 +50,7 @@ extension Statements {
         """
 
     /// PostgreSQL's clock, and by how many seconds the schedule that has waited longest is late.
-    static let scheduleLateness = """
+    package static let scheduleLateness = """
         SELECT c.now,
             greatest(coalesce(extract(epoch FROM c.now - (
                 SELECT min(s.next_at) FROM errand.schedules s
@@ -63,7 +63,7 @@ extension Statements {
     /// those within $2 seconds that must not be decided on ahead.
     ///
     /// A time long past is no time to wait for.
-    static let scheduleClock = """
+    package static let scheduleClock = """
         SELECT c.now,
             (SELECT min(s.next_at) FROM errand.schedules s WHERE s.paused_at IS NULL) AS head,
             (SELECT min(s.next_at) FROM errand.schedules s
@@ -75,7 +75,7 @@ extension Statements {
 
     /// Has the times of some schedules computed anew: those made with older time-zone data than
     /// $2 and not yet due, and those that a wrong clock has carried away.
-    static let refreshPlans = """
+    package static let refreshPlans = """
         UPDATE errand.schedules
         SET replan = CASE WHEN last_due > $1 + interval '1 min' THEN 'clock' ELSE 'tzdata' END,
             replan_at = clock_timestamp(), next_at = '-infinity'
@@ -91,10 +91,10 @@ extension Statements {
     /// ahead, and was not before $4.
     ///
     /// Another scheduler's are passed over.
-    static let lockDueSchedules = dueSchedules + " FOR UPDATE OF s SKIP LOCKED"
+    package static let lockDueSchedules = dueSchedules + " FOR UPDATE OF s SKIP LOCKED"
 
     /// The same to look at.
-    static let dueSchedules = """
+    package static let dueSchedules = """
         SELECT \(scheduleColumns)
         FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
         WHERE s.paused_at IS NULL AND s.next_at <= $2 AND s.next_at >= $4
@@ -102,14 +102,14 @@ extension Statements {
         ORDER BY s.next_at, s.id LIMIT $3
         """
 
-    static let lockSchedule = """
+    package static let lockSchedule = """
         SELECT \(scheduleColumns)
         FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
         WHERE s.name = $1 FOR UPDATE OF s
         """
 
     /// What some schedules have open: held occurrences and jobs that have not ended.
-    static let openOccurrences = """
+    package static let openOccurrences = """
         SELECT o.schedule_id, o.due_at, o.job_id, o.outcome = 'held' AS is_held,
             j.claimed_by IS NULL AND j.attempt = 0 AS is_waiting
         FROM errand.schedule_occurrences o LEFT JOIN errand.jobs j ON j.id = o.job_id
@@ -122,7 +122,7 @@ extension Statements {
     ///
     /// The primary key of the occurrences decides, in the same transaction that makes the job.
     /// One whose outcome is among $12 may be taken again.
-    static let runOccurrences = """
+    package static let runOccurrences = """
         WITH due AS (
             SELECT d.*, nextval('errand.jobs_id_seq') AS job_id
             FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::timestamptz[],
@@ -161,7 +161,7 @@ extension Statements {
         """
 
     /// Writes down occurrences that get no job of their own, or not yet.
-    static let noteOccurrences = """
+    package static let noteOccurrences = """
         INSERT INTO errand.schedule_occurrences (schedule_id, due_at, origin, outcome, reason,
             merged_into)
         SELECT n.schedule_id, n.due_at, n.origin, n.outcome, n.reason, n.merged_into
@@ -172,13 +172,13 @@ extension Statements {
         """
 
     /// A held occurrence that gives way to a later one.
-    static let releaseHeld = """
+    package static let releaseHeld = """
         UPDATE errand.schedule_occurrences o SET outcome = 'skipped', reason = n.reason
         FROM unnest($1::bigint[], $2::timestamptz[], $3::text[]) AS n (schedule_id, due_at, reason)
         WHERE o.schedule_id = n.schedule_id AND o.due_at = n.due_at AND o.outcome = 'held'
         """
 
-    static let noteMisses = """
+    package static let noteMisses = """
         INSERT INTO errand.schedule_misses (schedule_id, first_due, last_due, count, reason)
         SELECT m.schedule_id, m.first_due, m.last_due, nullif(m.count, 0), m.reason
         FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::int[], $5::text[])
@@ -186,7 +186,7 @@ extension Statements {
         """
 
     /// Moves schedules on to their next occurrence; a null next_at ends one.
-    static let advanceSchedules = """
+    package static let advanceSchedules = """
         UPDATE errand.schedules s
         SET next_due = p.next_due, next_at = p.next_at, last_due = p.last_due, replan = NULL,
             planned_with = $5
@@ -196,13 +196,13 @@ extension Statements {
         """
 
     /// Puts off a schedule that this program cannot read.
-    static let putOffSchedules = """
+    package static let putOffSchedules = """
         UPDATE errand.schedules SET next_at = $2 + interval '1 min' WHERE id = ANY ($1)
         """
 
     /// Occurrences after the place ($1, $2) whose jobs have been made, and whether those have
     /// ended.
-    static let openPage = """
+    package static let openPage = """
         SELECT o.schedule_id, o.due_at, o.job_id, j.id IS NULL AS has_ended
         FROM errand.schedule_occurrences o LEFT JOIN errand.jobs j ON j.id = o.job_id
         WHERE o.outcome = 'enqueued' AND (o.schedule_id, o.due_at) > ($1, $2)
@@ -210,7 +210,7 @@ extension Statements {
         """
 
     /// Schedules that hold an occurrence back, and whether the run before it has ended.
-    static let holdingSchedules = """
+    package static let holdingSchedules = """
         SELECT h.schedule_id, NOT EXISTS (
             SELECT FROM errand.schedule_occurrences o JOIN errand.jobs j ON j.id = o.job_id
             WHERE o.schedule_id = h.schedule_id AND o.outcome = 'enqueued') AS is_free
@@ -220,7 +220,7 @@ extension Statements {
         """
 
     /// What is merged into the held occurrences of some schedules ($1, due at $2), oldest first.
-    static let mergedInto = """
+    package static let mergedInto = """
         SELECT o.schedule_id, o.due_at
         FROM unnest($1::bigint[], $2::timestamptz[]) AS h (schedule_id, due_at)
         JOIN errand.schedules s ON s.id = h.schedule_id AND s.catch_up = 'merge'
@@ -233,21 +233,21 @@ extension Statements {
 
     /// Locks those of some jobs that nobody else has locked: who ends one just now is waited for
     /// by nobody.
-    static let lockJobs = "SELECT id FROM errand.jobs WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED"
+    package static let lockJobs = "SELECT id FROM errand.jobs WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED"
 
-    static let jobOutcomes = """
+    package static let jobOutcomes = """
         SELECT id, outcome::text AS outcome, finished_at, reason FROM errand.finished_jobs
         WHERE id = ANY ($1)
         """
 
     /// Takes the schedules of which jobs have ended; those of another scheduler wait.
-    static let lockSchedules = """
+    package static let lockSchedules = """
         SELECT \(scheduleColumns)
         FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
         WHERE s.id = ANY ($1) ORDER BY s.id FOR UPDATE OF s SKIP LOCKED
         """
 
-    static let closeOccurrences = """
+    package static let closeOccurrences = """
         UPDATE errand.schedule_occurrences o
         SET outcome = e.outcome, ended_at = e.ended_at, reason = e.reason
         FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::timestamptz[], $5::text[])
@@ -258,7 +258,7 @@ extension Statements {
         """
 
     /// Counts failures in a row, and pauses a schedule that has had too many.
-    static let countFailures = """
+    package static let countFailures = """
         UPDATE errand.schedules s
         SET failures = f.failures,
             paused_at = CASE WHEN f.note IS NULL THEN s.paused_at ELSE $4 END,
@@ -269,7 +269,7 @@ extension Statements {
         """
 
     /// Forgets what lies further back than $2 days of one page of schedules after the id $1.
-    static let forgetOccurrences = """
+    package static let forgetOccurrences = """
         WITH page AS (
             SELECT id FROM errand.schedules WHERE id > $1 ORDER BY id LIMIT 1000
         ), forgotten AS (
@@ -289,21 +289,21 @@ extension Statements {
     // MARK: What operators do
 
     /// Settings ($2, with the arguments $3 if any) for the schedule $1, in the name of $4.
-    static let putSchedule = """
+    package static let putSchedule = """
         SELECT errand.put_schedule($1, $2::jsonb || CASE WHEN $3::jsonb IS NULL THEN '{}'
             ELSE jsonb_build_object('args', $3::jsonb) END, $4) AS is_new
         """
 
-    static let removeSchedule = "DELETE FROM errand.schedules WHERE name = $1"
+    package static let removeSchedule = "DELETE FROM errand.schedules WHERE name = $1"
 
-    static let pauseSchedule = """
+    package static let pauseSchedule = """
         UPDATE errand.schedules
         SET paused_at = clock_timestamp(), paused_by = $2, pause_note = $3
         WHERE name = $1
         """
 
     /// What the pause passed over is noted as missed; the failures begin from nothing.
-    static let resumeSchedule = """
+    package static let resumeSchedule = """
         WITH resumed AS (
             UPDATE errand.schedules
             SET paused_at = NULL, paused_by = NULL, pause_note = NULL, failures = 0,
@@ -315,7 +315,7 @@ extension Statements {
         """
 
     /// The latest occurrence of each schedule.
-    static let lastOccurrences = """
+    package static let lastOccurrences = """
         SELECT s.id, o.due_at, o.outcome
         FROM errand.schedules s CROSS JOIN LATERAL (
             SELECT due_at, outcome FROM errand.schedule_occurrences o
@@ -324,7 +324,7 @@ extension Statements {
         """
 
     /// What became of the occurrences of the schedule $1 before $2, newest first.
-    static let scheduleHistory = """
+    package static let scheduleHistory = """
         (
             SELECT o.due_at, o.due_at AS last_due, 1 AS count, o.decided_at, o.job_id, o.origin,
                 CASE WHEN o.outcome = 'enqueued' AND j.id IS NOT NULL
@@ -352,7 +352,7 @@ extension Statements {
         """
 
     /// Occurrences from $2 up to $3 that have or had their jobs.
-    static let takenOccurrences = """
+    package static let takenOccurrences = """
         SELECT due_at FROM errand.schedule_occurrences
         WHERE schedule_id = $1 AND due_at >= $2 AND due_at < $3
           AND (outcome <> 'skipped' OR merged_into IS NOT NULL)

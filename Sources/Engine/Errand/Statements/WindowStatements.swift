@@ -1,6 +1,6 @@
 extension Statements {
     /// The lanes of live workers, and whether the duties' leader is one of them.
-    static let lanesToCheck = """
+    package static let lanesToCheck = """
         SELECT DISTINCT q.name, k.kind
         FROM errand.workers w
         CROSS JOIN LATERAL jsonb_object_keys(w.queues) AS q (name)
@@ -10,13 +10,13 @@ extension Statements {
         """
 
     /// Of these ids, those that wait: a window may hold no others for long.
-    static let stillWaiting = """
+    package static let stillWaiting = """
         SELECT id FROM errand.jobs WHERE id = ANY ($1) AND claimed_by IS NULL
         """
 
     /// The first jobs of lanes ($1 queues, $2 kinds, $3 versions) that have been due for $4
     /// seconds and wait, up to $5 of each priority.
-    static let dueLongest = """
+    package static let dueLongest = """
         SELECT l.n, j.id, p.priority::smallint AS priority
         FROM unnest($1::text[], $2::text[], $3::smallint[]) WITH ORDINALITY
             AS l (queue, kind, version, n)

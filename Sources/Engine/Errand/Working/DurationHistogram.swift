@@ -63,7 +63,7 @@ package struct DurationHistogram: Sendable, Equatable {
     }
 
     /// Counts what a stored histogram has in one bucket; one that no bucket is called is skipped.
-    mutating func add(_ count: Int, toBucket bucket: Int) {
+    package mutating func add(_ count: Int, toBucket bucket: Int) {
         guard counts.indices.contains(bucket), count > 0 else { return }
         counts[bucket] += count
         total += count

@@ -16,23 +16,32 @@ public struct Worker: Sendable {
     private let kinds: JobKinds
     private let options: WorkerOptions
     private let log: Log
+    private let modules: [MigrationLine]
     private let vitals: Vitals
 
     /// A worker of `options.queues` that can run `kinds`.
-    public init(servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log) {
+    ///
+    /// - Parameter modules: whose tables and functions the handlers use: it refuses to start where
+    ///   one of them is not installed, or is older in the database than in this program.
+    public init(
+        servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log,
+        modules: [MigrationLine] = []
+    ) {
         self.init(
-            servers: servers, kinds: kinds, options: options, log: log,
+            servers: servers, kinds: kinds, options: options, log: log, modules: modules,
             vitals: Vitals(patience: options.leaseTime))
     }
 
     /// - Parameter vitals: is kept up to date, for those who want to know how it is.
     package init(
-        servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log, vitals: Vitals
+        servers: Servers, kinds: JobKinds, options: WorkerOptions, log: Log,
+        modules: [MigrationLine] = [], vitals: Vitals
     ) {
         self.servers = servers
         self.kinds = kinds
         self.options = options
         self.log = log
+        self.modules = modules
         self.vitals = vitals
     }
 
@@ -41,9 +50,11 @@ public struct Worker: Sendable {
     /// An operator's `errand worker stop` stops it through `stop` too.
     ///
     /// - Throws: `PostgresError` or `RedisError` when the servers cannot be reached at the start;
-    ///   later it waits for them to come back.
+    ///   later it waits for them to come back. ``MigrationError`` when the schema of the engine or
+    ///   of a module is missing, or older than this program.
     public func run(until stop: Stop) async throws -> WorkerSummary {
         let started = ContinuousClock.now
+        try await requireSchema()
         let shift = try await Shift(
             servers: servers, kinds: kinds, options: options, vitals: vitals, log: log)
         let onStop = stop.onStop { [vitals] in vitals.end() }
@@ -55,6 +66,19 @@ public struct Worker: Sendable {
         var summary = shift.completer.summary
         summary.duration = .now - started
         return summary
+    }
+
+    /// A schema that is ahead of this program may be meant, as while a new version is rolled out,
+    /// and is only logged.
+    private func requireSchema() async throws {
+        let session = Session(servers.settings("errand-migrations", setup: []))
+        let ahead = try await Migrator(session: session, modules: modules).requireCurrent()
+        await session.close()
+        for module in ahead {
+            guard let file = module.deviating else { continue }
+            log.with("module", module.module).with("file", file.path).warning(
+                "the schema is \(file.state.rawValue) to this program: another version migrated it")
+        }
     }
 }
 

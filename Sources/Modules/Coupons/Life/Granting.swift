@@ -35,8 +35,8 @@ package struct Grant: Sendable {
     }
 
     private static let check = """
-        SELECT EXISTS (SELECT FROM notification.people WHERE id = $1) AS has_person,
-            EXISTS (SELECT FROM coupons.establishments WHERE id = $2) AS has_establishment,
+        SELECT EXISTS (SELECT FROM people.people WHERE id = $1) AS has_person,
+            EXISTS (SELECT FROM establishments.establishments WHERE id = $2) AS has_establishment,
             $5 > coalesce($4, clock_timestamp()) AS has_time,
             (SELECT id FROM coupons.coupons WHERE person_id = $1 AND origin = $3) AS existing
         """

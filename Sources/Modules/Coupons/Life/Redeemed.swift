@@ -34,7 +34,7 @@ enum Redeemed {
             r.redeemed_at + interval '7 days' AS expires_at
         FROM coupons.redemptions r
         JOIN coupons.coupons c ON c.id = r.coupon_id
-        JOIN coupons.establishments e ON e.id = r.establishment_id
+        JOIN establishments.establishments e ON e.id = r.establishment_id
         WHERE r.coupon_id = ANY ($1)
         ORDER BY r.coupon_id
         """

@@ -89,7 +89,7 @@ package struct CouponRows: Sendable {
         FROM (
             SELECT * FROM (\(looked(filter))) AS c WHERE \(passes)
             ORDER BY \(order(filter)) LIMIT $9
-        ) AS c JOIN coupons.establishments e ON e.id = c.establishment_id
+        ) AS c JOIN establishments.establishments e ON e.id = c.establishment_id
         ORDER BY \(order(filter))
         """
     }
@@ -130,7 +130,7 @@ package struct CouponRows: Sendable {
         FROM (
             SELECT c.*, coupons.state_of(c, now()) AS state
             FROM coupons.coupons c WHERE c.id = $1
-        ) AS c JOIN coupons.establishments e ON e.id = c.establishment_id
+        ) AS c JOIN establishments.establishments e ON e.id = c.establishment_id
         """
 
     /// One coupon, and its redemption if there was one; nil when there is none of that id.

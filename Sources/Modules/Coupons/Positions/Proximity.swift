@@ -25,7 +25,7 @@ package enum Proximity {
                 p.location_consent_at IS NOT NULL AS may_be_told
             FROM unnest($1::int[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[])
                 AS r (n, person_id, longitude, latitude, accuracy)
-            LEFT JOIN notification.people p ON p.id = r.person_id
+            LEFT JOIN people.people p ON p.id = r.person_id
         ), held AS MATERIALIZED (
             SELECT r.n, r.person_id, r.accuracy, r.place, r.time_zone, 'coupon:' || c.id AS subject,
                 c.title, c.establishment_id, c.radius_m, c.expires_at
@@ -44,7 +44,7 @@ package enum Proximity {
             FROM held h LEFT JOIN told t ON t.person_id = h.person_id AND t.subject = h.subject
             LEFT JOIN LATERAL (
                 SELECT b.name, ST_Distance(b.place, h.place) AS distance
-                FROM coupons.branches b
+                FROM establishments.branches b
                 WHERE b.establishment_id = h.establishment_id
                   AND ST_DWithin(b.place, h.place,
                       h.radius_m * CASE WHEN t.is_there THEN 1.5 ELSE 1 END)

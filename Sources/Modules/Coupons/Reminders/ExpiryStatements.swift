@@ -4,9 +4,9 @@ extension Expiry {
     /// The time zones of all people, one step in the index for each.
     package static let zoneNames = """
         WITH RECURSIVE zones AS (
-            (SELECT time_zone FROM notification.people ORDER BY time_zone LIMIT 1)
+            (SELECT time_zone FROM people.people ORDER BY time_zone LIMIT 1)
             UNION ALL
-            SELECT (SELECT p.time_zone FROM notification.people p
+            SELECT (SELECT p.time_zone FROM people.people p
                 WHERE p.time_zone > z.time_zone ORDER BY p.time_zone LIMIT 1)
             FROM zones z WHERE z.time_zone IS NOT NULL
         )
@@ -15,7 +15,7 @@ extension Expiry {
 
     /// How many people are in some zones.
     static let peopleIn = """
-        SELECT count(*) FROM notification.people WHERE time_zone = ANY ($1)
+        SELECT count(*) FROM people.people WHERE time_zone = ANY ($1)
         """
 
     /// How many coupons a mail lists; it counts the others.
@@ -37,7 +37,7 @@ extension Expiry {
             SELECT DISTINCT p.id AS person_id, w.last_day, w.after, w.through, w.until,
                 'coupons-expiring:' || p.id || ':' || w.last_day || ':' || $7::int AS dedupe_key
             FROM page g
-            JOIN notification.people p ON p.id = g.person_id
+            JOIN people.people p ON p.id = g.person_id
             JOIN unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[],
                     $5::timestamptz[], $6::int[]) AS w (zone, last_day, after, through, until, now)
                 ON w.zone = p.time_zone AND g.expires_at > w.after AND g.expires_at <= w.through

@@ -16,7 +16,7 @@ package struct GuessAlert: Sendable {
         FROM (
             SELECT * FROM coupons.alerts WHERE id < $1 AND at >= $2
             ORDER BY id DESC LIMIT 100000
-        ) a LEFT JOIN coupons.establishments e ON e.id = a.establishment_id
+        ) a LEFT JOIN establishments.establishments e ON e.id = a.establishment_id
         WHERE $3::bigint IS NULL OR a.establishment_id = $3
         ORDER BY a.id DESC LIMIT $4
         """

@@ -16,7 +16,7 @@ package struct Till: Sendable {
 
     private static let verify = "SELECT \(TillAnswer.columns) FROM coupons.verify($1, $2, $3)"
     private static let redeem = "SELECT \(TillAnswer.columns) FROM coupons.redeem($1, $2, $3, $4)"
-    private static let establishment = "SELECT FROM coupons.establishments WHERE id = $1"
+    private static let establishment = "SELECT FROM establishments.establishments WHERE id = $1"
 
     /// Whether there is such an establishment: codes are good nowhere else.
     package var isThere: Bool {

@@ -24,7 +24,7 @@ package struct MissionRows: Sendable {
 
     private static let listing = """
         SELECT \(MissionRecord.columns)
-        FROM missions.missions m JOIN coupons.branches b ON b.id = m.branch_id
+        FROM missions.missions m JOIN establishments.branches b ON b.id = m.branch_id
         WHERE ($1::text IS NULL OR m.state::text = $1) AND ($2::bigint IS NULL OR m.branch_id = $2)
           AND m.id < coalesce($3, 9223372036854775807)
           AND (NOT $4 OR m.slots > (SELECT count(*) FROM missions.assignments a
@@ -49,7 +49,7 @@ package struct MissionRows: Sendable {
 
     private static let one = """
         SELECT \(MissionRecord.columns)
-        FROM missions.missions m JOIN coupons.branches b ON b.id = m.branch_id WHERE m.id = $1
+        FROM missions.missions m JOIN establishments.branches b ON b.id = m.branch_id WHERE m.id = $1
         """
     private static let tasks = """
         SELECT number, kind::text AS kind, title, is_required FROM missions.tasks

@@ -113,7 +113,7 @@ extension TellOfMissions {
                 'reason', coalesce(a.reason, 'it is not needed any more'))) f
                 WHERE f.key = ANY ($2)) AS data
         FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
-        JOIN coupons.branches b ON b.id = m.branch_id
+        JOIN establishments.branches b ON b.id = m.branch_id
         WHERE a.id = $1
         """
 

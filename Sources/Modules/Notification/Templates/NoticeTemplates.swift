@@ -33,14 +33,16 @@ package struct NoticeTemplates: Sendable {
     ///
     /// - Parameters:
     ///   - kinds: those that the program tells.
+    ///   - texts: the words that come with them.
     ///   - overrides: an operator's folder of `LOCALE/KIND.push.txt` and so on, whose files take
     ///     the place of the built-in ones; nil for none. A locale such as `en-CA` needs only the
     ///     files that differ from those of its language.
     package init(
-        kinds: [NoticeKind] = NoticeKind.all, overrides: String? = nil
+        kinds: [NoticeKind], texts: [NoticeText] = [], overrides: String? = nil
     ) throws(TemplateError) {
         let names = kinds.flatMap(LocaleWords.fileNames(of:)) + LocaleWords.layoutNames
-        let sources = try TemplateSources(folder: overrides, expected: Set(names))
+        let sources = try TemplateSources(
+            EmbeddedFiles.notices + texts, folder: overrides, expected: Set(names))
         self.kinds = Dictionary(
             kinds.map {
                 ($0.name, Kind(facts: TemplateFacts(of: $0), isUrgent: $0.urgency == .urgent))

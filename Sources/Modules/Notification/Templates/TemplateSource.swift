@@ -73,14 +73,18 @@ struct TemplateSources {
     /// Reads what there is.
     ///
     /// - Parameters:
+    ///   - texts: the program's own, by `LOCALE/FILE`.
     ///   - folder: holds `LOCALE/KIND.CHANNEL…`; hidden files are passed over.
     ///   - expected: the names that files may have.
-    init(folder: String?, expected: Set<String>) throws(TemplateError) {
-        var builtIn: [String: TemplateSource] = [:]
-        for (name, bytes) in englishNotices where expected.contains(name) {
-            builtIn[name] = try TemplateSource(path: "\(Self.base)/\(name)", file: bytes)
+    init(
+        _ texts: [NoticeText], folder: String?, expected: Set<String>
+    ) throws(TemplateError) {
+        for (path, text) in texts {
+            let parts = path.split(separator: "/").map(String.init)
+            guard parts.count == 2, expected.contains(parts[1]) else { continue }
+            files[parts[0], default: [:]][parts[1]] = try TemplateSource(
+                path: path, file: Array(text.utf8))
         }
-        files[Self.base] = builtIn
         guard let folder else { return }
         for locale in try Self.names(in: folder) {
             let inner = "\(folder)/\(locale)"

@@ -15,7 +15,7 @@ package struct Payee: Sendable, Equatable {
 
     private static let statement = """
         SELECT y.name, coalesce(y.address, '{}') AS address, d.hint, d.country, d.refused_for
-        FROM notification.people p
+        FROM people.people p
         LEFT JOIN payouts.payees y ON y.person_id = p.id
         LEFT JOIN payouts.bank_details d ON d.person_id = p.id
         WHERE p.id = $1

@@ -1,0 +1,89 @@
+import Foundation
+import PackagePlugin
+
+/// Puts a module's SQL and its notices' texts into the module's own code, so that a program is one
+/// file and no list of files is kept by hand.
+///
+/// For the target `Errand` it reads the folder `migrations/engine` of the package, for every other
+/// one `migrations/NAME`, where NAME is the target's name in lower case without `Errand`. Texts of
+/// notices are the files of `Notices/LOCALE` in the target's own folder. The target then has
+/// `EmbeddedFiles.migrations` and `EmbeddedFiles.notices`.
+@main
+struct EmbedSQL: BuildToolPlugin {
+    func createBuildCommands(context: PluginContext, target: any Target) async throws -> [Command] {
+        let migrations = context.package.directoryURL.appending(path: "migrations")
+            .appending(path: Self.module(of: target.name))
+        let notices = target.directoryURL.appending(path: "Notices")
+        let code = """
+            /// What the folders of this module hold.
+            enum EmbeddedFiles {
+                static let migrations: [(path: String, text: String)] = [
+            \(try Self.entries(of: migrations, in: ["tables", "routines"]))
+                ]
+                static let notices: [(path: String, text: String)] = [
+            \(try Self.entries(of: notices, in: Self.folders(in: notices)))
+                ]
+            }
+
+            """
+        let folder = context.pluginWorkDirectoryURL.appending(path: "Embedded")
+        let file = folder.appending(path: "EmbeddedFiles.swift")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // Written only when it differs, or the target would be compiled anew each time.
+        if (try? String(contentsOf: file, encoding: .utf8)) != code {
+            try code.write(to: file, atomically: true, encoding: .utf8)
+        }
+        // The folders are read here, at every build; SwiftPM wants a command to know of the file.
+        return [
+            .prebuildCommand(
+                displayName: "Embed the SQL of \(target.name)",
+                executable: URL(filePath: "/usr/bin/env"), arguments: ["true"],
+                outputFilesDirectory: folder)
+        ]
+    }
+
+    private static func module(of target: String) -> String {
+        if target == "Errand" { return "engine" }
+        return (target.hasPrefix("Errand") ? String(target.dropFirst("Errand".count)) : target)
+            .lowercased()
+    }
+
+    private static func entries(of root: URL, in folders: [String]) throws -> String {
+        var entries: [String] = []
+        for folder in folders {
+            let path = root.appending(path: folder)
+            for name in try names(in: path) {
+                let text = try String(contentsOf: path.appending(path: name), encoding: .utf8)
+                entries.append("        (\"\(folder)/\(name)\", \(literal(text))),")
+            }
+        }
+        return entries.joined(separator: "\n")
+    }
+
+    /// The files or folders of a folder in the order of their names; none when it is not there.
+    private static func names(in folder: URL) throws -> [String] {
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            .filter { !$0.hasPrefix(".") }.sorted()
+    }
+
+    private static func folders(in folder: URL) throws -> [String] {
+        try names(in: folder).filter { !$0.contains(".") }
+    }
+
+    /// A literal in one line: nothing in the text can end it.
+    private static func literal(_ text: String) -> String {
+        var literal = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": literal += "\\\""
+            case "\\": literal += "\\\\"
+            case "\n": literal += "\\n"
+            default:
+                literal +=
+                    scalar.value < 0x20 ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+            }
+        }
+        return literal + "\""
+    }
+}

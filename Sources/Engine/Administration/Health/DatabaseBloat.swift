@@ -1,0 +1,96 @@
+import Errand
+package import ErrandPostgres
+
+/// What of the database is dead weight, and what keeps it there.
+package struct DatabaseBloat: Sendable {
+    package struct Table: Sendable {
+        package var name: String
+        /// Estimated by the server's statistics, as the dead rows are.
+        package var live: Int
+        package var dead: Int
+        package var size: Int
+        package var indexSize: Int
+        package var vacuumed: Instant?
+
+        /// Whether a VACUUM is worth it: autovacuum should have come by.
+        package var isBloated: Bool { dead > 1_000 && dead > live / 5 }
+    }
+
+    package struct Index: Sendable {
+        package var name: String
+        package var table: String
+        package var size: Int
+        /// What its rows should need.
+        package var expected: Int
+
+        /// Whether building it anew is worth it.
+        package var isBloated: Bool { size > 1 << 20 && size > expected * 2 }
+    }
+
+    /// What keeps dead rows from being cleaned.
+    package struct Pin: Sendable {
+        package enum Kind: String, Sendable {
+            case transaction
+            case prepared = "prepared transaction"
+            case slot = "replication slot"
+            case standby
+        }
+
+        package var kind: Kind
+        package var name: String
+        package var who: String?
+        /// In transactions: how far back it reaches.
+        package var age: Int
+        package var since: Instant?
+        package var detail: String?
+    }
+
+    package var tables: [Table]
+    package var indexes: [Index]
+    package var pins: [Pin]
+    /// Sessions of other roles of which nothing can be seen.
+    package var hidden: Int
+}
+
+extension DatabaseBloat.Table {
+    init(_ row: Row) throws {
+        self.init(
+            name: try row.text("name"), live: Int(try row.int64("live")),
+            dead: Int(try row.int64("dead")), size: Int(try row.int64("size")),
+            indexSize: Int(try row.int64("index_size")),
+            vacuumed: try row.optionalTimestamp("vacuumed"))
+    }
+}
+
+extension DatabaseBloat.Pin {
+    init?(_ row: Row) throws {
+        guard let kind = Kind(rawValue: try row.text("what")) else { return nil }
+        let query = try row.optionalText("query").map(QueryShape.of)
+        let detail = [try row.optionalText("detail"), query].compactMap(\.self)
+        self.init(
+            kind: kind, name: try row.text("name"), who: try row.optionalText("who"),
+            age: Int(try row.optionalInt32("age") ?? 0),
+            since: try row.optionalTimestamp("since"),
+            detail: detail.isEmpty ? nil : detail.joined(separator: ": "))
+    }
+}
+
+extension Inspector {
+    /// What is dead weight, and what keeps it there for longer than `age`.
+    package func databaseBloat(pinnedFor age: Duration) async throws -> DatabaseBloat {
+        let answers = try await session.pipeline([
+            Statement(Statements.tableBloat), Statement(Statements.indexBloat),
+            Statement(Statements.pins, [.double(age / .seconds(1))]),
+            Statement("SELECT \(Statements.hiddenSessions)"),
+        ])
+        return DatabaseBloat(
+            tables: try answers[0].map(DatabaseBloat.Table.init),
+            indexes: try answers[1].map { row in
+                DatabaseBloat.Index(
+                    name: try row.text("name"), table: try row.text("of_table"),
+                    size: Int(try row.int64("size")), expected: Int(try row.int64("expected")))
+            },
+            pins: try answers[2].compactMap(DatabaseBloat.Pin.init),
+            hidden: Int(try answers[3].int64(0, 0)))
+    }
+}

@@ -1,0 +1,171 @@
+import Errand
+import ErrandPostgres
+
+/// The jobs that a job has enqueued, as far as they were looked for.
+struct JobFamily {
+    struct Child {
+        var id: Int64
+        var kind: String
+        var state: String
+        var madeAt: Instant
+    }
+
+    var children: [Child] = []
+    /// There were too many jobs to look at all.
+    var isCutOff = false
+}
+
+extension Inspector {
+    /// So many jobs are looked at for the children of one, and so many of these are told.
+    static let familyLook: Int64 = 20_000
+    private static let toldChildren = 20
+
+    /// What is made just before the end is seen, or committed, a little later.
+    private static let slack = Duration.seconds(5)
+
+    /// A job's life with all that it made: jobs, effects, the end of its occurrence.
+    package func story(of job: JobRecord) async throws -> [StoryEntry] {
+        var made: [StoryEntry] = []
+        for row in try await session.query(Statements.effects, [.int64(job.id)]) {
+            made.append(
+                StoryEntry(
+                    event: .effect, at: try row.timestamp("done_at"),
+                    text: job.redaction.text(try row.text("key"))))
+        }
+        var last: [StoryEntry] = []
+        let family = try await family(of: job)
+        for child in family.children.prefix(Self.toldChildren) {
+            made.append(
+                StoryEntry(
+                    event: .child, at: child.madeAt,
+                    text: "job \(child.id), \(child.kind), \(child.state)"))
+        }
+        let untold = family.children.count - Self.toldChildren
+        if untold > 0 {
+            last.append(StoryEntry(event: .more, text: "it enqueued \(untold) more jobs"))
+        }
+        if family.isCutOff {
+            last.append(
+                StoryEntry(
+                    event: .more,
+                    text: "only the first \(Self.familyLook) jobs that were made while it ran "
+                        + "were looked at: it may have enqueued more"))
+        }
+        if let occurrence = job.occurrence {
+            let row = try await session.query(
+                Statements.occurrenceEnd,
+                [.text(occurrence.schedule), .timestamp(Instant(date: occurrence.due))]
+            ).first
+            // Of one that has not ended there is nothing to tell.
+            if let row, try row.text("outcome") != "enqueued" {
+                last.append(
+                    StoryEntry(
+                        event: .occurrence, at: try row.optionalTimestamp("ended_at"),
+                        text: try row.text("outcome")))
+            }
+        }
+        var story = job.story
+        for entry in made.sorted(by: { ($0.at ?? .infinity) < ($1.at ?? .infinity) }) {
+            let place = story.firstIndex { later in
+                guard later.event != .forgotten, let at = later.at, let own = entry.at else {
+                    return false
+                }
+                return at > own
+            }
+            story.insert(entry, at: place ?? story.count)
+        }
+        return story + last
+    }
+
+    /// The jobs that a job's handler has enqueued.
+    ///
+    /// No index knows them: they are looked for among the jobs that were made while it ran, whose
+    /// ids follow each other as their times do.
+    func family(of job: JobRecord) async throws -> JobFamily {
+        guard let start = job.firstStart else { return JobFamily() }
+        let end = job.finishedAt.map { $0.adding(Self.slack) }
+        let last = try await session.query(
+            Statements.lastID([.live, .finished]), prepare: false
+        ).int64(0, 0)
+        let from = try await firstID(
+            from: start.adding(.zero - Self.slack), after: job.id, upTo: last)
+        var to = last
+        if let end { to = try await firstID(from: end, after: from - 1, upTo: last) }
+        let rows = try await session.query(
+            Statements.family,
+            [.int64(job.id), .int64(from), .int64(to), .int64(Self.familyLook)])
+        var family = JobFamily()
+        for row in rows {
+            family.isCutOff = try row.bool("is_cut_off")
+            guard let id = try row.optionalInt64("id") else { continue }
+            family.children.append(
+                JobFamily.Child(
+                    id: id, kind: try row.text("kind"), state: try row.text("state"),
+                    madeAt: try row.timestamp("created_at")))
+        }
+        return family
+    }
+
+    /// The lowest id after another of a job that was made at a time or later, by halves.
+    private func firstID(
+        from time: Instant, after id: Int64, upTo last: Int64
+    ) async throws -> Int64 {
+        var (low, high) = (id + 1, max(last, id) + 1)
+        while low < high {
+            let middle = low + (high - low) / 2
+            let row = try await session.query(Statements.nextJob, [.int64(middle)]).first
+            if let row, try row.timestamp("created_at") < time {
+                low = max(try row.int64("id"), middle) + 1
+            } else {
+                high = middle
+            }
+        }
+        return low
+    }
+}
+
+extension Statements {
+    /// The job with the lowest id from $1 on.
+    fileprivate static let nextJob = """
+        SELECT id, created_at FROM (
+            (SELECT id, created_at FROM errand.jobs WHERE id >= $1 ORDER BY id LIMIT 1)
+            UNION ALL
+            (SELECT id, created_at FROM errand.finished_jobs WHERE id >= $1 ORDER BY id LIMIT 1)
+        ) AS found ORDER BY id LIMIT 1
+        """
+
+    /// Of the jobs from $2 to $3, $4 in each table at most, those that job $1 made; a row at
+    /// least, which tells whether there were more.
+    fileprivate static let family = """
+        WITH live AS MATERIALIZED (
+            SELECT id, kind, errand.live_state(claimed_by, attempt, run_at, now()) AS state,
+                created_at, options -> 'origin' -> 'parent' AS parent
+            FROM errand.jobs WHERE id BETWEEN $2 AND $3 ORDER BY id LIMIT $4
+        ), finished AS MATERIALIZED (
+            SELECT id, kind, outcome::text AS state, created_at,
+                options -> 'origin' -> 'parent' AS parent
+            FROM errand.finished_jobs WHERE id BETWEEN $2 AND $3 ORDER BY id LIMIT $4
+        ), counted AS (
+            SELECT (SELECT count(*) FROM live) >= $4
+                OR (SELECT count(*) FROM finished) >= $4 AS is_cut_off
+        )
+        SELECT counted.is_cut_off, child.id, child.kind, child.state, child.created_at
+        FROM counted LEFT JOIN (
+            SELECT * FROM live UNION ALL SELECT * FROM finished
+        ) AS child ON child.parent = to_jsonb($1::bigint)
+        ORDER BY child.id
+        """
+
+    /// Effects of a job that are known to be done.
+    fileprivate static let effects = """
+        SELECT key, done_at FROM errand.once_effects WHERE job_id = $1
+        ORDER BY done_at, key LIMIT 100
+        """
+
+    /// What became of an occurrence.
+    fileprivate static let occurrenceEnd = """
+        SELECT o.outcome::text AS outcome, o.ended_at
+        FROM errand.schedule_occurrences o JOIN errand.schedules s ON s.id = o.schedule_id
+        WHERE s.name = $1 AND o.due_at = $2
+        """
+}

@@ -1,0 +1,118 @@
+package import Errand
+import FoundationEssentials
+package import ErrandPostgres
+
+/// One job as an operator sees it, live or finished.
+///
+/// What its kind calls sensitive was taken out of it when it was read (``Redaction``).
+package struct JobRecord: Sendable {
+    package var id: Int64
+    package var kind: String
+    package var queue: String
+    package var state: JobState
+    package var priority: Int
+    package var attempt: Int
+    package var maxAttempts: Int
+    package var argsVersion: Int
+    package var runAt: Instant
+    package var createdAt: Instant
+    package var startedAt: Instant?
+    package var finishedAt: Instant?
+    package var worker: Int64?
+    package var notAfter: Instant?
+    package var uniqueKey: String?
+    /// How long its last attempt took, in milliseconds.
+    package var durationMs: Double?
+    /// Why it was cancelled or given up.
+    package var reason: String?
+    /// JSON.
+    package var args: [UInt8]
+    /// JSON: an array of `{attempt, at, worker, error}`.
+    package var errors: [UInt8]
+    /// Of its last failed attempt.
+    package var lastError: String?
+    /// Of a dead letter: what its last error has in common with others.
+    package var fingerprint: String?
+    package var tags: [String]
+    /// Which occurrence of a schedule it is for.
+    package var occurrence: ScheduledOccurrence?
+    /// Who, or what, made it; nil where that was not kept.
+    package var origin: JobOrigin?
+    /// For what else is told of the job.
+    let redaction: Redaction
+
+    /// - Parameter reveals: whether sensitive values may be seen.
+    init(_ row: Row, reveals: Bool = false) throws {
+        redaction = Redaction(
+            args: try row.json("args"),
+            sensitive: reveals ? [] : Set(try row.optionalTextArray("sensitive") ?? []))
+        id = try row.int64("id")
+        kind = try row.text("kind")
+        queue = try row.text("queue")
+        state = JobState(rawValue: try row.text("state")) ?? .available
+        priority = Int(try row.int16("priority"))
+        attempt = Int(try row.int16("attempt"))
+        maxAttempts = Int(try row.int16("max_attempts"))
+        argsVersion = Int(try row.int16("args_version"))
+        runAt = try row.timestamp("run_at")
+        createdAt = try row.timestamp("created_at")
+        startedAt = try row.optionalTimestamp("started_at")
+        finishedAt = try row.optionalTimestamp("finished_at")
+        worker = try row.optionalInt64("worker")
+        notAfter = try row.optionalTimestamp("not_after")
+        uniqueKey = try row.optionalText("unique_key").map(redaction.text)
+        durationMs = try row.optionalDouble("duration_ms")
+        reason = try row.optionalText("reason").map(redaction.text)
+        args = redaction.args
+        errors = redaction.json(try row.json("errors"))
+        lastError = try row.optionalText("last_error").map(redaction.text)
+        fingerprint = try row.optionalText("fingerprint")
+        tags = try row.textArray("tags").map(redaction.text)
+        // One that somebody wrote by hand must not spoil a listing.
+        occurrence = try row.optionalJSON("occurrence").flatMap { json in
+            try? JSONDecoder().decode(ScheduledOccurrence.self, from: Data(json))
+        }
+        origin = try row.optionalJSON("origin").flatMap { json in
+            try? JSONDecoder().decode(JobOrigin.self, from: Data(json))
+        }
+    }
+}
+
+/// One worker process as an operator sees it.
+package struct WorkerRecord: Sendable {
+    package var id: Int64
+    package var host: String
+    package var pid: Int
+    package var version: String
+    package var startedAt: Instant
+    package var lastSeenAt: Instant
+    package var isStopping: Bool
+    package var isAlive: Bool
+    /// JSON: each queue with its concurrency, weight and counts.
+    package var queues: [UInt8]
+    package var kinds: [String]
+    package var lease: Duration
+    /// Whether it has heard that it is to take no new jobs.
+    package var isQuiet: Bool
+    /// What an operator asked of it.
+    package var order: WorkerOrder?
+    /// The jobs that ran longest at its last beat.
+    package var running: [Int64]
+
+    init(_ row: Row) throws {
+        id = try row.int64("id")
+        host = try row.text("host")
+        pid = Int(try row.int32("pid"))
+        version = try row.text("version")
+        startedAt = try row.timestamp("started_at")
+        lastSeenAt = try row.timestamp("last_seen_at")
+        isStopping = try row.bool("stopping")
+        isAlive = try row.bool("is_alive")
+        queues = try row.json("queues")
+        kinds = try row.textArray("kinds")
+        lease = .seconds(try row.double("lease"))
+        isQuiet = try row.bool("quiet")
+        order = try WorkerOrder(row)
+        running = try row.int64Array("running")
+    }
+}

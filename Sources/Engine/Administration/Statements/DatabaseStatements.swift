@@ -1,0 +1,167 @@
+import Errand
+/// What the server's catalogues say of the database: nothing here reads a row of a job, and all of
+/// it may be asked by a role without special rights, which then sees less.
+extension Statements {
+    static let databaseServer = """
+        SELECT current_setting('server_version') AS version, pg_postmaster_start_time() AS started,
+            current_database()::text AS database,
+            pg_database_size(current_database()) AS size, pg_is_in_recovery() AS is_standby,
+            current_setting('max_connections')::int AS max_connections,
+            (SELECT count(*) FROM pg_stat_activity
+             WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker')
+                AS connections,
+            \(hiddenSessions) AS hidden,
+            current_setting('synchronous_commit') AS synchronous_commit,
+            current_setting('fsync') AS fsync, current_setting('autovacuum') AS autovacuum,
+            (SELECT max(to_date(right(c.relname, 8), 'YYYYMMDD'))
+                    - (now() AT TIME ZONE 'UTC')::date
+             FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+             WHERE i.inhparent = to_regclass('errand.finished_jobs')
+               AND c.relname ~ '^finished_jobs_[0-9]{8}$') AS days_ahead
+        """
+
+    /// Whether somebody locks a table for himself, or waits for that: its size cannot be asked
+    /// without waiting too.
+    private static func isLocked(_ table: String) -> String {
+        """
+        EXISTS (SELECT FROM pg_locks k WHERE k.relation = \(table).oid
+            AND k.mode = 'AccessExclusiveLock' AND k.database = (
+                SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+        """
+    }
+
+    /// The size of a table; of a locked one, what it was when last vacuumed.
+    private static func size(_ function: String, of table: String) -> String {
+        """
+        CASE WHEN \(isLocked(table)) THEN \(table).relpages::bigint * 8192
+            ELSE \(function)(\(table).oid) END
+        """
+    }
+
+    /// Sessions of other roles, of which this one may see nothing.
+    static let hiddenSessions = """
+        (SELECT count(*) FROM pg_stat_activity WHERE query = '<insufficient privilege>')
+        """
+
+    /// The tables of Errand, the daily partitions together.
+    static let databaseTables = """
+        SELECT name, count(*) AS parts, sum(rows)::bigint AS rows, sum(size)::bigint AS size,
+            max(vacuumed) AS vacuumed, max(analyzed) AS analyzed
+        FROM (
+            SELECT CASE WHEN c.relname ~ '^finished_jobs_([0-9]{8}|other)$' THEN 'finished_jobs'
+                    ELSE c.relname::text END AS name,
+                coalesce(nullif(s.n_live_tup, 0), greatest(c.reltuples, 0)::bigint) AS rows,
+                \(size("pg_total_relation_size", of: "c")) AS size,
+                greatest(s.last_vacuum, s.last_autovacuum) AS vacuumed,
+                greatest(s.last_analyze, s.last_autoanalyze) AS analyzed
+            FROM pg_class c LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid
+            WHERE c.relnamespace = to_regnamespace('errand') AND c.relkind = 'r'
+        ) t
+        GROUP BY name ORDER BY size DESC, name
+        """
+
+    /// The oldest transactions of this database but for our own.
+    static let oldestTransactions = """
+        SELECT pid, application_name, usename::text AS role, state, xact_start AS began,
+            coalesce(backend_xmin, backend_xid) IS NOT NULL AS holds_back,
+            query
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND xact_start IS NOT NULL
+          AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+        ORDER BY xact_start LIMIT 3
+        """
+
+    /// Who has waited for a lock for more than a second, and for whom.
+    static let lockWaits = """
+        SELECT a.pid, a.application_name, l.waitstart AS since, l.mode,
+            coalesce(l.relation::regclass::text, l.locktype) AS object,
+            pg_blocking_pids(a.pid) AS blockers,
+            a.query
+        FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE NOT l.granted AND a.datname = current_database()
+          AND l.waitstart < clock_timestamp() - interval '1 s'
+        ORDER BY l.waitstart LIMIT 20
+        """
+
+    static let standbyServers = """
+        SELECT pid, application_name, state, extract(epoch FROM replay_lag)::float8 AS lag,
+            pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn()
+                ELSE pg_current_wal_lsn() END, replay_lsn)::bigint AS behind
+        FROM pg_stat_replication ORDER BY pid
+        """
+
+    static let replicationSlots = """
+        SELECT slot_name::text AS name, slot_type, active, wal_status,
+            pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn()
+                ELSE pg_current_wal_lsn() END, restart_lsn)::bigint AS held
+        FROM pg_replication_slots ORDER BY slot_name
+        """
+
+    // MARK: Bloat
+
+    static let tableBloat = """
+        SELECT c.relname::text AS name, s.n_live_tup AS live, s.n_dead_tup AS dead,
+            \(size("pg_relation_size", of: "c")) AS size,
+            CASE WHEN \(isLocked("c")) THEN 0 ELSE pg_indexes_size(c.oid) END AS index_size,
+            greatest(s.last_vacuum, s.last_autovacuum) AS vacuumed
+        FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid
+        WHERE c.relnamespace = to_regnamespace('errand') AND c.relkind = 'r'
+        ORDER BY s.n_dead_tup DESC, 4 DESC, c.relname LIMIT 30
+        """
+
+    /// The B-tree indexes, each with the size that its rows should need: a header, a pointer and
+    /// the aligned columns for each, in pages that are nine tenths full.
+    static let indexBloat = """
+        SELECT i.relname::text AS name, t.relname::text AS of_table,
+            CASE WHEN \(isLocked("t")) THEN i.relpages::bigint * 8192
+                ELSE pg_relation_size(i.oid) END AS size,
+            (16384 + ceil(coalesce(nullif(s.n_live_tup, 0), greatest(t.reltuples, 0))
+                * (12 + ceil(w.width / 8.0) * 8) / (0.9 * 8152)) * 8192)::bigint AS expected
+        FROM pg_index x
+        JOIN pg_class i ON i.oid = x.indexrelid
+        JOIN pg_am m ON m.oid = i.relam AND m.amname = 'btree'
+        JOIN pg_class t ON t.oid = x.indrelid
+        LEFT JOIN pg_stat_all_tables s ON s.relid = t.oid
+        CROSS JOIN LATERAL (
+            SELECT sum(coalesce(p.avg_width, CASE WHEN a.attlen > 0 THEN a.attlen ELSE 16 END))
+                AS width
+            FROM unnest(x.indkey::smallint[]) AS k (attnum)
+            LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.attnum
+            LEFT JOIN pg_stats p ON p.schemaname = 'errand' AND p.tablename = t.relname
+                AND p.attname = a.attname
+        ) w
+        WHERE t.relnamespace = to_regnamespace('errand')
+        ORDER BY size DESC, i.relname LIMIT 15
+        """
+
+    /// What keeps dead rows of this database from being cleaned, for longer than $1 seconds where
+    /// that is known; the one that holds back most comes first.
+    static let pins = """
+        SELECT * FROM (
+            SELECT 'transaction' AS what, pid::text AS name, application_name AS who,
+                age(coalesce(backend_xmin, backend_xid)) AS age, xact_start AS since,
+                state AS detail, query
+            FROM pg_stat_activity
+            WHERE datname = current_database() AND coalesce(backend_xmin, backend_xid) IS NOT NULL
+              AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+              AND xact_start <= clock_timestamp() - make_interval(secs => $1)
+            UNION ALL
+            SELECT 'prepared transaction', gid, owner::text, age(transaction), prepared, NULL,
+                NULL
+            FROM pg_prepared_xacts
+            WHERE database = current_database()
+              AND prepared <= clock_timestamp() - make_interval(secs => $1)
+            UNION ALL
+            SELECT 'replication slot', slot_name::text, slot_type,
+                greatest(age(xmin), age(catalog_xmin)), NULL,
+                CASE WHEN active THEN 'in use' ELSE 'not in use' END,
+                NULL
+            FROM pg_replication_slots WHERE coalesce(xmin, catalog_xmin) IS NOT NULL
+            UNION ALL
+            SELECT 'standby', pid::text, application_name, age(backend_xmin), NULL,
+                client_addr::text, NULL
+            FROM pg_stat_replication WHERE backend_xmin IS NOT NULL
+        ) p
+        ORDER BY age DESC, name LIMIT 20
+        """
+}

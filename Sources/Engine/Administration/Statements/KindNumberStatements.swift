@@ -1,0 +1,103 @@
+import Errand
+extension Statements {
+    /// Each kind that a program has declared, that waits, or that was worked within $2 seconds.
+    ///
+    /// $1 names one, or null for all. Counted up to $3 jobs a lane (null: all), beyond that
+    /// estimated.
+    static let kindNumbers = """
+        WITH RECURSIVE \(allLanes), \(sample), recent AS MATERIALIZED (
+            SELECT * FROM errand.activity
+            WHERE minute > now() - make_interval(secs => $2) - interval '1 min'
+              AND ($1::text IS NULL OR kind = $1)
+        ), done AS (
+            SELECT kind, min(queue) AS queue, sum(completed) AS completed,
+                sum(retried + dead) AS failed, sum(dead) AS dead, sum(cancelled) AS cancelled,
+                sum(started) AS started
+            FROM recent GROUP BY kind
+        ), waits AS (
+            SELECT kind, array_agg(bucket) AS buckets, array_agg(jobs) AS counts FROM (
+                SELECT kind, bucket, sum(jobs)::bigint AS jobs
+                FROM (
+                    SELECT kind, unnest(wait_buckets) AS bucket, unnest(wait_counts) AS jobs
+                    FROM recent
+                ) r
+                GROUP BY kind, bucket
+            ) w GROUP BY kind
+        ), runs AS (
+            SELECT kind, array_agg(bucket) AS buckets, array_agg(jobs) AS counts FROM (
+                SELECT kind, bucket, sum(jobs)::bigint AS jobs
+                FROM (
+                    SELECT kind, unnest(run_buckets) AS bucket, unnest(run_counts) AS jobs
+                    FROM recent
+                ) r
+                GROUP BY kind, bucket
+            ) w GROUP BY kind
+        ), sampled AS (
+            SELECT queue, kind, args_version, sum(jobs) AS jobs FROM sample
+            GROUP BY queue, kind, args_version
+        ), \(heads(where: "$1::text IS NULL OR kind = $1", free: 25)), held AS (
+            SELECT kind, sum(cardinality(held)) AS jobs FROM head GROUP BY kind
+        ), counted AS (
+            SELECT l.kind, min(l.queue) AS queue, max(l.args_version) AS version,
+                bool_or(c.is_estimate) AS is_estimate, sum(c.running) AS running,
+                sum(CASE WHEN c.is_estimate THEN greatest(s.jobs, c.jobs) ELSE c.jobs END) AS jobs
+            FROM lane l
+            LEFT JOIN sampled s ON s.queue = l.queue AND s.kind = l.kind
+                AND s.args_version = l.args_version
+            CROSS JOIN LATERAL (
+                SELECT coalesce(s.jobs > 4 * $3::bigint OR count(*) > $3, false) AS is_estimate,
+                    count(*) AS jobs, count(claimed_by) AS running
+                FROM (
+                    SELECT claimed_by FROM errand.jobs j
+                    WHERE j.queue = l.queue AND j.kind = l.kind
+                      AND j.args_version = l.args_version
+                    LIMIT CASE WHEN s.jobs > 4 * $3::bigint THEN 0 ELSE $3::bigint + 1 END
+                ) j
+            ) c
+            WHERE $1::text IS NULL OR l.kind = $1
+            GROUP BY l.kind
+        ), alive AS MATERIALIZED (
+            SELECT w.id, split_part(k.kind, '@', 1) AS kind
+            FROM errand.workers w CROSS JOIN LATERAL unnest(w.kinds) AS k (kind)
+            WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
+        ), name AS (
+            SELECT kind FROM errand.kinds UNION SELECT kind FROM counted UNION SELECT kind FROM done
+        )
+        SELECT n.kind, coalesce(k.args_version, c.version)::int AS version,
+            coalesce(k.queue, c.queue, d.queue) AS queue, k.max_attempts::int AS max_attempts,
+            k.kind IS NOT NULL AS is_declared,
+            (SELECT count(DISTINCT a.id) FROM alive a WHERE a.kind = n.kind) AS workers,
+            coalesce(greatest(c.jobs - g.running, 0), 0)::bigint AS waiting,
+            coalesce(g.running, 0)::bigint AS running,
+            coalesce(c.is_estimate, false) AS is_estimate,
+            coalesce(d.completed, 0)::bigint AS completed, coalesce(d.failed, 0)::bigint AS failed,
+            coalesce(d.dead, 0)::bigint AS dead, coalesce(d.cancelled, 0)::bigint AS cancelled,
+            coalesce(w.buckets, '{}') AS wait_buckets, coalesce(w.counts, '{}') AS wait_counts,
+            coalesce(r.buckets, '{}') AS run_buckets, coalesce(r.counts, '{}') AS run_counts
+        FROM name n
+        LEFT JOIN errand.kinds k ON k.kind = n.kind
+        LEFT JOIN counted c ON c.kind = n.kind
+        LEFT JOIN held h ON h.kind = n.kind
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN c.is_estimate THEN greatest(c.running, h.jobs) ELSE c.running END
+                AS running
+        ) g
+        LEFT JOIN done d ON d.kind = n.kind
+        LEFT JOIN waits w ON w.kind = n.kind
+        LEFT JOIN runs r ON r.kind = n.kind
+        WHERE $1::text IS NULL OR n.kind = $1
+        ORDER BY n.kind
+        """
+
+    static let kindNames = """
+        WITH RECURSIVE \(allLanes)
+        SELECT kind FROM errand.kinds UNION SELECT kind FROM lane
+        """
+
+    /// The schedules that make jobs of kind $1.
+    static let schedulesOfKind = """
+        SELECT name, recurrence, zone, paused_at IS NOT NULL AS is_paused,
+            CASE WHEN paused_at IS NULL AND next_at > '-infinity' THEN next_at END AS next_at
+        FROM errand.schedules WHERE kind = $1 ORDER BY name
+        """
+}

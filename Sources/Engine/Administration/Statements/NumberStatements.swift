@@ -1,0 +1,186 @@
+import Errand
+/// What operators see of the engine in numbers, at nearly the same cost however much there is.
+extension Statements {
+    /// A few hundred pages of the live jobs, the same ones each time as long as the table is as
+    /// large: what is too much to count is estimated from their share of all pages.
+    ///
+    /// Unlike the planner's statistics it needs no ANALYZE, and it knows how states, queues and
+    /// times go together.
+    static let sample = """
+        portion AS MATERIALIZED (
+            SELECT least(100, 30000.0 / greatest(pg_relation_size('errand.jobs') / 8192, 1))
+                ::float8 AS percent
+        ), sample AS MATERIALIZED (
+            SELECT queue, kind, args_version,
+                errand.live_state(claimed_by, attempt, run_at, now()) AS state,
+                count(*) * 100 / (SELECT percent FROM portion) AS jobs
+            FROM errand.jobs TABLESAMPLE SYSTEM ((SELECT percent FROM portion)) REPEATABLE (7)
+            GROUP BY queue, kind, args_version, state
+        )
+        """
+
+    /// The same of the dead letters, which are small pages of their own.
+    private static let deadSample = """
+        dead_portion AS MATERIALIZED (
+            SELECT least(100, 10000.0 / greatest(pg_relation_size('errand.dead_jobs') / 8192, 1))
+                ::float8 AS percent
+        ), dead_sample AS MATERIALIZED (
+            SELECT queue, count(*) * 100 / (SELECT percent FROM dead_portion) AS jobs
+            FROM errand.dead_jobs
+                TABLESAMPLE SYSTEM ((SELECT percent FROM dead_portion)) REPEATABLE (7)
+            GROUP BY queue
+        )
+        """
+
+    /// Depth and age of each queue, or of the one called $1; counted up to $2 jobs a queue (null:
+    /// all), beyond that estimated.
+    ///
+    /// A queue that is surely much longer is not even begun to be counted. The oldest is exact:
+    /// the first due job of each lane and priority that nobody holds.
+    static let queueDepths = """
+        WITH RECURSIVE \(lane), \(sample), \(deadSample), alive AS MATERIALIZED (
+            SELECT w.stopping, q.key AS queue,
+                (q.value ->> 'concurrency')::bigint AS slots,
+                (q.value ->> 'busy')::bigint AS busy, (q.value ->> 'waiting')::bigint AS held
+            FROM errand.workers w CROSS JOIN LATERAL jsonb_each(w.queues) AS q
+            WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
+        ), shown AS MATERIALIZED (
+            SELECT q.*, s.*, coalesce(s.jobs > 4 * $2::bigint, false) AS is_long,
+                d.jobs AS dead, coalesce(d.jobs > 4 * $2::bigint, false) AS has_many_dead
+            FROM errand.queues q LEFT JOIN LATERAL (
+                SELECT sum(jobs) AS jobs,
+                    sum(jobs) FILTER (WHERE state = 'available') AS available,
+                    sum(jobs) FILTER (WHERE state = 'scheduled') AS scheduled,
+                    sum(jobs) FILTER (WHERE state = 'retrying') AS retrying
+                FROM sample WHERE sample.queue = q.name
+            ) s ON true
+            LEFT JOIN dead_sample d ON d.queue = q.name
+            WHERE $1::text IS NULL OR q.name = $1
+        ), oldest AS (
+            SELECT l.queue, min(o.run_at) AS run_at
+            FROM lane l CROSS JOIN generate_series(0, 3) AS p (priority)
+            CROSS JOIN LATERAL (
+                SELECT j.run_at FROM errand.jobs j
+                WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.args_version
+                  AND j.priority = p.priority::smallint AND j.run_at <= now()
+                  AND j.claimed_by IS NULL
+                ORDER BY j.run_at, j.id LIMIT 1
+            ) o
+            GROUP BY l.queue
+        )
+        SELECT q.name, p.paused_at, p.paused_by, p.pause_reason, p.paused_until, o.run_at AS oldest,
+            (CASE WHEN d.is_estimate THEN greatest(q.available, d.available)
+                ELSE d.available END)::bigint AS available,
+            (CASE WHEN d.is_estimate THEN greatest(q.scheduled, d.scheduled)
+                ELSE d.scheduled END)::bigint AS scheduled,
+            (CASE WHEN d.is_estimate THEN greatest(q.retrying, d.retrying)
+                ELSE d.retrying END)::bigint AS retrying,
+            -- Too few for a sample; the workers know best what they hold.
+            (CASE WHEN d.is_estimate THEN greatest(w.busy + w.held, d.running)
+                ELSE d.running END)::bigint AS running,
+            d.is_estimate, f.dead::bigint AS dead, f.is_estimate AS is_dead_estimate,
+            w.workers, w.slots::bigint AS slots, w.busy::bigint AS busy
+        FROM shown q
+        LEFT JOIN LATERAL (
+            SELECT q.paused_at, q.paused_by, q.pause_reason, q.paused_until WHERE \(isPaused)
+        ) p ON true
+        LEFT JOIN oldest o ON o.queue = q.name
+        CROSS JOIN LATERAL (
+            SELECT coalesce(q.is_long OR count(*) > $2, false) AS is_estimate,
+                count(*) FILTER (WHERE state = 'available') AS available,
+                count(*) FILTER (WHERE state = 'scheduled') AS scheduled,
+                count(*) FILTER (WHERE state = 'retrying') AS retrying,
+                count(*) FILTER (WHERE state = 'running') AS running
+            FROM (
+                SELECT errand.live_state(claimed_by, attempt, run_at, now()) AS state
+                FROM errand.jobs j WHERE j.queue = q.name
+                LIMIT CASE WHEN q.is_long THEN 0 ELSE $2::bigint + 1 END
+            ) c
+        ) d
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS workers, coalesce(sum(a.busy), 0) AS busy,
+                coalesce(sum(a.held), 0) AS held,
+                coalesce(sum(a.slots) FILTER (WHERE NOT a.stopping), 0) AS slots
+            FROM alive a WHERE a.queue = q.name
+        ) w
+        CROSS JOIN LATERAL (
+            SELECT coalesce(q.has_many_dead OR count(*) > $2, false) AS is_estimate,
+                CASE WHEN q.has_many_dead OR count(*) > $2
+                    THEN greatest(q.dead, count(*)) ELSE count(*) END AS dead
+            FROM (
+                SELECT FROM errand.dead_jobs f WHERE f.queue = q.name
+                LIMIT CASE WHEN q.has_many_dead THEN 0 ELSE $2::bigint + 1 END
+            ) c
+        ) f
+        ORDER BY q.name
+        """
+
+    /// The number that was last given to a job; null for a role that may not know it.
+    static let lastNumber = """
+        CASE WHEN has_sequence_privilege('errand.jobs_id_seq', 'USAGE, SELECT')
+            THEN coalesce(pg_sequence_last_value('errand.jobs_id_seq'), 0) END
+        """
+
+    /// What came into each queue within the last minute, from the newest 10,000 ids.
+    ///
+    /// By the numbers that were given out, not by `ORDER BY id`: what has left the tables since
+    /// then costs nothing. `seconds` is how far back the sample reaches, at most a minute. The
+    /// row without a queue is of all of them: it is an estimate where the minute holds numbers of
+    /// jobs that are nowhere any more, since kinds that keep no history leave no trace; without
+    /// such a row nothing is known.
+    static let arrivals = """
+        WITH newest AS MATERIALIZED (
+            SELECT n - 10000 AS first, n AS last FROM (SELECT \(lastNumber) AS n) l
+        ), come AS MATERIALIZED (
+            SELECT id, queue, created_at FROM errand.jobs
+            WHERE id > (SELECT first FROM newest) AND id <= (SELECT last FROM newest)
+            UNION ALL
+            SELECT id, queue, created_at FROM errand.finished_jobs
+            WHERE id > (SELECT first FROM newest) AND id <= (SELECT last FROM newest)
+        ), reach AS (
+            SELECT (SELECT first FROM newest) <= 0
+                OR coalesce(min(created_at) <= now() - interval '1 min', false) AS is_whole,
+                extract(epoch FROM now() - min(created_at))::float8 AS seconds,
+                coalesce(max(id) FILTER (WHERE created_at <= now() - interval '1 min'),
+                    greatest((SELECT first FROM newest), 0)) AS before,
+                count(*) FILTER (WHERE created_at > now() - interval '1 min') AS jobs
+            FROM come
+        )
+        SELECT c.queue, count(*) AS jobs, NOT r.is_whole AS is_estimate,
+            CASE WHEN r.is_whole THEN 60 ELSE greatest(least(r.seconds, 60), 0.001) END AS seconds
+        FROM come c CROSS JOIN reach r
+        WHERE c.created_at > now() - interval '1 min'
+        GROUP BY c.queue, r.is_whole, r.seconds
+        UNION ALL
+        SELECT NULL, r.jobs, n.last - r.before > r.jobs, 60
+        FROM reach r CROSS JOIN newest n WHERE n.last IS NOT NULL
+        """
+
+    /// What each queue's workers did: $1 seconds of histograms, and what left it in the running
+    /// minute and the one before.
+    ///
+    /// $2 names a queue, or null for all.
+    static let queueActivity = """
+        WITH recent AS MATERIALIZED (
+            SELECT * FROM errand.activity
+            WHERE minute >= date_trunc('minute', now()) - make_interval(secs => $1)
+              AND ($2::text IS NULL OR queue = $2)
+        ), waits AS (
+            SELECT queue, array_agg(bucket) AS buckets, array_agg(jobs) AS counts FROM (
+                SELECT r.queue, w.bucket, sum(w.jobs)::bigint AS jobs
+                FROM recent r CROSS JOIN LATERAL unnest(r.wait_buckets, r.wait_counts)
+                    AS w (bucket, jobs)
+                GROUP BY r.queue, w.bucket
+            ) w GROUP BY queue
+        ), ends AS (
+            SELECT queue, sum(completed + dead + cancelled) FILTER (
+                WHERE minute >= date_trunc('minute', now()) - interval '1 min') AS ended
+            FROM recent GROUP BY queue
+        )
+        SELECT e.queue, coalesce(e.ended, 0)::bigint AS ended,
+            extract(epoch FROM now() - date_trunc('minute', now()) + interval '1 min')::float8
+                AS seconds,
+            coalesce(w.buckets, '{}') AS wait_buckets, coalesce(w.counts, '{}') AS wait_counts
+        FROM ends e LEFT JOIN waits w ON w.queue = e.queue
+        """
+}

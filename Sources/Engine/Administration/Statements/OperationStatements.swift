@@ -1,0 +1,121 @@
+import Errand
+extension Statements {
+    /// "op" as a number: the first key of the advisory lock that whoever runs an operation holds.
+    private static let operationLock = 28_528
+
+    private static let lockKey = "(id & 2147483647)::int"
+
+    /// Operations with what they stand at; one that should run and that nobody holds the lock of
+    /// was interrupted.
+    private static let operationColumns = """
+        id, action, operator, reason, started_at, ended_at, filter, change, rate_per_s, most,
+        total, is_estimate, done, asked, skipped, note, CASE WHEN state = 'running' AND NOT EXISTS (
+            SELECT FROM pg_locks l
+            WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid = \(operationLock)
+              AND l.objid = \(lockKey)::oid AND l.granted AND l.database = (
+                SELECT oid FROM pg_database WHERE datname = current_database())
+        ) THEN 'interrupted' ELSE state END AS state
+        """
+
+    static let operation = "SELECT \(operationColumns) FROM errand.operations WHERE id = $1"
+
+    static let operations = """
+        SELECT \(operationColumns) FROM errand.operations
+        WHERE $1::bigint IS NULL OR id < $1 ORDER BY id DESC LIMIT $2
+        """
+
+    static let lockOperation = """
+        SELECT id, state, action, operator, reason, filter, change, most, done, cursor, stage,
+            last_id
+        FROM errand.operations WHERE id = $1 FOR UPDATE
+        """
+
+    static let holdOperation = """
+        SELECT pg_try_advisory_lock(\(operationLock), \(lockKey))
+        FROM (SELECT $1::bigint AS id) o
+        """
+
+    static let addOperation = """
+        INSERT INTO errand.operations (action, operator, reason, filter, rate_per_s, total,
+            change, most, is_estimate, last_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id
+        """
+
+    static let advanceOperation = """
+        UPDATE errand.operations
+        SET done = done + $2, cursor = $3, stage = $4, skipped = skipped + $5,
+            asked = asked + $6
+        WHERE id = $1
+        """
+
+    /// Those that were counted and not even found any more had changed too.
+    static let endOperation = """
+        UPDATE errand.operations
+        SET state = $2, note = $3, ended_at = clock_timestamp(),
+            skipped = CASE WHEN $2 = 'done' AND NOT is_estimate
+                THEN greatest(skipped, total - done) ELSE skipped END
+        WHERE id = $1 AND state = 'running' RETURNING id
+        """
+
+    static let reopenOperation = """
+        UPDATE errand.operations SET state = 'running', note = NULL, ended_at = NULL
+        WHERE id = $1 AND state <> 'done' RETURNING id
+        """
+
+    /// The highest id that a job has or had; rows that were written by hand may lie above the
+    /// sequence.
+    static func lastID(_ tables: [JobTable]) -> String {
+        let highest = tables.map { "(SELECT max(id) FROM \($0.name))" }
+        let all = [lastNumber] + highest + ["0"]
+        return "SELECT greatest(\(all.joined(separator: ", ")))"
+    }
+
+    /// Locks jobs past those that somebody else has locked: who waits for a lock while it holds
+    /// others may end up in a ring with the workers' endings, and would hold them up.
+    static func lockJobs(_ table: JobTable) -> String {
+        "SELECT id FROM \(table.name) WHERE id = ANY ($1) ORDER BY id FOR UPDATE SKIP LOCKED"
+    }
+
+    static let sensitiveNames = """
+        SELECT DISTINCT name FROM errand.kinds CROSS JOIN LATERAL unnest(sensitive) AS s (name)
+        """
+
+    /// Deletes dead letters, and what was remembered of their effects.
+    static let discard = """
+        WITH gone AS (
+            DELETE FROM errand.dead_jobs WHERE id = ANY ($1) RETURNING id
+        ), forgotten AS (
+            DELETE FROM errand.once_effects WHERE job_id = ANY ($1)
+        )
+        SELECT id FROM gone
+        """
+
+    /// How jobs that were made live again fare: how many failed once more, how many have not
+    /// ended, and one of those that failed.
+    static let trial = """
+        SELECT count(*) FILTER (WHERE failed) AS failed,
+            count(*) FILTER (WHERE died) AS died,
+            count(*) FILTER (WHERE waits AND NOT failed) AS waiting,
+            count(*) FILTER (WHERE waits) AS live,
+            coalesce(max(id) FILTER (WHERE died), max(id) FILTER (WHERE failed)) AS sample
+        FROM (
+            SELECT t.id, j.id IS NOT NULL AS waits, d.id IS NOT NULL AS died,
+                d.id IS NOT NULL
+                    OR coalesce(j.attempt > (j.claimed_by IS NOT NULL)::int, false) AS failed
+            FROM unnest($1::bigint[]) AS t (id)
+            LEFT JOIN errand.jobs j ON j.id = t.id
+            LEFT JOIN errand.dead_jobs d ON d.id = t.id
+        ) s
+        """
+
+    /// The newest entries of the audit: $1 operator, $2 action or its first word, $3 seconds
+    /// since, $4 id below which, $5 how many; null filters nothing.
+    static let audit = """
+        SELECT id, at, operator, action, subject, reason, change FROM errand.audit
+        WHERE ($1::text IS NULL OR operator = $1)
+          AND ($2::text IS NULL OR action = $2 OR split_part(action, ' ', 1) = $2)
+          AND ($3::float8 IS NULL OR at > now() - make_interval(secs => $3))
+          AND ($4::bigint IS NULL OR id < $4)
+        ORDER BY id DESC LIMIT $5
+        """
+}

@@ -1,0 +1,37 @@
+import Errand
+/// What `errand status` asks beside the queues.
+extension Statements {
+    /// Workers by how they are, and those that have been silent longest.
+    static let workerCounts = """
+        SELECT count(*) FILTER (WHERE is_alive) AS alive,
+            count(*) FILTER (WHERE NOT is_alive) AS silent,
+            count(*) FILTER (WHERE is_alive AND stopping) AS stopping,
+            coalesce((array_agg(id ORDER BY last_seen_at) FILTER (WHERE NOT is_alive))[1:5], '{}')
+                AS silent_ids
+        FROM (
+            SELECT id, last_seen_at, stopping,
+                last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
+                    AS is_alive
+            FROM errand.workers
+        ) w
+        """
+
+    /// Dead letters of the last hour, counted up to 10,000.
+    static let deadLastHour = """
+        SELECT count(*) AS dead FROM (
+            SELECT FROM errand.dead_jobs
+            WHERE finished_at > now() - interval '1 hour' LIMIT 10000
+        ) d
+        """
+
+    /// The oldest transaction of a client of this database; what is not for our eyes has no time.
+    static let oldestTransaction = """
+        SELECT pid, coalesce(application_name, '') AS application,
+            extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND xact_start IS NOT NULL
+          AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+        ORDER BY xact_start LIMIT 1
+        """
+
+}

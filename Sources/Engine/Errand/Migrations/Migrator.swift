@@ -1,0 +1,156 @@
+public import ErrandPostgres
+
+/// Makes the schema of the engine and of modules in one database, brings it up to date, and says
+/// where it stands.
+///
+///     try await Migrator(pool).migrate()                                     // the engine alone
+///     try await Migrator(pool, modules: [shop]).migrate(adding: ["shop"])    // with a module
+public struct Migrator: Sendable {
+    private enum Connection: Sendable {
+        case pool(Pool)
+        case session(Session)
+    }
+
+    private let connection: Connection
+    private let modules: [MigrationLine]
+    private let engine: MigrationLine
+
+    /// A migrator for the database of a pool, that knows the engine and these modules.
+    public init(_ pool: Pool, modules: [MigrationLine] = []) {
+        connection = .pool(pool)
+        self.modules = modules
+        engine = .engine
+    }
+
+    /// The same by one session.
+    ///
+    /// - Parameter engine: another one than this program's stands for an older version, in tests.
+    package init(
+        session: Session, modules: [MigrationLine] = [], engine: MigrationLine = .engine
+    ) {
+        connection = .session(session)
+        self.modules = modules
+        self.engine = engine
+    }
+
+    /// Brings the engine and the installed modules up to date, and installs more of them.
+    ///
+    /// All of it is one transaction under an advisory lock: when anything fails, the database is
+    /// as it was before. Running it again does nothing.
+    /// - Parameter names: modules to install, with all that they need; none: only the engine and
+    ///   what is installed.
+    /// - Returns: the files that were applied, in their order.
+    /// - Throws: ``MigrationError``; `PostgresError` when the database cannot be reached, or a
+    ///   connection pooler stands before it.
+    @discardableResult
+    public func migrate(adding names: [String] = []) async throws -> [AppliedMigration] {
+        let plan = try MigrationPlan(modules, engine: engine)
+        // Names are checked before anything is connected.
+        _ = try plan.lines(installed: [], adding: names)
+        return try await withSession { session in
+            try await session.requireOwnProcess(for: "migrating")
+            // The lock ends with the transaction; it waits for another migration to end.
+            try await session.script("BEGIN")
+            do {
+                _ = try await session.query(
+                    "SELECT pg_advisory_xact_lock($1)", [.int64(Self.lock)])
+                let applied = try await apply(plan, adding: names, in: session)
+                try await session.script("COMMIT")
+                return applied
+            } catch {
+                try? await session.script("ROLLBACK")
+                throw error
+            }
+        }
+    }
+
+    /// Where the engine and each module stand, in the order in which they are applied; modules of
+    /// the database that this program does not have come last.
+    ///
+    /// - Throws: ``MigrationError``, `PostgresError`.
+    public func status() async throws -> [ModuleStatus] {
+        try await withSession { try await MigrationRecords.read($0).status(of: modules) }
+    }
+
+    /// The modules that ``migrate(adding:)`` would bring up to date or install.
+    package func planned(adding names: [String]) async throws -> Set<String> {
+        let plan = try MigrationPlan(modules, engine: engine)
+        let installed = try await status().filter(\.isInstalled).map(\.module)
+        return Set(try plan.lines(installed: Set(installed), adding: names).map(\.module))
+    }
+
+    /// Refuses a schema that is older than this program: the engine's, or that of one of the
+    /// modules that this migrator knows, which must be installed.
+    ///
+    /// A newer one may be meant, as while a new version is rolled out.
+    /// - Returns: where it differs without being older, for the log.
+    /// - Throws: ``MigrationError``.
+    @discardableResult
+    public func requireCurrent() async throws -> [ModuleStatus] {
+        let all = try await status()
+        for module in all where module.isKnown {
+            guard module.isInstalled else {
+                throw MigrationError.notInstalled(module: module.module)
+            }
+            guard module.pending.isEmpty else {
+                throw MigrationError.behind(module: module.module, pending: module.pending)
+            }
+        }
+        return all.filter { $0.deviating != nil }
+    }
+
+    private func withSession<Value: Sendable>(
+        _ body: @Sendable (Session) async throws -> Value
+    ) async throws -> Value {
+        switch connection {
+        case .pool(let pool): try await pool.withSession(body)
+        case .session(let session): try await body(session)
+        }
+    }
+
+    /// "errand" and a letter, as a number.
+    private static let lock: Int64 = 0x65_72_72_61_6e_64_6d
+
+    /// What is known of migrations; the engine's own files come after it.
+    private static let records = """
+        CREATE SCHEMA IF NOT EXISTS errand;
+        CREATE TABLE IF NOT EXISTS errand.modules (
+            name text COLLATE "C" PRIMARY KEY,
+            installed_at timestamptz NOT NULL DEFAULT clock_timestamp()
+        );
+        COMMENT ON TABLE errand.modules IS 'The engine and the modules that are installed here.';
+        CREATE TABLE IF NOT EXISTS errand.migrations (
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            module text COLLATE "C" NOT NULL REFERENCES errand.modules,
+            file text COLLATE "C" NOT NULL,
+            checksum text NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+        );
+        COMMENT ON TABLE errand.migrations IS
+            'Every application of a file of SQL; a routine has a row for each of its texts.';
+        """
+
+    private func apply(
+        _ plan: MigrationPlan, adding names: [String], in session: Session
+    ) async throws -> [AppliedMigration] {
+        var records = try await MigrationRecords.read(session)
+        if records.installed.isEmpty { try await session.script(Self.records) }
+        var done: [AppliedMigration] = []
+        for line in try plan.lines(installed: Set(records.installed.keys), adding: names) {
+            let applied = try await MigrationRun(line: line, records: records, session: session)
+                .run()
+            guard !applied.isEmpty else { continue }
+            done += applied.map { AppliedMigration(module: line.module, file: $0) }
+            records = try await MigrationRecords.read(session)
+        }
+        return done
+    }
+}
+
+/// A file that was applied now.
+public struct AppliedMigration: Equatable, Sendable {
+    /// `engine`, or the module's name.
+    public let module: String
+    /// `tables/NNN_name.sql` or `routines/name.sql`.
+    public let file: String
+}

@@ -1,0 +1,164 @@
+import ErrandNotification
+import FoundationEssentials
+import Errand
+import ErrandCommand
+import ErrandPostgres
+import ErrandTerminal
+
+/// `errand coupon verify` and `redeem`: what a till does.
+enum CouponTillCommands {
+    static let all = [verify, redeem]
+
+    private static let code = Argument.several(
+        ValueFormat.text("CODE"),
+        help: "As it was scanned or typed, or - to read it from standard input")
+    private static let establishment = Option<Int?>.integer(
+        "establishment", range: 1...Int.max, placeholder: "ID", help: "Where the till stands"
+    ).required()
+    private static let name = ValueFormat<String>.line("NAME", upTo: 100)
+    private static let anyTerminal = Option<String>.value(
+        "terminal", name, default: "errand",
+        help: "Which till it is: wrong codes are counted for each")
+    private static let terminal = Option<String?>.value(
+        "terminal", name, help: "Which till it is, told from the others there"
+    ).required()
+    private static let requestID = Option<String?>.value(
+        "request-id", .line("TEXT", upTo: 100),
+        help: "The same when the till asks again by the same code: it gets the same "
+            + "confirmation (default: a new one)")
+
+    private static let reading = """
+        Blanks, hyphens and small letters do no harm. Quote a code that is typed: it may end in \
+        *, ~, $ or =. With - it stands in no list of processes and no history.
+        """
+    private static let exits = """
+        Exits 2 when it is no code or was mistyped, 3 when no coupon has it, 5 when it is refused: \
+        turned, another establishment's, expired, not yet valid, voided, redeemed before, or \
+        too many wrong codes; 1 when workers have not prepared the secrets. JSON has the reason.
+        """
+
+    // MARK: verify
+
+    private static let verify = Command(
+        "coupon", "verify", effect: .changes,
+        summary: "Tell whether a code is good at an establishment now",
+        discussion: """
+            It redeems nothing, and only 'coupon redeem' makes sure that nobody else does. Wrong \
+            codes are counted, and too many lock the terminal for up to five minutes.
+
+            """ + reading + "\n\n" + exits,
+        examples: [
+            .init("errand coupon verify '4f2k-9qd3-7m1tx' --establishment 7", "typed by hand"),
+            .init("zbarcam -1 --raw | errand coupon verify - --establishment 7", "scanned"),
+        ],
+        options: [establishment, anyTerminal], arguments: [code]
+    ) { invocation in
+        let code = try read(invocation)
+        let till = try await till(invocation, invocation[anyTerminal])
+        let answer = try await till.verify(code)
+        try show(answer, requestID: nil, invocation)
+        if let failure = refusal(answer, invocation) { throw failure }
+        return .done
+    }
+
+    // MARK: redeem
+
+    private static let redeem = Command(
+        "coupon", "redeem", effect: .changes, summary: "Redeem a coupon by its code",
+        discussion: """
+            Of any number of tills one gets the confirmation, and its person is told. A till whose \
+            answer was lost asks again with the same code and --request-id and gets the same one: \
+            a program should choose it.
+
+            """ + reading + "\n\n" + exits,
+        examples: [
+            .init(
+                "errand coupon redeem - --establishment 7 --terminal bar --request-id 2026-118",
+                "reads the code, and may be repeated")
+        ],
+        options: [establishment, terminal, requestID, AuditOptions.reason], arguments: [code]
+    ) { invocation in
+        let code = try read(invocation)
+        let till = try await till(invocation, invocation[terminal])
+        let request = invocation[requestID] ?? UUID().uuidString.lowercased()
+        if invocation[requestID] == nil, invocation.output.isForPeople {
+            // Before the request, whose answer may be lost.
+            invocation.output.note("request id: \(request)")
+        }
+        let answer = try await till.redeem(code, requestID: request) { answer in
+            AuditLine(
+                operatorName: invocation.operatorName, action: "coupon redeem",
+                subject: "coupon \(answer.couponID ?? 0)", reason: invocation[AuditOptions.reason],
+                change: try? AuditLine.json([
+                    "terminal": invocation[terminal], "request_id": request,
+                ]))
+        }
+        try show(answer, requestID: request, invocation)
+        if let failure = refusal(answer, invocation) { throw failure }
+        return .done
+    }
+
+    // MARK: What both do
+
+    /// Refuses what cannot be a code before any server is asked.
+    private static func read(_ invocation: Invocation) throws -> CouponCode {
+        let text = try invocation.word(
+            invocation[code].joined(separator: " "), asking: "scan or type the code")
+        do throws(CouponCode.Refusal) { return try CouponCode(text) } catch {
+            throw CommandFailure(exit: .usage, message: "\(error)", hint: error.reason.advice)
+        }
+    }
+
+    private static func till(
+        _ invocation: Invocation, _ terminal: String
+    ) async throws -> Till {
+        let id = invocation[establishment]
+        let till = Till(
+            session: try invocation.session(), establishment: Int64(id), terminal: terminal)
+        guard try await till.isThere else { throw CouponWords.unknown(establishment: id) }
+        return till
+    }
+
+    private static func show(
+        _ answer: TillAnswer, requestID: String?, _ invocation: Invocation
+    ) throws {
+        let output = invocation.output
+        // A refusal is told in words, on standard error.
+        if output.isForPeople, !answer.isAccepted { return }
+        var record = Record([
+            ("id", .optional(answer.couponID) { .id(Int($0)) }),
+            ("is_accepted", .flag(answer.isAccepted)), ("reason", .text(answer.reason.rawValue)),
+            ("title", .optional(answer.title) { .text($0) }),
+            ("expires_at", .optional(answer.expiresAt) { $0.cell }),
+            ("redeemed_at", .optional(answer.redeemedAt) { $0.cell }),
+            ("confirmation", .optional(answer.confirmation) { .text($0) }),
+            ("ask_again_at", .optional(answer.askAgainAt) { $0.cell }),
+        ])
+        if let requestID { record.append("request_id", .text(requestID)) }
+        try output.show(output.isForPeople ? NotificationWords.shortened(record) : record)
+    }
+
+    private static func refusal(
+        _ answer: TillAnswer, _ invocation: Invocation
+    ) -> CommandFailure? {
+        guard !answer.isAccepted else { return nil }
+        let exit: ExitCode =
+            switch answer.reason {
+            case .malformed, .mistyped: .usage
+            case .unknown: .notFound
+            case .notReady: .failed
+            default: .refused
+            }
+        let at: (String, Instant?) =
+            switch answer.reason {
+            case .redeemed: (", at", answer.redeemedAt)
+            case .expired: (", at", answer.expiresAt)
+            case .tooManyGuesses: ("; ask again at", answer.askAgainAt)
+            default: ("", nil)
+            }
+        let words = at.1.map { "\(at.0) \(invocation.output.times.text($0.date))" } ?? ""
+        let shown = answer.couponID.map { "coupon \($0): " } ?? ""
+        return CommandFailure(
+            exit: exit, message: shown + answer.reason.words + words, hint: answer.reason.advice)
+    }
+}

@@ -1,0 +1,11 @@
+package import ErrandCommand
+
+/// The businesses that coupons and missions are about, and where their branches are.
+package struct EstablishmentsModule: Module {
+    package let migrations = MigrationLine(
+        module: "establishments", needs: ["ledger", "people"],
+        files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
+    package let extensions = ["postgis", "btree_gist"]
+
+    package init() {}
+}

@@ -1,0 +1,234 @@
+import ErrandCommand
+import ErrandPostgres
+import ErrandTerminal
+
+/// `errand ledger …`: accounts, lines and transactions.
+enum LedgerCommands {
+    static let all = [balance, lines, show, reverse] + LedgerProofCommands.all
+
+    // MARK: balance
+
+    private static let kind = Option<String?>.text(
+        "kind", placeholder: "KIND", help: "The single accounts of this kind, such as establishment"
+    )
+    private static let owner = Option<Int?>.integer(
+        "owner", range: 1...Int.max, placeholder: "ID",
+        help: "The single accounts of this person or establishment")
+    private static let at = Option<Instant?>.value(
+        "at", JobWords.time, help: "What they held then, of all that counts before this time")
+
+    private static let balance = Command(
+        "ledger", "balance", effect: .looks,
+        summary: "Show what accounts hold: all of a kind together, or single ones",
+        discussion: """
+            Without --kind and --owner it is the trial balance: a line for each kind of account \
+            and currency, whose debits and credits are equal. What is owed to people is a credit; \
+            what establishments owe is a debit.
+            """,
+        examples: [
+            .init("errand ledger balance", "how the company stands"),
+            .init("errand ledger balance --kind establishment", "who owes what"),
+            .init("errand ledger balance --at 2026-10-01T04:00:00Z", "at the end of a quarter"),
+        ],
+        options: [
+            kind, owner, LedgerWords.currency, at, PageOptions.limit, PageOptions.cursor,
+        ]
+    ) { invocation in
+        let rows = AccountRows(session: try invocation.session())
+        var filter = AccountFilter()
+        filter.kind = invocation[kind]
+        filter.owner = invocation[owner].map(Int64.init)
+        filter.currency = invocation[LedgerWords.currency]
+        filter.at = invocation[at]
+        filter.behind = invocation[PageOptions.cursor].map(Int64.init)
+        filter.limit = invocation[PageOptions.limit]
+        let isTotal = filter.kind == nil && filter.owner == nil
+        if let kind = filter.kind {
+            let kinds = try await rows.kinds()
+            guard kinds.contains(kind) else {
+                throw CommandFailure(
+                    exit: .usage, message: "--kind \(kind): there is no such kind of account",
+                    hint: "expected " + kinds.joined(separator: ", "))
+            }
+        }
+        let accounts = try await isTotal ? rows.totals(filter) : rows.page(filter)
+        try invocation.output.list(
+            accounts.map(record),
+            columns: (isTotal ? [Column("count", title: "ACCOUNTS")] : [Column("account")])
+                + [Column("account_kind", title: "KIND")]
+                + (isTotal ? [] : [Column("account_owner", title: "OWNER")])
+                + [Column("currency"), Column("debit"), Column("credit")],
+            empty: isTotal ? "nothing was ever posted" : "no account passes these filters")
+        if !isTotal, accounts.count == filter.limit, let last = accounts.last?.id {
+            invocation.output.note(
+                "more: " + invocation.line(behind: PageOptions.cursor, String(last)))
+        }
+        return .done
+    }
+
+    private static func record(_ account: AccountRecord) -> Record {
+        let money = account.balance
+        // Nothing stands on the account's usual side.
+        let isCredit =
+            money.minorUnits == 0 ? account.side == .credit : money.minorUnits > 0
+        let amount = Money(isCredit ? money.minorUnits : 0 &- money.minorUnits, money.currency)
+        return Record([
+            ("account", .optional(account.id) { .id(Int($0)) }),
+            ("account_kind", .text(account.kind)),
+            ("account_owner", .optional(account.owner) { .id(Int($0)) }),
+            ("count", .int(account.count)), ("currency", .text(money.currency.code)),
+            ("balance", LedgerWords.cell(money)),
+            ("debit", isCredit ? .missing : LedgerWords.cell(amount)),
+            ("credit", isCredit ? LedgerWords.cell(amount) : .missing),
+        ])
+    }
+
+    // MARK: lines
+
+    private static let account = Option<Int?>.integer(
+        "account", range: 1...Int.max, placeholder: "ID", help: "Only lines of this account")
+    private static let person = Option<Int?>.integer(
+        "person", range: 1...Int.max, placeholder: "ID", help: "Only lines of this person")
+    private static let source = Option<String?>.text(
+        "source", placeholder: "SOURCE", help: "Only what is about this, such as survey:12")
+    private static let since = Option<Instant?>.value(
+        "since", JobWords.time, help: "Only what counts from this time or later")
+    private static let before = Option<Instant?>.value(
+        "before", JobWords.time, help: "Only what counts before this time")
+
+    private static let lines = Command(
+        "ledger", "lines", effect: .looks, summary: "List lines of accounts, the newest first",
+        discussion: """
+            A line is the part of a transaction that is one account's: an amount above zero \
+            credits it, one below zero debits it. The lines of a transaction stay together, so \
+            that a page may be longer than --limit.
+            """,
+        examples: [
+            .init("errand ledger lines --person 42", "how a balance came about"),
+            .init("errand ledger lines --source survey:12", "what a survey has cost"),
+        ],
+        options: [account, person, source, since, before, PageOptions.limit, PageOptions.cursor]
+    ) { invocation in
+        var filter = LineFilter()
+        filter.account = invocation[account].map(Int64.init)
+        filter.person = invocation[person].map(Int64.init)
+        filter.source = invocation[source]
+        filter.since = invocation[since]
+        filter.before = invocation[before]
+        filter.behind = invocation[PageOptions.cursor].map(Int64.init)
+        filter.limit = invocation[PageOptions.limit]
+        let lines = try await TransactionRows(session: try invocation.session()).page(filter)
+        try invocation.output.list(
+            lines.map(LedgerWords.line),
+            columns: [
+                Column("transaction"), Column("at"), Column("kind"),
+                Column("source", isFlexible: true), Column("account_kind", title: "ACCOUNT"),
+                Column("account_owner", title: "OWNER"), Column("amount"), Column("currency"),
+            ], empty: "no line passes these filters")
+        if lines.count >= filter.limit, let last = lines.last {
+            invocation.output.note(
+                "more: "
+                    + invocation.line(behind: PageOptions.cursor, String(last.transactionID)))
+        }
+        return .done
+    }
+
+    // MARK: show
+
+    private static let id = Argument.required(
+        ValueFormat.integer("ID", in: 1...Int.max), help: "The transaction's id")
+
+    private static let show = Command(
+        "ledger", "show", effect: .looks, summary: "Show one transaction with its lines",
+        discussion: "Nothing of it is ever changed; what was wrong is undone by another one.",
+        examples: [.init("errand ledger show 4711", "who made it, and what it moved")],
+        arguments: [id]
+    ) { invocation in
+        try invocation.output.show(record(try await transaction(invocation), invocation))
+        return .done
+    }
+
+    private static func transaction(_ invocation: Invocation) async throws -> TransactionRecord {
+        let rows = TransactionRows(session: try invocation.session())
+        guard let found = try await rows.transaction(Int64(invocation[id])) else {
+            throw CommandFailure(
+                exit: .notFound, message: "there is no transaction \(invocation[id])",
+                hint: "'errand ledger lines' lists what there is")
+        }
+        return found
+    }
+
+    private static func record(
+        _ transaction: TransactionRecord, _ invocation: Invocation
+    ) -> Record {
+        Record([
+            ("transaction", .id(Int(transaction.id))), ("kind", .text(transaction.kind)),
+            ("at", transaction.at.cell), ("made_at", transaction.madeAt.cell),
+            ("source", .optional(transaction.source) { .text($0) }),
+            ("idempotency_key", .text(transaction.key)), ("actor", .text(transaction.actor)),
+            ("note", .optional(transaction.note) { .text($0) }),
+            ("reverses", .optional(transaction.reverses) { .id(Int($0)) }),
+            ("reversed_by", .optional(transaction.reversedBy) { .id(Int($0)) }),
+            (
+                "lines",
+                .records(
+                    transaction.lines.map { line in
+                        Record([
+                            ("account", .id(Int(line.accountID))),
+                            ("account_kind", .text(line.accountKind)),
+                            ("account_owner", .optional(line.owner) { .id(Int($0)) }),
+                            ("amount", LedgerWords.cell(line.amount, invocation)),
+                            ("currency", .text(line.amount.currency.code)),
+                        ])
+                    })
+            ),
+        ])
+    }
+
+    // MARK: reverse
+
+    private static let reason = Option<String?>.value(
+        "reason", .line("TEXT", upTo: 500),
+        help: "Why, without personal data: it stays in the ledger and the audit"
+    ).required()
+
+    private static let reverse = Command(
+        "ledger", "reverse", effect: .changes, summary: "Undo a transaction by its opposite",
+        discussion: """
+            Makes a transaction with the same lines and the other sign, which counts from now. \
+            A transaction is undone once; a reversal can be undone too. A reward that was undone \
+            cannot be credited again for the same source.
+            """,
+        examples: [
+            .init("errand ledger reverse 4711 --reason 'survey was cancelled'", "asks before"),
+            .init("errand ledger reverse 4711 --reason 'by hand' --yes", "without asking"),
+        ],
+        options: [reason], arguments: [id]
+    ) { invocation in
+        let found = try await transaction(invocation)
+        let taken = { (other: Int64) in
+            CommandFailure(
+                exit: .conflict, message: "transaction \(found.id) is undone already, by \(other)",
+                hint: "'errand ledger show \(other)' tells who did and why")
+        }
+        if let other = found.reversedBy { throw taken(other) }
+        let amounts = found.lines.filter { $0.amount.minorUnits > 0 }.map(\.amount.description)
+        try invocation.confirm(
+            "undo transaction \(found.id) (\(found.kind), "
+                + "\(amounts.prefix(3).joined(separator: " and ")))?")
+        let rows = TransactionRows(session: try invocation.session())
+        let reversal: Int64
+        do {
+            reversal = try await rows.reverse(
+                found.id, by: invocation.operatorName, reason: invocation[reason])
+        } catch let error as PostgresError where error.sqlState == "23505" {
+            guard let other = try await rows.transaction(found.id)?.reversedBy else { throw error }
+            throw taken(other)
+        } catch PostgresError.server(let error) where error.sqlState == "23514" {
+            throw CommandFailure(exit: .refused, message: error.message, hint: error.hint)
+        }
+        guard let made = try await rows.transaction(reversal) else { return .done }
+        try invocation.output.show(record(made, invocation))
+        return .done
+    }
+}

@@ -1,0 +1,24 @@
+package import ErrandCommand
+package import ErrandNotification
+
+/// Secret shoppers: who they are, what they are sent on, and what they bring back.
+package struct MissionsModule: Module, NotifyingModule {
+    package let migrations = MigrationLine(
+        module: "missions", needs: ["establishments", "notification", "ledger", "people"],
+        files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
+    package let extensions = ["postgis"]
+    package let notices = NoticeKind.mission
+    package let noticeTexts = EmbeddedFiles.notices
+    package var fieldNames: [FieldName] { MissionFieldNames.all }
+    package var commands: [Command] { MissionCommands.all + ShopperCommands.all }
+    package let nouns = [
+        "mission": "See missions, find the best shoppers for them, offer, withdraw and review",
+        "shopper": "See who is sent on missions; hire, refuse and suspend",
+    ]
+
+    package init() {}
+
+    package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
+        MissionKinds.add(to: &kinds, telling: try NoticeCatalogue.of(setup))
+    }
+}

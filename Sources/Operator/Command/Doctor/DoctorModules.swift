@@ -1,0 +1,82 @@
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+
+/// Whether the schema of the engine and of the installed modules is as this program needs it.
+extension DoctorCommand {
+    static func modules(_ session: Session, _ invocation: Invocation) async -> [Finding] {
+        let modules = invocation.modules
+        let status: [ModuleStatus]
+        do {
+            status = try await Migrator(session: session, modules: modules.lines).status()
+        } catch { return [failed("migrations", error)] }
+        var findings = [migrations(status)]
+        let installed = Set(status.filter(\.isInstalled).map(\.module))
+        let needed = modules.usable(installed).all.flatMap(\.extensions)
+        for name in Set(needed).sorted() {
+            findings.append(await extensionNamed(name, session, ServerLines(invocation)))
+        }
+        return findings
+    }
+
+    private static func migrations(_ status: [ModuleStatus]) -> Finding {
+        let installed = status.filter(\.isInstalled)
+        guard !installed.isEmpty else {
+            return Finding(
+                check: "migrations", grade: .critical, found: "this database has no schema of Errand",
+                remedy: "errand migrate")
+        }
+        if let module = installed.first(where: { $0.deviating != nil }), let file = module.deviating {
+            return Finding(
+                check: "migrations", grade: file.state == .superseded ? .note : .critical,
+                found: "\(module.module): \(file.path) is \(file.state.rawValue)",
+                remedy: "errand migrate status  # and run the version of errand that applied it")
+        }
+        let pending = installed.filter { !$0.pending.isEmpty }
+        let count = pending.map(\.pending.count).reduce(0, +)
+        return Finding(
+            check: "migrations", grade: count == 0 ? .ok : .critical,
+            found: "\(installed.map(\.module).joined(separator: ", ")): \(count) pending"
+                + (count == 0 ? "" : " in \(pending.map(\.module).joined(separator: ", "))"),
+            remedy: count == 0 ? nil : "errand migrate")
+    }
+
+    /// Whether an extension that installed modules use is there, and found by this login.
+    private static func extensionNamed(
+        _ name: String, _ session: Session, _ servers: ServerLines
+    ) async -> Finding {
+        await guarded("extensions") {
+            let rows = try await session.query(
+                """
+                SELECT a.installed_version, n.nspname = ANY (current_schemas(true)) AS is_visible,
+                    quote_ident(n.nspname), quote_ident(current_user)
+                FROM pg_available_extensions a LEFT JOIN pg_extension e ON e.extname = a.name
+                LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
+                WHERE a.name = $1
+                """, [.text(name)])
+            guard let row = rows.first else {
+                return Finding(
+                    check: "extensions", grade: .critical, found: "\(name) is not on the server",
+                    remedy: name == "postgis"
+                        ? "apt-get install postgresql-15-postgis-3  # on the server's machine"
+                        : "apt-get install postgresql-contrib  # on the server's machine")
+            }
+            guard let version = try row.optionalText(0) else {
+                return Finding(
+                    check: "extensions", grade: .warning, found: "\(name) is not enabled here",
+                    remedy: servers.psql("CREATE EXTENSION \(name) SCHEMA public"))
+            }
+            // It lies in the schema that came first where it was enabled: that of the user's name.
+            guard try row.bool(1) else {
+                let (schema, user) = (try row.text(2), try row.text(3))
+                return Finding(
+                    check: "extensions", grade: .critical,
+                    found: "\(name) \(version) is in the schema \(schema), where \(user) does not "
+                        + "look for it",
+                    remedy: servers.psql(
+                        "ALTER ROLE \(user) SET search_path = \"$user\", public, \(schema)"))
+            }
+            return Finding(check: "extensions", grade: .ok, found: "\(name) \(version)")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import ErrandAdministration
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+
+/// What only the doctor looks for.
+extension StatusFindings {
+    /// What `engine` does not tell already.
+    var deeper: [Finding] {
+        guard let health else { return [] }
+        return (health.unknownLanes ?? []).map(unknown) + (health.orphanedJobs ?? []).map(orphan)
+            + killers(health.killingJobs ?? []) + partitions(health)
+            + (health.interrupted ?? []).map(interrupted) + (health.tables ?? []).compactMap(bloat)
+            + (health.pins ?? []).compactMap(pin) + versions(health.versions ?? [])
+    }
+
+    private var isWorked: Bool { (status.workers?.alive ?? 0) > 0 }
+
+    // MARK: Workers and their claims
+
+    func silence(_ worker: EngineHealth.SilentWorker) -> Finding {
+        let held = worker.held
+        let jobs = held.first.map {
+            held.count == 1
+                ? ", and holds job \($0)" : ", and holds \(held.count) jobs, such as \($0)"
+        }
+        return Finding(
+            check: "workers", grade: .warning,
+            found: "worker \(worker.id) (\(worker.host), pid \(worker.pid)) has been silent for "
+                + "\(HumanFormat.duration(worker.silence)), longer than its lease of "
+                + HumanFormat.duration(worker.lease) + (jobs ?? ""),
+            // Any live worker that leads frees them, whatever queues it works.
+            remedy: isWorked
+                ? "errand leader resign duties  # who leads should have freed its jobs by now"
+                : "errand work")
+    }
+
+    private func orphan(_ job: EngineHealth.OrphanedJob) -> Finding {
+        let since = job.since.map { " \(HumanFormat.age(of: $0.date, now: now.date))" } ?? ""
+        return Finding(
+            check: "claims", grade: .warning,
+            found: "job \(job.id) (\(job.kind)) was claimed\(since) by worker \(job.worker), which "
+                + "is in the list of workers no more",
+            remedy: isWorked
+                ? "errand leader show duties  # who leads frees it within a minute"
+                : "errand work --queues \(job.queue)")
+    }
+
+    /// One death may be chance: all that a worker held when it died looks alike then.
+    private func killers(_ jobs: [EngineHealth.KillingJob]) -> [Finding] {
+        let sure = jobs.filter { $0.kills > 1 || $0.isDead }
+        var findings = sure.prefix(10).map { job in
+            Finding(
+                check: "poison", grade: .warning,
+                found: "job \(job.id) (\(job.kind), queue \(job.queue)) has killed its worker "
+                    + (job.kills == 1 ? "once" : "\(job.kills) times")
+                    + (job.isDead ? ", and is a dead letter now" : ""),
+                remedy: job.isDead
+                    ? "errand dead discard \(job.id)  # or keep it until its cause is mended"
+                    : "errand job cancel \(job.id)  # before it kills the next one")
+        }
+        if sure.count > 10 {
+            findings[9].found += "; so have \(sure.count - 10) others"
+        }
+        let once = jobs.filter { $0.kills == 1 && !$0.isDead }
+        if let first = once.first {
+            findings.append(
+                Finding(
+                    check: "poison", grade: .note,
+                    found: "job \(first.id) (\(first.kind))"
+                        + (once.count > 1 ? " and \(once.count - 1) others were" : " was")
+                        + " held by a worker that died, and may have killed it",
+                    remedy: "errand job show \(first.id)"))
+        }
+        return findings
+    }
+
+    private func versions(_ versions: [(version: String, workers: Int)]) -> [Finding] {
+        guard versions.count > 1 else { return [] }
+        let list = versions.map { "\(HumanFormat.count($0.workers)) of \($0.version)" }
+        return [
+            Finding(
+                check: "versions", grade: .note,
+                found: "live workers are of different versions: " + list.joined(separator: ", "),
+                remedy: "errand worker ls --output wide")
+        ]
+    }
+
+    // MARK: Kinds
+
+    private func unknown(_ unknown: EngineHealth.UnknownLane) -> Finding {
+        let lane = unknown.lane
+        let what =
+            unknown.versions.isEmpty
+            ? "knows the kind \(lane.kind)"
+            : "knows version \(lane.version) of the arguments of \(lane.kind), but "
+                + unknown.versions.map(String.init).joined(separator: ", ")
+        let many = unknown.jobs >= EngineHealth.countLimit ? "at least " : ""
+        let since = unknown.oldest.map { ", since \(HumanFormat.time($0.date))" } ?? ""
+        return Finding(
+            check: "kinds", grade: .warning,
+            found: "no live worker of queue \(lane.queue) \(what): "
+                + (unknown.jobs == 1
+                    ? "a due job waits for one"
+                    : "\(many)\(HumanFormat.count(unknown.jobs)) due jobs wait for one") + since,
+            remedy: remedy(of: lane))
+    }
+
+    /// Jobs that were cancelled can be retried: nothing is lost when nobody has such a program.
+    private func remedy(of lane: Lane) -> String {
+        modules.workCommand(for: lane)
+            ?? "errand job cancel --queue \(shellWord(lane.queue)) --kind \(shellWord(lane.kind))  "
+            + "# or start a worker whose program has it"
+    }
+
+    // MARK: Dead letters
+
+    func mostFrequent(_ group: DeadGroup) -> String {
+        ", \(HumanFormat.count(group.count)) of them of \(group.kind): \(group.pattern)"
+    }
+
+    func redrive(_ group: DeadGroup) -> String {
+        "errand dead redrive --fingerprint \(group.fingerprint) --kind \(shellWord(group.kind)) "
+            + "--yes  # once the cause is mended; tries five first"
+    }
+
+    // MARK: The database
+
+    private func partitions(_ health: EngineHealth) -> [Finding] {
+        guard let missing = health.missingPartitions, let first = missing.first else { return [] }
+        let stray = health.strayFinishedJobs ?? 0
+        return [
+            Finding(
+                check: "partitions", grade: .warning,
+                found: "finished jobs that are kept until \(first.day)"
+                    + (missing.count > 1 ? " and \(missing.count - 1) other days" : "")
+                    + " have no partition"
+                    + (stray > 0
+                        ? ": \(HumanFormat.count(stray)) lie in finished_jobs_other, to be deleted "
+                            + "row by row" : ""),
+                remedy: "errand db prepare")
+        ]
+    }
+
+    private func interrupted(_ operation: EngineHealth.Interrupted) -> Finding {
+        Finding(
+            check: "operations", grade: .warning,
+            found: "operation \(operation.id) ('\(operation.action)' by "
+                + "\(operation.operatorName)) was interrupted after "
+                + "\(HumanFormat.count(operation.done)) of \(HumanFormat.count(operation.total))",
+            remedy: "errand op resume \(operation.id)  # or errand op cancel \(operation.id)")
+    }
+
+    /// Small tables do no harm: autovacuum comes by.
+    private static let largeTable = 100 << 20
+
+    private func bloat(_ table: DatabaseBloat.Table) -> Finding? {
+        guard table.isBloated, table.size > Self.largeTable else { return nil }
+        return Finding(
+            check: "bloat", grade: .warning,
+            found: "errand.\(table.name) has \(HumanFormat.count(table.dead)) dead rows beside "
+                + "\(HumanFormat.count(table.live)) living ones, in "
+                + HumanFormat.bytes(table.size),
+            remedy: servers.psql("VACUUM (ANALYZE) errand.\(table.name)")
+                + "  # 'errand db bloat' tells what keeps them")
+    }
+
+    /// What else than a transaction keeps dead rows; reaching back so many transactions.
+    private static let longPin = 1_000_000
+
+    private func pin(_ pin: DatabaseBloat.Pin) -> Finding? {
+        let isOld = pin.since.map { now.durationSince($0) >= limits.transactionWarning } ?? false
+        guard isOld || pin.age >= Self.longPin else { return nil }
+        return Finding(
+            check: "transaction", grade: .warning,
+            found: "\(pin.kind.rawValue) \(pin.name) (\(pin.who ?? "unknown")) keeps dead rows of "
+                + "the last \(HumanFormat.count(pin.age)) transactions from being cleaned",
+            remedy: "errand db bloat  # prints the SQL that ends it")
+    }
+}

@@ -1,0 +1,99 @@
+public import Errand
+public import ErrandPostgres
+public import ErrandTerminal
+
+/// One domain whole: what it keeps in the database, which jobs it runs and when, and what it gives
+/// the operator. A program is assembled from modules:
+///
+/// ```swift
+/// struct Shop: Module {
+///     let migrations = MigrationLine(module: "shop", files: [
+///         .init("tables/001_orders.sql", "CREATE SCHEMA shop; CREATE TABLE shop.orders (…)"),
+///     ])
+///     func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
+///         kinds.handle(SendReceipt.self) { job, context in … }
+///     }
+/// }
+///
+/// @main struct Program {
+///     static func main() async { await ErrandCommand.main(modules: [Shop()]) }
+/// }
+/// ```
+///
+/// Everything but ``migrations`` has a default: nothing.
+public protocol Module: Sendable {
+    /// Its SQL, with its name and the modules that it needs.
+    var migrations: MigrationLine { get }
+
+    /// Extensions of PostgreSQL that its SQL uses, such as `postgis`.
+    var extensions: [String] { get }
+
+    /// Adds its kinds of job, with their handlers and schedules.
+    ///
+    /// - Throws: what is wrong with the settings that it reads, as `CommandFailure`.
+    func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws
+
+    /// What a worker's environment has to hold for it to run the jobs of a kind and queue, such as
+    /// `ERRAND_SMTP_URL and ERRAND_MAIL_FROM`; nil for nothing.
+    func settings(forKind kind: String, queue: String) -> String?
+
+    /// Its commands, such as `order ls`.
+    var commands: [Command] { get }
+
+    /// A line for each first word of its commands.
+    var nouns: [String: String] { get }
+
+    /// What the names of fields in its JSON mean.
+    var fieldNames: [FieldName] { get }
+
+    /// What `doctor` finds of it. What cannot be read is left out: servers, migrations and rights
+    /// have findings of their own.
+    func findings(of checkup: Checkup) async -> [Finding]
+}
+
+extension Module {
+    public var extensions: [String] { [] }
+    public func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {}
+    public func settings(forKind kind: String, queue: String) -> String? { nil }
+    public var commands: [Command] { [] }
+    public var nouns: [String: String] { [:] }
+    public var fieldNames: [FieldName] { [] }
+    public func findings(of checkup: Checkup) async -> [Finding] { [] }
+
+    /// What it is called.
+    public var name: String { migrations.module }
+}
+
+/// What a name of a field in JSON, CSV and `--columns` means.
+public typealias FieldName = (name: String, meaning: String)
+
+/// For what a module is asked for its kinds, and by which settings.
+public struct ModuleSetup: Sendable {
+    /// What the kinds are for.
+    public enum Purpose: Sendable {
+        /// To know which there are; no handler will be called.
+        case listing
+        /// To declare and fire schedules; no handler will be called.
+        case scheduling
+        /// To run jobs.
+        case working
+    }
+
+    public let purpose: Purpose
+    /// The program's environment; empty for a mere listing.
+    public let environment: [String: String]
+    /// The modules that take part.
+    public let modules: [any Module]
+    /// The queues that the worker works; empty when it is none.
+    public let queues: Set<String>
+    public let log: Log
+}
+
+/// What the checks of `doctor` go by.
+public struct Checkup: Sendable {
+    /// A read-only session in which nothing takes long.
+    public let session: Session
+    public let environment: [String: String]
+    /// The modules of the program that are installed.
+    public let modules: [any Module]
+}

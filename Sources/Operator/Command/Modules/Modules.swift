@@ -1,0 +1,88 @@
+import Errand
+package import ErrandPostgres
+package import ErrandTerminal
+
+/// The modules of a program, and what they are together.
+package struct Modules: Sendable {
+    package let all: [any Module]
+
+    package init(_ all: [any Module]) { self.all = all }
+
+    /// The modules' SQL, without the engine's.
+    var lines: [MigrationLine] { all.map(\.migrations) }
+
+    /// Those that can be used in a database: what has nothing to install, and what is installed.
+    func usable(_ installed: Set<String>) -> Modules {
+        Modules(all.filter { $0.migrations.isEmpty || installed.contains($0.name) })
+    }
+
+    /// Their kinds of job.
+    func kinds(_ setup: ModuleSetup) throws -> JobKinds {
+        var kinds = JobKinds()
+        for module in all { try module.register(in: &kinds, for: setup) }
+        return kinds
+    }
+
+    /// Their kinds as far as an enqueue needs to know.
+    func listedKinds() -> JobKinds {
+        let setup = ModuleSetup(
+            purpose: .listing, environment: [:], modules: all, queues: [], log: Log { _ in })
+        // Without an environment there is nothing that could be set wrongly.
+        do { return try kinds(setup) } catch { preconditionFailure("\(error)") }
+    }
+
+    /// How a worker is started that can run the jobs of a lane; nil when this program cannot.
+    func workCommand(for lane: Lane) -> String? {
+        guard listedKinds().argsVersion(of: lane.kind) == lane.version else { return nil }
+        let settings = all.lazy.compactMap { module in
+            module.settings(forKind: lane.kind, queue: lane.queue)
+        }.first
+        return "errand work --queues \(shellWord(lane.queue))"
+            + (settings.map { "  # with \($0) set" } ?? "")
+    }
+}
+
+extension Invocation {
+    /// The modules of this program.
+    package var modules: Modules { program.context as? Modules ?? Modules([]) }
+
+    /// The modules of this program that can be used in the database.
+    ///
+    /// - Throws: ``MigrationError/notInstalled(module:)`` when it has no schema of Errand at all.
+    package func usableModules(_ session: Session) async throws -> Modules {
+        let status = try await Migrator(session: session, modules: modules.lines).status()
+        let installed = Set(status.filter(\.isInstalled).map(\.module))
+        guard installed.contains(MigrationLine.engine.module) else {
+            throw MigrationError.notInstalled(module: MigrationLine.engine.module)
+        }
+        return modules.usable(installed)
+    }
+
+    /// Refuses a schema that this program is ahead of; one that is ahead of it may be meant, as
+    /// while a new version is rolled out, and is only logged.
+    func requireSchema(_ session: Session) async throws {
+        let lines = try await usableModules(session).lines
+        let ahead = try await Migrator(session: session, modules: lines).requireCurrent()
+        for module in ahead {
+            guard let file = module.deviating else { continue }
+            try log.with("module", module.module).with("file", file.path).warning(
+                "the schema is \(file.state.rawValue) to this program: another version migrated it")
+        }
+    }
+
+    /// The kinds that this program can schedule, with the schedules of this environment.
+    func schedulingKinds(_ modules: Modules) throws -> JobKinds {
+        try modules.kinds(
+            ModuleSetup(
+                purpose: .scheduling, environment: environment, modules: modules.all, queues: [],
+                log: try log))
+    }
+
+    /// The kinds that a worker of these queues can run.
+    func workingKinds(_ modules: Modules, queues: Set<String>, log: Log) throws -> JobKinds {
+        try modules.kinds(
+            ModuleSetup(
+                purpose: .working, environment: environment, modules: modules.all, queues: queues,
+                log: log))
+    }
+}

@@ -1,0 +1,163 @@
+import Dispatch
+import FoundationEssentials
+import Errand
+package import ErrandPostgres
+package import ErrandRedis
+import ErrandTerminal
+
+extension Invocation {
+    /// A session for one command.
+    package func session() throws -> Session {
+        let limit = self[GlobalOptions.commandTimeout]
+        // A server that cannot be told to cancel ends the statement by itself soon after.
+        // PostgreSQL counts milliseconds in 32 bits.
+        let longest = min(limit.map { $0 + .seconds(1) } ?? .seconds(60), .seconds(20 * 86_400))
+        let milliseconds = Int(longest / .milliseconds(1))
+        var settings = try settings(setup: ["SET statement_timeout = \(milliseconds)"])
+        settings.timeLimit = max(settings.timeLimit, longest + .seconds(30))
+        return kept(Session(settings))
+    }
+
+    /// A session for statements that may take as long as they need.
+    package func patientSession() throws -> Session {
+        var settings = try settings()
+        settings.timeLimit = .seconds(7 * 86_400)
+        return kept(Session(settings))
+    }
+
+    /// A pool of such sessions.
+    package func patientPool(_ limit: Int) throws -> Pool {
+        var settings = try settings()
+        settings.timeLimit = .seconds(7 * 86_400)
+        return Pool(settings, limit: limit) { [self] in kept($0) }
+    }
+
+    /// A session that changes nothing, and in which nothing takes long or waits long.
+    package func lookingSession() throws -> Session {
+        let setup = ["SET statement_timeout = '5s'", "SET lock_timeout = '1s'"]
+        return kept(Session(try settings("errand-look", setup: setup, isReadOnly: true)))
+    }
+
+    /// A pool of one such session, for what takes its transactions from a pool.
+    package func pool() throws -> Pool { Pool(try settings(), limit: 1) { [self] in kept($0) } }
+
+    /// How every session of the command line connects.
+    private func settings(
+        _ name: String = "errand-cli", setup: [String] = [], isReadOnly: Bool = false
+    ) throws -> SessionSettings {
+        let isReadOnly = isReadOnly || self[GlobalOptions.readOnly]
+        var settings = SessionSettings(
+            try databaseURL(), name: name,
+            setup: ["SET TimeZone = 'UTC'"]
+                + (isReadOnly ? ["SET default_transaction_read_only = on"] : []) + setup)
+        settings.pooling = try pooling
+        return settings
+    }
+
+    /// What stands between this program and PostgreSQL, where `ERRAND_POOLER` says it.
+    package var pooling: Pooling {
+        get throws(CommandFailure) {
+            guard let name = environment["ERRAND_POOLER"], !name.isEmpty else { return .detected }
+            guard let pooling = Pooling(rawValue: name) else {
+                throw CommandFailure(
+                    exit: .usage, message: "ERRAND_POOLER=\(name): there is no such pooler",
+                    hint: "there are: session (or none at all), transaction, and detected, which "
+                        + "is the default")
+            }
+            return pooling
+        }
+    }
+
+    /// The servers of a worker.
+    package func servers() throws -> Servers {
+        var servers = Servers(database: try databaseURL(), redis: try redisAddress())
+        servers.pooling = try pooling
+        return servers
+    }
+
+    /// The session, whose statements end on the server too when the command has to end early.
+    @discardableResult
+    private func kept(_ session: Session) -> Session {
+        interruption.onStop { [weak session] in
+            guard let session else { return }
+            // It takes the time of a connect.
+            DispatchQueue.global().async { session.cancelCurrent() }
+        }
+        return session
+    }
+
+    /// Where Redis is.
+    package func redisAddress() throws -> RedisAddress { try RedisAddress(url: redisURL()) }
+
+    /// A client for commands that enqueue; the workers are told at once.
+    package func client() async throws -> JobClient {
+        let pool = Pool(try settings(), limit: 2) { [self] in kept($0) }
+        return try await JobClient(pool: pool, redis: redisAddress(), log: try log)
+    }
+
+    /// Who acts, for the record.
+    package var operatorName: String {
+        environment["ERRAND_OPERATOR"] ?? environment["USER"] ?? environment["LOGNAME"]
+            ?? "unknown"
+    }
+
+    /// The least level that is logged.
+    private var logLevel: Log.Level {
+        get throws(CommandFailure) {
+            guard let name = environment["ERRAND_LOG"], !name.isEmpty else { return .info }
+            let names = Log.Level.allCases.map { "\($0)" }
+            if let index = names.firstIndex(of: name) { return Log.Level.allCases[index] }
+            let guess = nearest(to: name, among: names).map { "did you mean \($0)? " } ?? ""
+            throw CommandFailure(
+                exit: .usage, message: "ERRAND_LOG=\(name): there is no such level",
+                hint: guess + "there are: \(names.joined(separator: ", "))")
+        }
+    }
+
+    /// Writes a line an event to standard error: for people on a terminal, as JSON elsewhere,
+    /// unless ERRAND_LOG_FORMAT says which.
+    ///
+    /// - Throws: `CommandFailure` (usage) when ERRAND_LOG names no level, or ERRAND_LOG_FORMAT no
+    ///   format.
+    package var log: Log {
+        get throws {
+            let level = try logLevel
+            let asText = try LogFormat.given(environment).map { $0 == .text }
+            return log(from: level, asText: asText ?? output.screen.errorIsTerminal)
+        }
+    }
+
+    private func log(from level: Log.Level, asText: Bool) -> Log {
+        let (screen, times) = (output.screen, output.times)
+        return Log(minimum: level) { entry in
+            let now = Date()
+            if asText {
+                let fields = entry.fields.map { " \($0.name)=\($0.value)" }.joined()
+                screen.writeError(
+                    line: "\(times.text(now)) \(entry.level) \(entry.message)\(fields)")
+                return
+            }
+            var record = Record([
+                ("at", .time(now)), ("level", .text("\(entry.level)")),
+                ("message", .text(entry.message)),
+            ])
+            for field in entry.fields {
+                record.append(field.name, Int(field.value).map(Cell.id) ?? .text(field.value))
+            }
+            screen.writeError(line: String(decoding: record.json.serialized, as: UTF8.self))
+        }
+    }
+}
+
+extension Instant {
+    /// For a record.
+    package var cell: Cell { .time(date) }
+
+    /// Reads RFC 3339; PostgreSQL's infinities, which `init(_:)` reads too, are no time to start.
+    package init?(finite text: String) {
+        guard let instant = Instant(text), instant != .infinity, instant != .negativeInfinity else {
+            return nil
+        }
+        self = instant
+    }
+}

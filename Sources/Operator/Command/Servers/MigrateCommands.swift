@@ -1,0 +1,135 @@
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+
+/// `errand migrate` and `errand migrate status`.
+enum MigrateCommands {
+    static let all = [migrate, status]
+
+    private static let modules = Option<[String]>.list(
+        "modules", ValueFormat("MODULE", expected: "the name of a module, or all") { $0 },
+        environment: "ERRAND_MODULES",
+        help: "Install these modules too, with what they need, or all")
+    private static let schedules = Option<[String]>.list(
+        "schedules", ValueFormat("QUEUE", expected: "the name of a queue") { $0 },
+        help: "Declare the schedules of these queues too")
+
+    private static let migrate = Command(
+        "migrate", effect: .changes, summary: "Install the schema, or bring it up to date",
+        discussion: """
+            Installs the engine where it is missing, brings it and the installed modules up to \
+            date, and with --modules installs more of them. All of it is one transaction under an \
+            advisory lock: if anything fails, the database stays as it was. Running it again does \
+            nothing.
+
+            A worker declares the schedules of its queues when it starts. Where no worker runs \
+            until there is work, as with an autoscaler that goes down to none, --schedules \
+            declares them without one.
+            """,
+        examples: [
+            .init("errand migrate", "the engine, and what is installed"),
+            .init("errand migrate --modules coupons,votes", "two modules, and what they need"),
+            .init("errand migrate --modules all", "every module of this program"),
+            .init(
+                "errand migrate --schedules missions,votes",
+                "also declare schedules whose workers start only when there are jobs"),
+        ],
+        options: [modules, schedules, AuditOptions.reason]
+    ) { invocation in
+        let session = try invocation.patientSession()
+        let migrator = Migrator(session: session, modules: invocation.modules.lines)
+        let names = named(invocation)
+        let usable = invocation.modules.usable(try await migrator.planned(adding: names))
+        let queues = Set(invocation[schedules])
+        let scheduling = try invocation.schedulingKinds(usable)
+        try check(queues, scheduling)
+        let applied = try await migrator.migrate(adding: names)
+        let line = AuditLine(
+            operatorName: invocation.operatorName, action: "migrate", subject: "schema",
+            reason: invocation[AuditOptions.reason],
+            change: try AuditLine.json(["applied": applied.map { "\($0.module)/\($0.file)" }]))
+        _ = try await session.pipeline(
+            usable.listedKinds().declarations(schedulesOf: [])
+                + scheduling.declarations(schedulesOf: queues)
+                + (applied.isEmpty ? [] : [line.statement]))
+        let records = applied.map { migration in
+            Record([
+                ("module", .text(migration.module)), ("file", .text(migration.file)),
+                ("state", .text(ModuleStatus.File.State.applied.rawValue)),
+            ])
+        }
+        try invocation.output.list(records, empty: "nothing to do: the schema is up to date")
+        return .done
+    }
+
+    /// The modules to install: those of the option, each once; `all` stands for every one.
+    private static func named(_ invocation: Invocation) -> [String] {
+        let names = invocation[modules]
+        guard names.contains("all") else { return names }
+        return invocation.modules.lines.filter { !$0.isEmpty }.map(\.module)
+    }
+
+    private static func check(
+        _ queues: Set<String>, _ kinds: JobKinds
+    ) throws(CommandFailure) {
+        let known = kinds.scheduledQueues
+        guard let strange = queues.subtracting(known).min() else { return }
+        throw CommandFailure(
+            exit: .usage, message: "no schedule makes jobs of the queue \(strange)",
+            hint: "queues with schedules: "
+                + (known.isEmpty ? "none" : known.sorted().joined(separator: ", "))
+                + "; some need settings such as ERRAND_KEYS_FILE")
+    }
+
+    private static let status = Command(
+        "migrate", "status", effect: .looks,
+        summary: "List the files of the engine and of modules, and where each stands",
+        examples: [.init("errand migrate status", "what is installed, and what is pending")]
+    ) { invocation in
+        let all = try await Migrator(
+            session: try invocation.session(), modules: invocation.modules.lines
+        ).status()
+        try invocation.output.list(all.flatMap(records))
+        for module in all {
+            guard let file = module.deviating else { continue }
+            switch file.state {
+            case .changed:
+                throw MigrationError.changed(module: module.module, file: file.path)
+            case .unknown:
+                throw MigrationError.unknown(module: module.module, file: file.path)
+            case .applied, .pending, .superseded: break
+            }
+        }
+        return .done
+    }
+
+    /// A row for each file; one for a module that is not installed, or that another program has.
+    private static func records(_ module: ModuleStatus) -> [Record] {
+        guard module.isInstalled, module.isKnown else {
+            let state = module.isInstalled ? "unknown" : "not installed"
+            return [
+                Record([
+                    ("module", .text(module.module)), ("file", .text("")),
+                    ("state", .text(state)),
+                    ("applied_at", .optional(module.installedAt) { $0.cell }),
+                ])
+            ]
+        }
+        return module.files.map { file in
+            Record([
+                ("module", .text(module.module)), ("file", .text(file.path)),
+                ("state", .marked(file.state.rawValue, style(file.state))),
+                ("applied_at", .optional(file.appliedAt) { $0.cell }),
+            ])
+        }
+    }
+
+    private static func style(_ state: ModuleStatus.File.State) -> Style {
+        switch state {
+        case .applied: .green
+        case .pending: .yellow
+        case .superseded: .cyan
+        case .changed, .unknown: .red
+        }
+    }
+}

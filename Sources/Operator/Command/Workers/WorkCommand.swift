@@ -1,0 +1,167 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+import ErrandThreads
+
+/// `errand work`.
+enum WorkCommand {
+    static let all = [command]
+
+    private static let queues = Option<[WorkerOptions.Queue]>.list(
+        "queues",
+        ValueFormat("NAME[:N[:W]]", expected: "name, name:concurrency or name:concurrency:weight") {
+            queue($0)
+        },
+        environment: "ERRAND_QUEUES",
+        help: "Queues to work, each with how many jobs run at once and its share (default: default)"
+    )
+    private static let concurrency = Option.integer(
+        "concurrency", default: 32, range: 1...4096, environment: "ERRAND_CONCURRENCY",
+        help: "Jobs of a queue that run at once, where the queue does not say")
+    private static let drain = Option.flag(
+        "drain",
+        help: "End when nothing is due any more, and print a summary; runs no schedules")
+    private static let noSchedules = Option.flag(
+        "no-schedules", help: "Leave the schedules to other processes, or to 'schedule tick'")
+    private static let grace = Option.duration(
+        "grace", default: .seconds(20), range: .zero ... .seconds(3600),
+        environment: "ERRAND_GRACE",
+        help: "After SIGTERM, how long running jobs may take to end")
+    private static let lease = Option.duration(
+        "lease", default: .seconds(20), range: .milliseconds(500) ... .seconds(3600),
+        environment: "ERRAND_LEASE",
+        help: "A worker that is silent for this long has lost its jobs")
+    private static let window = Option.integer(
+        "window", default: 10_000, range: 10...1_000_000, environment: "ERRAND_WINDOW",
+        help: "Ids of a kind and queue that are staged in Redis at most")
+
+    private static let command = Command(
+        "work", effect: .starts, summary: "Run jobs until told to stop",
+        discussion: """
+            Works its queues until SIGTERM or SIGINT: then it takes no more, gives running jobs \
+            their grace, hands back what has not started, and exits 0. Meanwhile it makes the jobs \
+            of schedules, unless another process does. With --drain it makes none: run 'errand \
+            schedule tick' before.
+
+            With --listen 9464 (or ERRAND_LISTEN) it shows over HTTP, without a password: /metrics \
+            for Prometheus; /livez, 200 while its loops turn, also when a server is down; /readyz, \
+            200 while PostgreSQL takes its heartbeat and Redis answers it; /startupz, 200 once it \
+            has begun.
+            """,
+        examples: [
+            .init("errand work", "work the queue 'default'"),
+            .init(
+                "errand work --queues default:64,mail:8:2", "mail with twice the share"),
+            .init("errand work --drain --output json", "for cron: end when nothing is due"),
+            .init("errand work --listen 9464", "in a container, with metrics and probes"),
+        ],
+        options: [
+            queues, concurrency, drain, noSchedules, grace, lease, window, ListenOption.option,
+        ]
+    ) { invocation in
+        let options = try options(invocation)
+        let log = try invocation.log
+        // Probes are answered from the start, also while a server is slow to connect to.
+        let vitals = Vitals(patience: options.leaseTime)
+        let summary = try await ListenOption.shown(invocation, vitals, log: log) {
+            try await work(invocation, options, vitals, log)
+        }
+        if options.drain { try show(summary, invocation.output) }
+        return .done
+    }
+
+    private static func options(_ invocation: Invocation) throws -> WorkerOptions {
+        var options = WorkerOptions(queues: try named(invocation))
+        options.drain = invocation[drain]
+        options.runsSchedules = !invocation[noSchedules] && !invocation[drain]
+        options.grace = invocation[grace]
+        options.leaseTime = invocation[lease]
+        options.windowLimit = invocation[window]
+        options.host = ProcessInfo.processInfo.hostName
+        options.version = Build.version
+        return options
+    }
+
+    private static func work(
+        _ invocation: Invocation, _ options: WorkerOptions, _ vitals: Vitals, _ log: Log
+    ) async throws -> WorkerSummary {
+        let servers = try invocation.servers()
+        let session = try invocation.session()
+        let modules = try await invocation.usableModules(session)
+        await session.close()
+        let kinds = try invocation.workingKinds(
+            modules, queues: Set(options.queues.map(\.name)), log: log)
+        let worker = Worker(
+            servers: servers, kinds: kinds, options: options, log: log,
+            modules: modules.lines, vitals: vitals)
+        return try await worker.run(until: stopOnSignal(options, log))
+    }
+
+    private static func named(_ invocation: Invocation) throws -> [WorkerOptions.Queue] {
+        let concurrency = invocation[concurrency]
+        var named = invocation[queues]
+        if named.isEmpty {
+            named = [WorkerOptions.Queue("default", concurrency: concurrency)]
+        }
+        for place in named.indices {
+            if named[place].concurrency == 0 { named[place].concurrency = concurrency }
+            guard !named[..<place].contains(where: { $0.name == named[place].name }) else {
+                throw CommandFailure(
+                    exit: .usage, message: "--queues names \(named[place].name) twice")
+            }
+        }
+        return named
+    }
+
+    /// `name`, `name:concurrency` or `name:concurrency:weight`; 0 stands for "as the option says".
+    private static func queue(_ text: String) -> WorkerOptions.Queue? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (1...3).contains(parts.count), JobKinds.isName(String(parts[0]), limit: 63) else {
+            return nil
+        }
+        let numbers = parts.dropFirst().map { Int($0) ?? 0 }
+        guard numbers.allSatisfy({ (1...4096).contains($0) }) else { return nil }
+        var queue = WorkerOptions.Queue(
+            String(parts[0]), weight: numbers.count > 1 ? numbers[1] : 1)
+        queue.concurrency = numbers.first ?? 0
+        return queue
+    }
+
+    private static func stopOnSignal(_ options: WorkerOptions, _ log: Log) -> Stop {
+        let stop = Stop()
+        let grace = Double(options.grace / .seconds(1))
+        // On a signal, or on the order of 'errand worker stop'.
+        stop.onStop {
+            log.info("stopping: running jobs have \(options.grace) to end")
+            // A handler that ignores its cancellation must not keep the process for ever. Its
+            // job was handed back by then; the fence turns away what it still writes.
+            DispatchQueue.global().asyncAfter(deadline: .now() + grace + 8) {
+                log.error("some handlers did not end; leaving without them")
+                _exit(1)
+            }
+        }
+        Termination.onRequest { stop.stop() }
+        return stop
+    }
+
+    private static func show(_ summary: WorkerSummary, _ output: Output) throws {
+        let seconds = summary.duration / .seconds(1)
+        let ended = summary.completed + summary.failed + summary.cancelled + summary.snoozed
+        try output.show(
+            Record([
+                ("completed", .int(summary.completed)), ("failed", .int(summary.failed)),
+                ("retried", .int(summary.retried)), ("dead", .int(summary.dead)),
+                ("cancelled", .int(summary.cancelled)), ("snoozed", .int(summary.snoozed)),
+                ("handed_back", .int(summary.handedBack)),
+                ("fenced_off", .int(summary.fencedOff)),
+                ("seconds", .number((seconds * 1000).rounded() / 1000, decimals: 3)),
+                (
+                    "jobs_per_second",
+                    .number((Double(ended) / max(seconds, 0.001)).rounded(), decimals: 0)
+                ),
+            ]))
+    }
+}

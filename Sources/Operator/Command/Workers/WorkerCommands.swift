@@ -1,0 +1,115 @@
+import ErrandAdministration
+import Errand
+import ErrandPostgres
+import ErrandTerminal
+
+/// `errand worker ls` and `show`: looking at the worker processes.
+enum WorkerCommands {
+    static let all = [list, show] + WorkerOrderCommands.all
+
+    private static let id = Argument.required(
+        ValueFormat.integer("ID", in: 1...Int.max), help: "The worker's id")
+
+    private static let list = Command(
+        "worker", "ls", effect: .looks,
+        summary: "List the worker processes",
+        examples: [.init("errand worker ls", "who is alive, quiet, stopping or silent")]
+    ) { invocation in
+        let workers = try await Inspector(session: try invocation.session()).workers()
+        try invocation.output.list(
+            workers.map(record), columns: listed,
+            empty: "no worker is running: start one with 'errand work'")
+        return .done
+    }
+
+    static let listed = [
+        Column("id"), Column("host"), Column("pid"), Column("state"), Column("started_at"),
+        Column("last_seen_at"), Column("queues", isFlexible: true),
+    ]
+
+    static func record(_ worker: WorkerRecord) -> Record {
+        let now = Instant.now().date
+        let style: Style =
+            switch worker.state {
+            case .alive: .green
+            case .quiet, .stopping: .yellow
+            case .silent: .red
+            }
+        return Record([
+            ("id", .id(Int(worker.id))), ("host", .text(worker.host)), ("pid", .id(worker.pid)),
+            ("state", .marked(worker.state.rawValue, style)),
+            ("started_at", worker.startedAt.cell),
+            ("last_seen_at", .age(worker.lastSeenAt.date, now: now)),
+            ("version", .text(worker.version)), ("queues", queues(of: worker)),
+            ("kinds", .list(worker.kinds)),
+            ("asked", .optional(worker.order) { .text($0.task.rawValue) }),
+            ("asked_by", .optional(worker.order?.by) { .text($0) }),
+            ("asked_at", .optional(worker.order?.at) { $0.cell }),
+            ("asked_reason", .optional(worker.order?.reason) { .text($0) }),
+        ])
+    }
+
+    private static func queues(of worker: WorkerRecord) -> Cell {
+        guard let reports = try? worker.queueReports() else { return .missing }
+        return .brief(
+            .list(reports.map { "\($0.name) \($0.busy)/\($0.concurrency)" }),
+            of: .records(reports.map(record)))
+    }
+
+    static func unknown(_ id: Int) -> CommandFailure {
+        CommandFailure(
+            exit: .notFound, message: "there is no worker \(id)",
+            hint: "'errand worker ls' lists what there is")
+    }
+
+    // MARK: show
+
+    private static let show = Command(
+        "worker", "show", effect: .looks,
+        summary: "Show one worker: its queues, what it runs, where it leads",
+        discussion: """
+            The worker is asked to report at once; one that is silent is shown as it last \
+            reported. Of the jobs that it runs, those that have run longest are listed, up to a \
+            hundred.
+            """,
+        examples: [.init("errand worker show 12", "what it does now")], arguments: [id]
+    ) { invocation in
+        let inspector = Inspector(session: try invocation.session())
+        let id = invocation[id]
+        guard var worker = try await inspector.workers().first(where: { $0.id == id }) else {
+            throw unknown(id)
+        }
+        if worker.isAlive { worker = try await inspector.refresh(worker) ?? worker }
+        let jobs = try await inspector.running(on: worker)
+        let leads = try await inspector.leaders().filter { $0.worker == worker.id }
+        var record = Record([])
+        for field in Self.record(worker).fields {
+            record.append(field.name, field.cell)
+            if field.name == "last_seen_at" { record.append("lease", .duration(worker.lease)) }
+        }
+        record.append("leads", .list(leads.map(\.lead.rawValue)))
+        let now = Instant.now().date
+        record.append(
+            "running",
+            .records(
+                jobs.map { job in
+                    Record([
+                        ("id", .id(Int(job.id))), ("kind", .text(job.kind)),
+                        ("queue", .text(job.queue)), ("attempt", .int(job.attempt)),
+                        ("since", .age(job.since.date, now: now)),
+                    ])
+                }))
+        try invocation.output.show(record)
+        return .done
+    }
+
+    private static func record(_ queue: WorkerRecord.QueueReport) -> Record {
+        Record([
+            ("queue", .text(queue.name)), ("concurrency", .int(queue.concurrency)),
+            ("weight", .int(queue.weight)), ("busy", .int(queue.busy)),
+            ("waiting", .int(queue.waiting)), ("finished", .int(queue.finished)),
+            ("failed", .int(queue.failed)),
+            ("rate_out", .number((queue.rate * 10).rounded() / 10, decimals: 1)),
+        ])
+    }
+}

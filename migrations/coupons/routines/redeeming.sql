@@ -1,0 +1,305 @@
+CREATE OR REPLACE FUNCTION coupons.refusal(reason text)
+RETURNS coupons.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW (false, reason, NULL, NULL, NULL, NULL, NULL, NULL)::coupons.answer;
+
+-- The period of five minutes that a time is in.
+CREATE OR REPLACE FUNCTION coupons.guess_period(at timestamptz)
+RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN date_bin('5 minutes', at, '2000-01-01Z');
+
+-- Takes note of a guess; the terminal before its establishment, so that none waits in a circle.
+CREATE OR REPLACE FUNCTION coupons.count_guess(establishment bigint, terminal text, at timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    present CONSTANT timestamptz := coupons.guess_period(at);
+    counted int;
+BEGIN
+    INSERT INTO coupons.guesses AS g VALUES (establishment, terminal, present, 1)
+    ON CONFLICT ON CONSTRAINT guesses_pkey DO UPDATE
+    SET count = CASE WHEN g.period = present THEN g.count + 1 ELSE 1 END, period = present;
+    INSERT INTO coupons.guesses AS g VALUES (establishment, '', present, 1)
+    ON CONFLICT ON CONSTRAINT guesses_pkey DO UPDATE
+    SET count = CASE WHEN g.period = present THEN g.count + 1 ELSE 1 END, period = present
+    RETURNING g.count INTO counted;
+    IF counted = (SELECT l.alert FROM coupons.guess_limits l) THEN
+        INSERT INTO coupons.alerts (establishment_id, terminal, guesses)
+        VALUES (establishment, terminal, counted);
+        PERFORM notification.emit('coupon.guessing', 'operator', jsonb_build_object(
+            'establishment_id', establishment::text, 'terminal', terminal, 'guesses', counted),
+            'guessing:' || establishment || ':' || extract(epoch FROM present)::bigint);
+    END IF;
+END $$;
+
+-- Until when a terminal may not ask by a series; null when it may. (PL/pgSQL keeps the plan from
+-- call to call.)
+CREATE OR REPLACE FUNCTION coupons.locked_until(
+    series text, establishment bigint, terminal text, at timestamptz
+)
+RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    present CONSTANT timestamptz := coupons.guess_period(at);
+BEGIN
+    PERFORM FROM coupons.guesses g CROSS JOIN coupons.guess_limits l
+    WHERE g.establishment_id = establishment AND g.terminal IN ('', terminal)
+      AND g.period = present AND (g.terminal <> '' OR series = 'typed')
+      AND g.count >= CASE g.terminal WHEN '' THEN l.establishment ELSE l.terminal END;
+    RETURN CASE WHEN FOUND THEN present + interval '5 minutes' END;
+END $$;
+
+-- Why a code that names no epoch in force is not taken: its own is over, or is yet to come, which
+-- is nobody's and counts as a guess; or there is none at all, until a worker has made one.
+CREATE OR REPLACE FUNCTION coupons.refuse_epoch(
+    said coupons.reading, establishment bigint, terminal text, at timestamptz
+) RETURNS coupons.answer LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM coupons.epochs e WHERE e.series = said.series AND e.starts_at <= at)
+    THEN
+        PERFORM coupons.ask_for_rotation();
+        RETURN coupons.refusal('not_ready');
+    END IF;
+    IF said.series = 'qr'
+        AND ((said.mark - extract(epoch FROM at)::bigint) & 33554431) < 16777216 THEN
+        PERFORM coupons.count_guess(establishment, terminal, at);
+        RETURN coupons.refusal('unknown');
+    END IF;
+    RETURN coupons.refusal('too_old');
+END $$;
+
+-- The answer to a code at a time, before it is redeemed. A code that is nearly right takes the
+-- steps of one that is quite wrong: the MAC is made and the coupon read for each.
+CREATE OR REPLACE FUNCTION coupons.answer_to(
+    said coupons.reading, establishment bigint, terminal text, at timestamptz
+) RETURNS coupons.answer LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    now CONSTANT bigint := floor(extract(epoch FROM at));
+    locked_until timestamptz;
+    starts_at timestamptz;
+    good_until timestamptz;
+    inner_block bytea;
+    outer_block bytea;
+    made bytea;
+    place bigint;
+    state text;
+    title text;
+    expires_at timestamptz;
+    redeemed_at timestamptz;
+BEGIN
+    IF EXISTS (SELECT FROM coupons.guesses g
+        WHERE g.establishment_id = establishment AND g.terminal IN ('', terminal)
+          AND g.period = coupons.guess_period(at)) THEN
+        locked_until := coupons.locked_until(said.series, establishment, terminal, at);
+    END IF;
+    IF locked_until IS NOT NULL THEN
+        RETURN ROW (false, 'too_many_guesses', NULL, NULL, NULL, NULL, NULL, locked_until)
+            ::coupons.answer;
+    END IF;
+    IF said.fault IS NOT NULL THEN
+        RETURN coupons.refusal(said.fault);
+    END IF;
+    IF said.series = 'qr' THEN
+        SELECT e.starts_at, e.good_until, o.inner_block, o.outer_block
+        INTO starts_at, good_until, inner_block, outer_block
+        FROM coupons.epochs e
+        LEFT JOIN coupons.open_secrets o ON o.series = 'qr' AND o.starts_at = e.starts_at
+        -- The last time before now whose lowest bits these are.
+        WHERE e.series = 'qr' AND e.starts_at = to_timestamp(now - ((now - said.mark) & 33554431));
+    ELSE
+        SELECT e.starts_at, e.good_until, o.inner_block, o.outer_block
+        INTO starts_at, good_until, inner_block, outer_block
+        FROM coupons.epochs e
+        LEFT JOIN coupons.open_secrets o ON o.series = 'typed' AND o.starts_at = e.starts_at
+        WHERE e.series = 'typed' AND e.starts_at <= at AND e.slot = said.mark
+        ORDER BY e.starts_at DESC LIMIT 1;
+    END IF;
+    -- The last one that has started is good until another does.
+    IF starts_at IS NULL OR good_until <= at AND EXISTS (SELECT FROM coupons.epochs n
+        WHERE n.series = said.series AND n.starts_at > starts_at AND n.starts_at <= at) THEN
+        RETURN coupons.refuse_epoch(said, establishment, terminal, at);
+    END IF;
+    IF inner_block IS NULL THEN
+        PERFORM coupons.ask_for_rotation();
+        RETURN coupons.refusal('not_ready');
+    END IF;
+    made := coupons.mac(inner_block, outer_block, coupons.code_message(said.head));
+    made := CASE said.series WHEN 'qr' THEN substr(made, 1, 10)
+        ELSE int8send(coupons.truncated(made) & 1048575) END;
+    SELECT c.establishment_id, coupons.state_of(c, at), c.title, c.expires_at, c.redeemed_at
+    INTO place, state, title, expires_at, redeemed_at
+    FROM coupons.coupons c WHERE c.id = said.coupon;
+    -- Hashes, because comparing ends at the first byte that differs.
+    IF sha256(made) <> sha256(said.mac) OR place IS NULL THEN
+        PERFORM coupons.count_guess(establishment, terminal, at);
+        RETURN coupons.refusal('unknown');
+    END IF;
+    IF place <> establishment THEN
+        RETURN coupons.refusal('wrong_place');
+    END IF;
+    RETURN ROW (state = 'usable', CASE state WHEN 'usable' THEN 'ok' ELSE state END, said.coupon,
+        title, expires_at, redeemed_at, NULL, NULL)::coupons.answer;
+END $$;
+
+-- The answer to a code that is good at a time, where and as it should be; null for all others,
+-- nearly right or quite wrong, to which answer_to() has the answer.
+--
+-- Nearly all codes are good. PL/pgSQL prepares every expression anew in each transaction, which
+-- costs more than the cryptography: so this reads QR codes itself, and everything by one query.
+CREATE OR REPLACE FUNCTION coupons.acceptance(
+    code text, establishment bigint, terminal text, at timestamptz
+) RETURNS coupons.answer LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    plain CONSTANT text := upper(translate(left(code, 100), E' \t\r\n', '') COLLATE "C");
+    said coupons.reading;
+    series text := 'qr';
+    head bigint;
+    coupon bigint;
+    mark int;
+    mac bytea;
+    made bytea;
+    title text;
+    expires_at timestamptz;
+    is_watched boolean;
+BEGIN
+    IF length(plain) = 38 AND left(plain, 3) = 'EC1'
+        AND translate(substr(plain, 4), '0123456789ABCDEF', '') = '' THEN
+        head := ('x' || substr(plain, 4, 15))::bit(60)::bigint;
+        coupon := coupons.coupon_of(head >> 25);
+        mark := head & 33554431;
+        mac := decode(right(plain, 20), 'hex');
+    ELSE
+        said := coupons.read_code(code);
+        series := said.series;
+        head := said.head;
+        coupon := said.coupon;
+        mark := said.mark;
+        mac := said.mac;
+    END IF;
+    SELECT coupons.mac(o.inner_block, o.outer_block, coupons.code_message(head)), c.title,
+        c.expires_at, EXISTS (SELECT FROM coupons.guesses g
+            WHERE g.establishment_id = establishment AND g.terminal IN ('', terminal)
+              AND g.period = coupons.guess_period(at))
+    INTO made, title, expires_at, is_watched
+    FROM coupons.open_secrets o
+    -- The MAC is made whether there is such a coupon or not.
+    LEFT JOIN coupons.coupons c ON c.id = coupon AND c.establishment_id = establishment
+        AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+        AND c.expires_at > at AND c.valid_from <= at
+    WHERE o.series = series AND o.mark = mark AND o.starts_at <= at AND o.good_until > at;
+    made := CASE series WHEN 'qr' THEN substr(made, 1, 10)
+        ELSE int8send(coupons.truncated(made) & 1048575) END;
+    IF sha256(made) = sha256(mac) AND title IS NOT NULL AND length(terminal) BETWEEN 1 AND 100
+        AND NOT (is_watched
+            AND coupons.locked_until(series, establishment, terminal, at) IS NOT NULL) THEN
+        RETURN ROW (true, 'ok', coupon, title, expires_at, NULL, NULL, NULL)::coupons.answer;
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION coupons.expect_till(establishment bigint, terminal text)
+RETURNS void LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF establishment IS NULL OR terminal IS NULL OR length(terminal) NOT BETWEEN 1 AND 100 THEN
+        RAISE EXCEPTION 'expected the id of an establishment, and a terminal: 1 to 100 characters '
+            'that tell it from the others there' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT FROM establishments.establishments e WHERE e.id = establishment) THEN
+        RAISE EXCEPTION 'no establishment has the id %', establishment
+            USING ERRCODE = 'foreign_key_violation';
+    END IF;
+END $$;
+
+-- Whether a code, scanned or typed at a terminal of an establishment, is good there and now; only
+-- redeem() makes sure that nobody else has the coupon. Of wrong ones it takes note.
+CREATE OR REPLACE FUNCTION coupons.verify(code text, establishment bigint, terminal text)
+RETURNS coupons.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    answer coupons.answer := coupons.acceptance(code, establishment, terminal, at);
+BEGIN
+    IF answer.is_accepted THEN
+        RETURN answer;
+    END IF;
+    PERFORM coupons.expect_till(establishment, terminal);
+    RETURN coupons.answer_to(coupons.read_code(code), establishment, terminal, at);
+END $$;
+
+-- The redemption of a coupon if it was made by this request; code_hash, if it is given, as well.
+CREATE OR REPLACE FUNCTION coupons.redemption_by(
+    coupon bigint, establishment bigint, terminal text, request_id text,
+    code_hash bytea DEFAULT NULL
+) RETURNS coupons.redemptions LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    done coupons.redemptions;
+BEGIN
+    SELECT * INTO done FROM coupons.redemptions r
+    WHERE r.coupon_id = coupon AND r.establishment_id = establishment AND r.terminal = terminal
+      AND r.request_id = request_id AND (code_hash IS NULL OR r.code_hash = code_hash);
+    RETURN done;
+END $$;
+
+-- Redeems a coupon by its code: of any number of requests one is accepted, and the same request
+-- of the same terminal again, by its request_id, gets the same confirmation: with the same code
+-- whenever it comes, with the coupon's present code too.
+--
+-- When the transaction commits, the person is told, and so are the establishment's endpoints.
+CREATE OR REPLACE FUNCTION coupons.redeem(code text, establishment bigint, terminal text, request_id text)
+RETURNS coupons.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    said CONSTANT coupons.reading := coupons.read_code(code);
+    answer coupons.answer;
+    coupon CONSTANT bigint := said.coupon;
+    code_hash CONSTANT bytea := sha256(said.plain::bytea);
+    done coupons.redemptions;
+BEGIN
+    IF request_id IS NULL OR length(request_id) NOT BETWEEN 1 AND 100 THEN
+        RAISE EXCEPTION 'expected a request_id of 1 to 100 characters, the same when the terminal '
+            'asks again' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    answer := coupons.acceptance(code, establishment, terminal, at);
+    IF answer.is_accepted IS NOT TRUE THEN
+        PERFORM coupons.expect_till(establishment, terminal);
+        done := coupons.redemption_by(coupon, establishment, terminal, request_id, code_hash);
+        IF done.coupon_id IS NULL THEN
+            answer := coupons.answer_to(said, establishment, terminal, at);
+        END IF;
+    END IF;
+    IF answer.is_accepted THEN
+        -- It waits for others who redeem the same coupon, and finds what they left of it.
+        UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
+        WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+          AND c.expires_at > clock_timestamp()
+        RETURNING c.redeemed_at INTO answer.redeemed_at;
+        IF FOUND THEN
+            answer.confirmation := coupons.base32(
+                ('x' || encode(uuid_send(gen_random_uuid()), 'hex'))::bit(45)::bigint, 9);
+            INSERT INTO coupons.redemptions VALUES (coupon, answer.redeemed_at, establishment,
+                terminal, request_id, code_hash, answer.confirmation);
+            PERFORM errand.enqueue('coupons.redeemed', jsonb_build_object('coupon_id', coupon));
+            RETURN answer;
+        END IF;
+    ELSIF done.coupon_id IS NULL AND answer.reason <> 'redeemed' THEN
+        RETURN answer;
+    END IF;
+    IF done.coupon_id IS NULL THEN
+        -- The code was right, and the same request has come before or at the same time.
+        done := coupons.redemption_by(coupon, establishment, terminal, request_id);
+    END IF;
+    answer := NULL;
+    SELECT coupons.state_of(c, clock_timestamp()), c.id, c.title, c.expires_at, c.redeemed_at
+    INTO answer.reason, answer.coupon_id, answer.title, answer.expires_at, answer.redeemed_at
+    FROM coupons.coupons c WHERE c.id = coupon;
+    answer.is_accepted := done.coupon_id IS NOT NULL;
+    IF answer.is_accepted THEN
+        answer.reason := 'ok';
+        answer.confirmation := done.confirmation;
+    END IF;
+    RETURN answer;
+END $$;

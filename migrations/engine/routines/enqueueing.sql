@@ -1,0 +1,176 @@
+-- Enqueueing from SQL, in any language: SELECT errand.enqueue('kind', '{"a": 1}').
+
+-- Inserts one job, or finds the one that holds its unique key. errand.enqueue() explains the
+-- arguments. outcome: inserted, skipped (a job holds the key), replaced (that job got the new
+-- arguments).
+--
+-- App servers call it, which may not write what it writes: hence SECURITY DEFINER.
+CREATE OR REPLACE FUNCTION errand.enqueue_job(
+    kind text, args jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
+    not_after timestamptz, unique_key text, unique_while text, unique_within interval,
+    on_duplicate text, newest_by text, tags text[], args_version int, options jsonb,
+    OUT job_id bigint, OUT outcome text, OUT due_at timestamptz
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    asked ALIAS FOR enqueue_job.run_at;
+    held record;
+    waiting record;
+    is_held boolean;
+BEGIN
+    IF pg_column_size(args) > 1048576 THEN
+        RAISE EXCEPTION 'the arguments of a % job take % bytes; the limit is 1048576 (1 MiB)',
+            kind, pg_column_size(args)
+            USING ERRCODE = 'program_limit_exceeded',
+                HINT = 'Store the data in a table or object store and pass its id.';
+    END IF;
+    IF NOT EXISTS (SELECT FROM errand.queues q WHERE q.name = queue) THEN
+        INSERT INTO errand.queues (name) VALUES (queue) ON CONFLICT DO NOTHING;
+    END IF;
+    job_id := nextval('errand.jobs_id_seq');
+
+    WHILE unique_key IS NOT NULL LOOP
+        INSERT INTO errand.unique_keys AS u (kind, key, job_id, until, while_running)
+        VALUES (kind, unique_key, job_id, clock_timestamp() + unique_within,
+            unique_while = 'unfinished')
+        ON CONFLICT ON CONSTRAINT unique_keys_pkey DO NOTHING;
+        EXIT WHEN FOUND;
+        SELECT u.job_id, u.until, u.while_running INTO held FROM errand.unique_keys u
+        WHERE u.kind = enqueue_job.kind AND u.key = unique_key FOR UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        -- A statement of its own: only a new snapshot sees what the last holder of the lock did.
+        SELECT j.id, j.claimed_by IS NULL AS is_free, j.args INTO waiting
+        FROM errand.jobs j WHERE j.id = held.job_id;
+        is_held := held.until > clock_timestamp()
+            OR CASE WHEN held.while_running THEN waiting.id IS NOT NULL
+                    ELSE held.until IS NULL AND waiting.is_free END;
+        IF is_held IS NOT TRUE THEN
+            UPDATE errand.unique_keys u
+            SET job_id = enqueue_job.job_id, until = clock_timestamp() + unique_within,
+                while_running = (unique_while = 'unfinished')
+            WHERE u.kind = enqueue_job.kind AND u.key = unique_key;
+            EXIT;
+        END IF;
+        IF on_duplicate = 'replace' AND waiting.is_free THEN
+            IF newest_by IS NULL OR waiting.args ->> newest_by IS NULL
+                OR (args ->> newest_by)::timestamptz > (waiting.args ->> newest_by)::timestamptz
+            THEN
+                UPDATE errand.jobs j
+                SET args = enqueue_job.args, args_version = enqueue_job.args_version
+                WHERE j.id = held.job_id AND j.claimed_by IS NULL;
+                CONTINUE WHEN NOT FOUND;
+                outcome := 'replaced';
+            END IF;
+        END IF;
+        job_id := held.job_id;
+        outcome := coalesce(outcome, 'skipped');
+        RETURN;
+    END LOOP;
+
+    INSERT INTO errand.jobs (id, queue, kind, args_version, args, priority, max_attempts, run_at,
+        not_after, unique_key, tags, options)
+    -- The clock is read under the statement's lock on the table (see errand.jobs).
+    VALUES (job_id, queue, kind, args_version, args, priority, max_attempts,
+        greatest(asked, clock_timestamp()), not_after, unique_key, nullif(tags, '{}'), options)
+    RETURNING jobs.run_at INTO due_at;
+    outcome := 'inserted';
+END $$;
+
+-- Notifies the feeder, when the transaction commits, that a lane (queue, kind and version, with
+-- tabs between them) has a new job. Equal notifications of one transaction are sent once.
+--
+-- Transactions that notify commit one after the other, each with a flush to disk. So the feeder
+-- holds the lane's advisory lock (the first key is "lane" as a number) while it wants
+-- notifications, and releases it while jobs come so fast that it polls.
+CREATE OR REPLACE FUNCTION errand.wake(lane text, due_at timestamptz DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    place CONSTANT int := hashtext(lane);
+    at CONSTANT timestamptz := clock_timestamp();
+    is_free boolean;
+BEGIN
+    -- Every second the feeder looks farther ahead than a second.
+    IF due_at > at + interval '3 seconds' THEN
+        RETURN;
+    END IF;
+    -- One expression, so that nothing can interrupt it between the two.
+    is_free := CASE WHEN pg_try_advisory_lock_shared(1818324581, place)
+        THEN pg_advisory_unlock_shared(1818324581, place) END;
+    IF is_free THEN
+        RETURN;
+    END IF;
+    PERFORM pg_notify('errand_ready',
+        CASE WHEN due_at > at THEN lane || E'\tlater' ELSE lane END);
+END $$;
+
+-- Enqueues one job and returns its id (with a unique key: the id of the job that holds the key).
+--
+-- It is visible to workers when the transaction commits. Defaults come from the kind.
+--   run_at, delay   when to start, as a time or counted from now; in the past means now
+--   priority        0 critical, 1 high, 2 normal, 3 low
+--   not_after       a job that has not started by then is dropped, never run late
+--   unique_key      at most one job of this kind and key: while one is 'waiting' to start or
+--                   'unfinished' (unique_while), or within a period (unique_within)
+--   on_duplicate    'skip', or 'replace' the arguments of the waiting job; with newest_by, only
+--                   if the time in that field of the arguments is later
+--   timeout, retention   override those of the kind; retention '0' keeps no trace
+CREATE OR REPLACE FUNCTION errand.enqueue(
+    kind text,
+    args jsonb DEFAULT '{}',
+    queue text DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL,
+    delay interval DEFAULT NULL,
+    priority int DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    not_after timestamptz DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_while text DEFAULT 'waiting',
+    unique_within interval DEFAULT NULL,
+    on_duplicate text DEFAULT 'skip',
+    newest_by text DEFAULT NULL,
+    tags text[] DEFAULT NULL,
+    args_version int DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    retention interval DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    known errand.kinds;
+    options jsonb;
+    made record;
+BEGIN
+    IF kind IS NULL OR kind !~ '^[a-z0-9][a-z0-9_.-]{0,99}$' THEN
+        RAISE EXCEPTION 'kind %: expected up to 100 of a-z, 0-9, dot, dash, underscore', kind
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF unique_while NOT IN ('waiting', 'unfinished') THEN
+        RAISE EXCEPTION 'unique_while %: expected waiting or unfinished', unique_while
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF on_duplicate NOT IN ('skip', 'replace') THEN
+        RAISE EXCEPTION 'on_duplicate %: expected skip or replace', on_duplicate
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF run_at IS NOT NULL AND delay IS NOT NULL THEN
+        RAISE EXCEPTION 'give run_at or delay, not both'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT * INTO known FROM errand.kinds k WHERE k.kind = enqueue.kind;
+    IF timeout IS NOT NULL OR retention IS NOT NULL THEN
+        options := jsonb_strip_nulls(jsonb_build_object(
+            'timeout_ms', (extract(epoch FROM timeout) * 1000)::bigint,
+            'retention_s', extract(epoch FROM retention)::bigint));
+    END IF;
+    SELECT * INTO made FROM errand.enqueue_job(
+        kind, coalesce(args, '{}'), coalesce(queue, known.queue, 'default'),
+        coalesce(run_at, clock_timestamp() + coalesce(delay, '0')),
+        coalesce(priority, known.priority, 2), coalesce(max_attempts, known.max_attempts, 20),
+        not_after, unique_key, unique_while, unique_within, on_duplicate, newest_by, tags,
+        coalesce(args_version, known.args_version, 1), options);
+    IF made.outcome IN ('inserted', 'replaced') THEN
+        -- A replaced job may have changed its lane, with the version of its arguments.
+        PERFORM errand.wake(coalesce(queue, known.queue, 'default') || E'\t' || kind || E'\t'
+            || coalesce(args_version, known.args_version, 1), made.due_at);
+    END IF;
+    RETURN made.job_id;
+END $$;

@@ -1,0 +1,106 @@
+-- Who may do what in the schema errand; tables/006_roles.sql says what each role is for.
+
+-- A function that runs with the rights of its caller gives nobody more rights; one that runs with
+-- those of the owner (SECURITY DEFINER) is granted by name below. Functions without side effects
+-- are open to all: whoever may read the tables needs them.
+DO $$
+DECLARE
+    of record;
+BEGIN
+    FOR of IN
+        SELECT p.oid::regprocedure AS name, p.prosecdef AS is_definer,
+            NOT p.prosecdef AND p.provolatile <> 'v' AS is_harmless
+        FROM pg_proc p
+        WHERE p.pronamespace = 'errand'::regnamespace AND p.prokind = 'f'
+          -- Functions of an extension that was created in this schema.
+          AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass
+              AND d.objid = p.oid AND d.deptype = 'e')
+    LOOP
+        IF of.is_harmless THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC, errand_inspector', of.name);
+        ELSE
+            EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', of.name);
+        END IF;
+        IF NOT of.is_definer THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO errand_worker', of.name);
+        END IF;
+    END LOOP;
+END $$;
+-- Functions that are created later, in any schema, are granted by their modules. (What is granted
+-- to all by default cannot be revoked for a single schema.)
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+
+-- ---- errand_worker --------------------------------------------------------------------------
+
+GRANT USAGE ON SCHEMA errand TO errand_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA errand TO errand_worker;
+GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA errand TO errand_worker;
+-- The daily partitions of finished jobs get their rights by these.
+ALTER DEFAULT PRIVILEGES IN SCHEMA errand
+    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO errand_worker;
+ALTER DEFAULT PRIVILEGES IN SCHEMA errand GRANT USAGE, SELECT ON SEQUENCES TO errand_worker;
+-- Written by operators and migrations. A table that holds more than workers need is revoked here.
+REVOKE INSERT, UPDATE, DELETE ON errand.instance, errand.modules, errand.migrations
+    FROM errand_worker;
+-- Append-only.
+REVOKE UPDATE, DELETE ON errand.audit FROM errand_worker;
+GRANT EXECUTE ON FUNCTION
+    errand.prepare_finished_partitions(date, int),
+    errand.drop_expired_partitions(date),
+    errand.enqueue_job(text, jsonb, text, timestamptz, int, int, timestamptz, text, text, interval,
+        text, text, text[], int, jsonb)
+TO errand_worker;
+
+-- ---- errand_scheduler -----------------------------------------------------------------------
+
+GRANT USAGE ON SCHEMA errand TO errand_scheduler;
+GRANT SELECT ON errand.instance, errand.kinds, errand.queues, errand.workers, errand.leads,
+    errand.jobs, errand.finished_jobs, errand.dead_jobs, errand.activity, errand.schedules,
+    errand.schedule_occurrences, errand.schedule_misses
+TO errand_scheduler;
+GRANT INSERT, UPDATE, DELETE ON errand.leads, errand.schedule_occurrences, errand.schedule_misses
+    TO errand_scheduler;
+GRANT INSERT, UPDATE ON errand.schedules TO errand_scheduler;
+GRANT USAGE, SELECT ON SEQUENCE errand.schedules_id_seq, errand.jobs_id_seq TO errand_scheduler;
+GRANT INSERT ON errand.queues TO errand_scheduler;
+GRANT INSERT ON errand.jobs TO errand_scheduler;
+-- To lock the jobs whose end it records.
+GRANT UPDATE (cancel_requested) ON errand.jobs TO errand_scheduler;
+GRANT EXECUTE ON FUNCTION errand.wake(text, timestamptz), errand.put_schedule(text, jsonb, text)
+    TO errand_scheduler;
+
+-- ---- errand_app -----------------------------------------------------------------------------
+
+GRANT USAGE ON SCHEMA errand TO errand_app;
+GRANT EXECUTE ON FUNCTION
+    errand.enqueue(text, jsonb, text, timestamptz, interval, int, int, timestamptz, text, text,
+        interval, text, text, text[], int, interval, interval),
+    errand.enqueue_job(text, jsonb, text, timestamptz, int, int, timestamptz, text, text, interval,
+        text, text, text[], int, jsonb),
+    errand.wake(text, timestamptz)
+TO errand_app;
+-- The Swift client writes jobs itself, and reads their ids.
+GRANT SELECT ON errand.instance, errand.kinds TO errand_app;
+GRANT INSERT (name) ON errand.queues TO errand_app;
+GRANT INSERT (queue, kind, args_version, priority, max_attempts, run_at, not_after, tags, options,
+    args) ON errand.jobs TO errand_app;
+GRANT SELECT (id, run_at) ON errand.jobs TO errand_app;
+
+-- ---- errand_inspector -----------------------------------------------------------------------
+
+GRANT USAGE ON SCHEMA errand TO errand_inspector;
+-- Nothing in this schema is secret.
+GRANT SELECT ON ALL TABLES IN SCHEMA errand TO errand_inspector;
+-- The daily partitions of finished jobs.
+ALTER DEFAULT PRIVILEGES IN SCHEMA errand GRANT SELECT ON TABLES TO errand_inspector;
+GRANT SELECT ON SEQUENCE errand.jobs_id_seq TO errand_inspector;
+-- Called by functions that only read.
+GRANT EXECUTE ON FUNCTION errand.expect(boolean, text) TO errand_inspector;
+
+-- ---- errand_autoscaler, and what all roles may read -----------------------------------------
+
+GRANT USAGE ON SCHEMA errand TO errand_autoscaler;
+GRANT SELECT ON errand.queue_depth TO errand_autoscaler;
+-- Which migrations were applied.
+GRANT SELECT ON errand.modules, errand.migrations
+    TO errand_worker, errand_scheduler, errand_inspector, errand_app;

@@ -1,0 +1,330 @@
+-- Notes that one person has paid another, outside of this system; the other one is told. Either
+-- of the two notes it, also after they have moved out. Any amount may be paid, also to whom nothing
+-- is owed: what is too much is owed back. Returns the payment's id; the same request again changes
+-- nothing, and returns the same id.
+--   home      the group in which it is owed
+--   from_id   who has paid; to_id is who got it
+CREATE OR REPLACE FUNCTION household.paid(
+    person bigint, home bigint, from_id bigint, to_id bigint, amount bigint, request_id text
+) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    present household.payments;
+    payment bigint;
+BEGIN
+    PERFORM errand.expect(person IN (from_id, to_id) AND from_id <> to_id,
+        'from_id and to_id: expected the person and somebody else, whoever paid');
+    PERFORM errand.expect(amount BETWEEN 1 AND 10000000000,
+        'amount: expected minor units from 1 to 10^10');
+    PERFORM errand.expect(length(request_id) BETWEEN 1 AND 100,
+        'request_id: expected 1 to 100 characters that name this request');
+    PERFORM FROM household.groups g WHERE g.id = home FOR NO KEY UPDATE;
+    IF (SELECT count(*) FROM household.members m
+        WHERE m.group_id = home AND m.person_id IN (from_id, to_id)) < 2 THEN
+        PERFORM household.refuse_state(format('persons %s and %s never lived together in group %s',
+            from_id, to_id, coalesce(home::text, 'null')));
+    END IF;
+    SELECT * INTO present FROM household.payments p
+    WHERE p.group_id = home AND p.request_id = request_id;
+    IF FOUND THEN
+        IF (present.from_id, present.to_id, present.amount) <> (from_id, to_id, amount) THEN
+            RAISE EXCEPTION 'request %: payment % was made by it, with other content', request_id,
+                present.id USING ERRCODE = 'unique_violation',
+                    HINT = 'Use another request_id for another payment.';
+        END IF;
+        RETURN present.id;
+    END IF;
+    payment := nextval('household.payments_id_seq');
+    -- Who has paid is owed that much more.
+    INSERT INTO household.payments (id, group_id, from_id, to_id, entered_by, amount, paid_at,
+        request_id, transaction_id)
+    OVERRIDING SYSTEM VALUE
+    VALUES (payment, home, from_id, to_id, person, amount, at, request_id,
+        household.post_debts(home, 'roommate_payment:' || payment, 'roommate_payment',
+            'roommate_payment:' || payment, from_id, ARRAY[to_id], ARRAY[amount]));
+    PERFORM household.happened(home, 'paid', person, jsonb_build_object('payment_id', payment));
+    RETURN payment;
+END $$;
+
+-- Takes back what was noted by mistake; the other one is told. False when it was before.
+CREATE OR REPLACE FUNCTION household.undo_payment(person bigint, payment bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    of household.payments;
+BEGIN
+    PERFORM FROM household.groups g WHERE g.id = (
+        SELECT p.group_id FROM household.payments p WHERE p.id = payment) FOR NO KEY UPDATE;
+    SELECT * INTO of FROM household.payments p
+    WHERE p.id = payment AND person IN (p.from_id, p.to_id);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'person % has no payment with the id %', coalesce(person::text, 'null'),
+            coalesce(payment::text, 'null') USING ERRCODE = 'no_data_found';
+    END IF;
+    IF of.undone_at IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM household.reverse_debts(of.transaction_id, 'taken back');
+    UPDATE household.payments p SET undone_at = clock_timestamp() WHERE p.id = payment;
+    PERFORM household.happened(of.group_id, 'payment_undone', person,
+        jsonb_build_object('payment_id', payment));
+    RETURN true;
+END $$;
+
+-- Who owes whom in the group that the person lives in.
+CREATE OR REPLACE FUNCTION household.group_dues(person bigint)
+RETURNS TABLE (debtor_id bigint, creditor_id bigint, amount bigint, currency text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT d.debtor_id, d.creditor_id, d.amount, d.currency
+    FROM household.dues(ARRAY[household.home_of(person)]) d;
+END $$;
+
+-- What others owe a person (above zero), and what the person owes (below zero), in all groups that
+-- they ever lived in.
+CREATE OR REPLACE FUNCTION household.debts(person bigint)
+RETURNS TABLE (group_id bigint, other_id bigint, amount bigint, currency text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT s.group_id, s.other_id, b.amount, g.currency
+    FROM household.sides s
+    JOIN household.groups g ON g.id = s.group_id
+    JOIN ledger.balances b ON b.account_id = s.account_id AND b.slice = 0
+    WHERE s.person_id = $1 AND b.amount <> 0 ORDER BY 1, 2;
+END $$;
+
+-- What was posted between a person and another, the newest first: above zero in favour of the
+-- person. For the next page, hand in what the last line said.
+CREATE OR REPLACE FUNCTION household.debt_lines(
+    person bigint, home bigint, other bigint, before_at timestamptz DEFAULT 'infinity',
+    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
+) RETURNS TABLE (transaction_id bigint, at timestamptz, kind text, source text, amount bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT t.id, p.at, t.kind, t.source, p.amount
+    FROM ledger.postings p JOIN ledger.transactions t ON t.id = p.transaction_id
+    WHERE p.account_id = (SELECT s.account_id FROM household.sides s
+        WHERE s.group_id = home AND s.person_id = person AND s.other_id = other)
+      AND (p.at, p.transaction_id) < (before_at, before_id)
+    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(at_most, 0), 1000);
+END $$;
+
+-- Few payments by which nobody of a group would owe anybody: shown, and never made. It is not what
+-- is owed by whom to whom, but comes to the same for each of them.
+--
+-- Each time who owes most pays whom most is owed. Every payment settles one of the two, so that of
+-- n who are not even n - 1 payments do; the fewest are n / 2 at least, and to find those is hard.
+CREATE OR REPLACE FUNCTION household.simplified(home bigint)
+RETURNS TABLE (from_id bigint, to_id bigint, amount bigint) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    people bigint[];
+    nets numeric[];
+    debtor int;
+    creditor int;
+BEGIN
+    SELECT array_agg(n.id ORDER BY n.id), array_agg(n.net ORDER BY n.id) INTO people, nets
+    FROM (
+        SELECT u.id, sum(u.net) AS net FROM household.dues(ARRAY[home]) d CROSS JOIN LATERAL
+            (VALUES (d.debtor_id, -d.amount), (d.creditor_id, d.amount)) AS u (id, net)
+        GROUP BY u.id
+    ) n;
+    LOOP
+        SELECT (array_agg(u.place::int ORDER BY u.net, u.place))[1],
+            (array_agg(u.place::int ORDER BY u.net DESC, u.place))[1]
+        INTO debtor, creditor FROM unnest(nets) WITH ORDINALITY AS u (net, place);
+        EXIT WHEN (nets[debtor] < 0) IS NOT TRUE;
+        amount := least(-nets[debtor], nets[creditor])::bigint;
+        from_id := people[debtor];
+        to_id := people[creditor];
+        nets[debtor] := nets[debtor] + amount;
+        nets[creditor] := nets[creditor] - amount;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+-- Who owes whom in the group that the person lives in.
+CREATE OR REPLACE FUNCTION household.simplify(person bigint)
+RETURNS TABLE (from_id bigint, to_id bigint, amount bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT s.from_id, s.to_id, s.amount
+    FROM household.simplified(household.home_of(person)) s;
+END $$;
+
+-- At the end of a month, has everybody told who owes: enqueues household.tell with the event dues,
+-- the month and the ids of groups where somebody owes, some hundred groups a job. Returns how many
+-- groups it has seen to, those where nobody owes among them; 0: all.
+--
+-- A group is handed out once for each month, by any number of workers: it carries the month that
+-- was told. Groups that another worker sees to are left to it.
+CREATE OR REPLACE FUNCTION household.due_groups(at timestamptz DEFAULT NULL, at_most int DEFAULT 10000)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    month household.month_ends;
+    homes bigint[];
+    seen bigint := 0;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    -- What was owed at the end of a month is told at the end of the next at the latest, once.
+    UPDATE household.month_ends e SET told_at = clock_timestamp()
+    WHERE (e.time_zone, e.on_day) IN (SELECT o.time_zone, o.on_day FROM household.month_ends o
+        WHERE o.told_at IS NULL AND EXISTS (SELECT FROM household.month_ends l
+            WHERE l.time_zone = o.time_zone AND l.on_day > o.on_day AND l.at <= at)
+        FOR NO KEY UPDATE SKIP LOCKED);
+    -- Locked before groups are read: see household.set_group().
+    FOR month IN SELECT * FROM household.month_ends e WHERE e.at <= at AND e.told_at IS NULL
+        AND NOT EXISTS (SELECT FROM household.month_ends l
+            WHERE l.time_zone = e.time_zone AND l.on_day > e.on_day AND l.at <= at)
+        ORDER BY e.at, e.time_zone FOR NO KEY UPDATE SKIP LOCKED
+    LOOP
+        homes := ARRAY(
+            SELECT g.id FROM household.groups g
+            WHERE g.time_zone = month.time_zone AND g.dues_told_on < month.on_day
+              AND g.created_at <= month.at
+            ORDER BY g.dues_told_on, g.id LIMIT at_most - seen
+            FOR NO KEY UPDATE SKIP LOCKED);
+        UPDATE household.groups g SET dues_told_on = month.on_day WHERE g.id = ANY (homes);
+        PERFORM household.tell_dues(homes, month.on_day);
+        seen := seen + cardinality(homes);
+        EXIT WHEN seen >= at_most;
+        -- Not while another worker has some of them.
+        IF NOT EXISTS (SELECT FROM household.groups g
+            WHERE g.time_zone = month.time_zone AND g.dues_told_on < month.on_day
+              AND g.created_at <= month.at) THEN
+            UPDATE household.month_ends e SET told_at = clock_timestamp()
+            WHERE e.time_zone = month.time_zone AND e.on_day = month.on_day
+              AND e.told_at IS NULL;
+        END IF;
+    END LOOP;
+    RETURN seen;
+END $$;
+
+-- Whom some groups tell at the end of a month: those who owe there and, of who lives there or did
+-- at that moment, who owes anywhere. Not who lives in another group that is still to tell them of
+-- the same month.
+CREATE OR REPLACE FUNCTION household.debtors(groups bigint[], month date)
+RETURNS TABLE (group_id bigint, person_id bigint) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    -- Side by side: a join could be planned to read all balances.
+    RETURN QUERY SELECT d.group_id, d.person_id FROM (
+        SELECT u.id AS group_id, o.person_id FROM unnest(groups) AS u (id) CROSS JOIN LATERAL (
+            SELECT s.person_id, (SELECT b.amount FROM ledger.balances b
+                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+            FROM household.sides s WHERE s.group_id = u.id OFFSET 0) o
+        WHERE o.amount < 0
+        UNION
+        SELECT u.id, m.person_id FROM unnest(groups) AS u (id)
+        JOIN household.groups g ON g.id = u.id
+        JOIN household.members m ON m.group_id = u.id AND (m.left_at IS NULL OR m.left_at >= (
+            SELECT e.at FROM household.month_ends e
+            WHERE e.time_zone = g.time_zone AND e.on_day = month))
+        CROSS JOIN LATERAL (
+            SELECT (SELECT b.amount FROM ledger.balances b
+                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+            FROM household.sides s WHERE s.person_id = m.person_id AND s.group_id <> u.id
+            OFFSET 0) o
+        WHERE o.amount < 0
+    ) d
+    WHERE NOT EXISTS (
+        SELECT FROM household.members m JOIN household.groups g ON g.id = m.group_id
+        JOIN household.month_ends e ON e.time_zone = g.time_zone AND e.on_day = month
+        WHERE m.person_id = d.person_id AND m.left_at IS NULL AND m.group_id <> d.group_id
+          AND g.dues_told_on < month AND g.created_at <= e.at AND e.told_at IS NULL);
+END $$;
+
+-- What the notice says of all that a person owes now, at the end of a month; null when that is
+-- nothing.
+CREATE OR REPLACE FUNCTION household.dues_notice(person bigint, month date) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    notice jsonb;
+BEGIN
+    WITH owed AS MATERIALIZED (
+        SELECT g.id, g.name, g.currency, o.other_id, -o.amount AS amount
+        FROM (SELECT s.group_id, s.other_id, (SELECT b.amount FROM ledger.balances b
+                WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+            FROM household.sides s WHERE s.person_id = person OFFSET 0) o
+        JOIN household.groups g ON g.id = o.group_id WHERE o.amount < 0
+    )
+    SELECT jsonb_build_object('month_end', month,
+        'groups', (SELECT jsonb_agg(n.name ORDER BY n.id)
+            FROM (SELECT DISTINCT o.id, o.name FROM owed o) n),
+        'total', (SELECT jsonb_agg(jsonb_build_object('minor', t.amount, 'currency', t.currency)
+                ORDER BY t.currency)
+            FROM (SELECT o.currency, sum(o.amount) AS amount FROM owed o GROUP BY 1) t),
+        'items', jsonb_agg(jsonb_build_object('minor', o.amount, 'currency', o.currency,
+                'to', household.name_of(o.id, o.other_id) || CASE
+                    WHEN (SELECT count(DISTINCT p.id) FROM owed p) > 1 THEN ', ' || o.name
+                    ELSE '' END)
+            ORDER BY o.currency, o.amount DESC, o.other_id))
+    INTO notice FROM owed o HAVING count(*) > 0;
+    RETURN notice;
+END $$;
+
+-- Enqueues the jobs that tell the debts of some groups at the end of a month.
+CREATE OR REPLACE FUNCTION household.tell_dues(homes bigint[], month date) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    made boolean;
+BEGIN
+    -- No row may be older than the lock under which it is written: see errand.jobs.
+    LOCK TABLE errand.jobs IN ROW EXCLUSIVE MODE;
+    INSERT INTO errand.queues (name)
+    SELECT k.queue FROM errand.kinds k WHERE k.kind = 'household.tell' ON CONFLICT DO NOTHING;
+    WITH owing AS (
+        SELECT d.group_id, row_number() OVER (ORDER BY d.group_id) AS place
+        FROM (SELECT DISTINCT d.group_id FROM household.debtors(homes, month) d) d
+    ), batches AS (
+        SELECT jsonb_agg(o.group_id ORDER BY o.group_id) AS ids FROM owing o
+        GROUP BY (o.place - 1) / 100
+    ), jobs AS (
+        INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, args)
+        SELECT k.queue, k.kind, k.args_version, k.priority, k.max_attempts, jsonb_build_object(
+            'event', 'dues', 'month_end', month, 'group_ids', b.ids)
+        FROM batches b CROSS JOIN errand.kinds k WHERE k.kind = 'household.tell'
+        RETURNING 1
+    )
+    SELECT true INTO made FROM jobs LIMIT 1;
+    IF made THEN
+        PERFORM errand.wake(k.queue || E'\t' || k.kind || E'\t' || k.args_version)
+        FROM errand.kinds k WHERE k.kind = 'household.tell';
+    END IF;
+END $$;
+
+-- Has who leaves a home that was still to tell them of a month be told by groups where they owe
+-- and that have told it: of who lives elsewhere it was left to the home.
+CREATE OR REPLACE FUNCTION household.tell_leaver(person bigint, home bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    owing CONSTANT bigint[] := ARRAY(SELECT DISTINCT o.group_id FROM (
+        SELECT s.group_id, (SELECT b.amount FROM ledger.balances b
+            WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
+        FROM household.sides s WHERE s.person_id = person OFFSET 0) o WHERE o.amount < 0);
+    month date;
+BEGIN
+    FOR month IN SELECT e.on_day FROM household.month_ends e JOIN household.groups g
+        ON g.time_zone = e.time_zone AND g.dues_told_on < e.on_day AND g.created_at <= e.at
+        WHERE g.id = home AND e.told_at IS NULL ORDER BY e.on_day
+    LOOP
+        -- Who is handing it out there may not see yet that they have left.
+        PERFORM FROM household.month_ends e WHERE e.on_day = month AND e.time_zone IN (
+            SELECT g.time_zone FROM household.groups g WHERE g.id = ANY (owing))
+        ORDER BY e.time_zone FOR SHARE;
+        PERFORM errand.enqueue('household.tell', jsonb_build_object('event', 'dues',
+            'month_end', month, 'person_id', person, 'group_ids', jsonb_agg(g.id ORDER BY g.id)))
+        FROM household.groups g WHERE g.id = ANY (owing) AND g.dues_told_on >= month
+        HAVING count(*) > 0;
+    END LOOP;
+END $$;

@@ -1,0 +1,307 @@
+-- Nothing that was written is changed, by nobody: who made a mistake reverses it.
+CREATE OR REPLACE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'ledger.% is only added to: % is refused', TG_TABLE_NAME, TG_OP
+        USING ERRCODE = 'restrict_violation',
+            HINT = 'Undo a transaction with ledger.reverse(), and post what is right.';
+END $$;
+CREATE OR REPLACE TRIGGER is_only_added_to BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.transactions
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+CREATE OR REPLACE TRIGGER is_only_added_to BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.postings
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+CREATE OR REPLACE TRIGGER is_only_added_to BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.accounts
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+ALTER TABLE ledger.transactions ENABLE ALWAYS TRIGGER is_only_added_to;
+ALTER TABLE ledger.postings ENABLE ALWAYS TRIGGER is_only_added_to;
+ALTER TABLE ledger.accounts ENABLE ALWAYS TRIGGER is_only_added_to;
+
+CREATE OR REPLACE FUNCTION ledger.refuse_balance() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- Only the trigger of the postings writes them.
+    IF pg_trigger_depth() = 1 THEN
+        RAISE EXCEPTION 'ledger.balances is kept by the postings: % is refused', TG_OP
+            USING ERRCODE = 'restrict_violation', HINT = 'Post a transaction.';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER is_kept BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON ledger.balances
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_balance();
+ALTER TABLE ledger.balances ENABLE ALWAYS TRIGGER is_kept;
+
+-- These raise an error where an expression needs a value.
+CREATE OR REPLACE FUNCTION ledger.refuse_account(account bigint) RETURNS smallint LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'no account of the ledger has the id %', account
+        USING ERRCODE = 'foreign_key_violation';
+END $$;
+CREATE OR REPLACE FUNCTION ledger.refuse_balance(account bigint, balance bigint, amount numeric)
+RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'account %: its balance of % cannot take % more: balances go to 10^17',
+        account, balance, amount USING ERRCODE = 'numeric_value_out_of_range';
+END $$;
+CREATE OR REPLACE FUNCTION ledger.refuse_late_posting() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'postings are made with their transaction, at its time: none is added later'
+        USING ERRCODE = 'restrict_violation', HINT = 'Post a transaction of its own.';
+END $$;
+CREATE OR REPLACE FUNCTION ledger.refuse_owner(kind text, owner bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'no % has the id %', kind, coalesce(owner::text, 'null')
+        USING ERRCODE = 'foreign_key_violation', HINT = format('Add the %s first.', kind);
+END $$;
+
+-- Brings the balances along, in the order of accounts so that nobody waits in a circle, and sees
+-- that postings are part of a transaction that is being made.
+CREATE OR REPLACE FUNCTION ledger.apply_postings() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO ledger.balances AS b (account_id, slice, amount)
+    SELECT m.account_id, coalesce(
+        (SELECT CASE WHEN a.is_shared THEN (pg_backend_pid() & 63)::smallint ELSE 0 END
+            FROM ledger.accounts a WHERE a.id = m.account_id),
+        ledger.refuse_account(m.account_id)),
+        CASE WHEN EXISTS (
+            SELECT FROM (SELECT DISTINCT transaction_id, at FROM made) d
+            WHERE (SELECT t.xid = pg_current_xact_id() AND t.at = d.at
+                FROM ledger.transactions t WHERE t.id = d.transaction_id) IS NOT TRUE)
+        THEN ledger.refuse_late_posting() ELSE m.amount END
+    FROM (SELECT account_id, sum(amount) AS amount FROM made GROUP BY 1 ORDER BY 1) m
+    ON CONFLICT ON CONSTRAINT balances_pkey DO UPDATE
+    SET amount = CASE
+        WHEN abs(excluded.amount) <= 1000000000000000000
+            AND abs(b.amount + excluded.amount) <= 100000000000000000
+        THEN b.amount + excluded.amount
+        ELSE ledger.refuse_balance(b.account_id, b.amount, excluded.amount) END;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER moves_balances AFTER INSERT ON ledger.postings
+    REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION ledger.apply_postings();
+
+-- Looked at when the database's transaction commits. It runs as whoever commits.
+CREATE OR REPLACE FUNCTION ledger.check_transaction() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    postings bigint;
+    total numeric;
+    are_amounts boolean;
+    first_currency text;
+    last_currency text;
+    fault text;
+BEGIN
+    -- Each account by its id, because a join would be planned to read them all.
+    SELECT count(*), sum(s.amount), min(s.currency), max(s.currency),
+        bool_and(s.amount <> 0 AND s.amount BETWEEN -1000000000000000 AND 1000000000000000)
+    INTO postings, total, first_currency, last_currency, are_amounts
+    FROM (
+        SELECT p.amount,
+            (SELECT a.currency FROM ledger.accounts a WHERE a.id = p.account_id) AS currency
+        FROM ledger.postings p WHERE p.transaction_id = NEW.id OFFSET 0
+    ) s;
+    IF postings = 0 THEN
+        fault := 'it has no postings';
+    ELSIF total <> 0 OR first_currency <> last_currency THEN
+        SELECT 'it does not balance: its postings sum to '
+            || string_agg(s.total || ' ' || s.currency, ', ' ORDER BY s.currency) || ', not to zero'
+        INTO fault FROM (
+            SELECT a.currency, sum(p.amount) AS total
+            FROM ledger.postings p JOIN ledger.accounts a ON a.id = p.account_id
+            WHERE p.transaction_id = NEW.id GROUP BY a.currency HAVING sum(p.amount) <> 0
+        ) s;
+    ELSIF NOT are_amounts THEN
+        fault := 'an amount is 0 or above 10^15';
+    END IF;
+    IF NEW.xid <> pg_current_xact_id()
+        OR NOT (NEW.at >= '1970-01-01Z' AND NEW.at < '10000-01-01Z')
+        OR length(NEW.kind) NOT BETWEEN 1 AND 40 OR length(NEW.key) NOT BETWEEN 1 AND 200
+        OR length(NEW.source) NOT BETWEEN 1 AND 100 OR length(NEW.note) NOT BETWEEN 1 AND 500
+        OR length(NEW.actor) NOT BETWEEN 1 AND 200 THEN
+        fault := 'at, kind, key, source, actor or note is not as the table says';
+    END IF;
+    IF NEW.reverses IS NOT NULL THEN
+        IF EXISTS (
+            SELECT p.account_id, p.amount FROM ledger.postings p WHERE p.transaction_id = NEW.id
+            EXCEPT
+            SELECT p.account_id, -p.amount FROM ledger.postings p
+            WHERE p.transaction_id = NEW.reverses
+        ) OR postings <> (
+            SELECT count(*) FROM ledger.postings p WHERE p.transaction_id = NEW.reverses
+        ) THEN
+            fault := format('its postings do not undo those of transaction %s', NEW.reverses);
+        END IF;
+    END IF;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION 'transaction % (%): %', NEW.id, NEW.key, fault
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+END $$;
+DROP TRIGGER IF EXISTS balances_to_zero ON ledger.transactions;
+CREATE CONSTRAINT TRIGGER balances_to_zero AFTER INSERT ON ledger.transactions
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger.check_transaction();
+
+-- The account of an owner (0 of nobody) in a currency, made now if it was not there.
+CREATE OR REPLACE FUNCTION ledger.account(kind text, owner bigint, currency text)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    account bigint;
+    of ledger.account_kinds;
+BEGIN
+    SELECT a.id INTO account FROM ledger.accounts a
+    WHERE a.owner = owner AND a.kind = kind AND a.currency = currency;
+    IF FOUND THEN
+        RETURN account;
+    END IF;
+    SELECT * INTO of FROM ledger.account_kinds k WHERE k.kind = kind;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'kind of account %: expected one of %', coalesce(kind, 'null'),
+            (SELECT string_agg(k.kind, ', ' ORDER BY k.kind) FROM ledger.account_kinds k)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT FROM ledger.currencies c WHERE c.code = currency) THEN
+        RAISE EXCEPTION 'currency %: expected a code of ISO 4217 in capital letters, such as CAD',
+            coalesce(currency, 'null') USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of.owner = 'nobody' AND owner <> 0 THEN
+        RAISE EXCEPTION 'accounts of kind % are nobody''s: expected owner 0', kind
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT ledger.has_owner(of.owner, owner) THEN
+        PERFORM ledger.refuse_owner(of.owner, owner);
+    END IF;
+    INSERT INTO ledger.accounts AS a (kind, owner, currency, is_shared)
+    VALUES (kind, owner, currency, of.is_shared)
+    ON CONFLICT ON CONSTRAINT accounts_owner DO NOTHING RETURNING a.id INTO account;
+    IF account IS NULL THEN
+        SELECT a.id INTO STRICT account FROM ledger.accounts a
+        WHERE a.owner = owner AND a.kind = kind AND a.currency = currency;
+    END IF;
+    RETURN account;
+END $$;
+
+-- Whether an owner of a kind is there: asked of the function that its module has registered.
+CREATE OR REPLACE FUNCTION ledger.has_owner(kind text, owner bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    of ledger.owner_kinds;
+    is_there boolean;
+BEGIN
+    SELECT * INTO STRICT of FROM ledger.owner_kinds o WHERE o.owner = kind;
+    IF of.check_function IS NULL THEN
+        RETURN true;
+    END IF;
+    EXECUTE format('SELECT %I.%I($1)', of.check_schema, of.check_function)
+    INTO is_there USING owner;
+    RETURN coalesce(is_there, false);
+END $$;
+
+-- The transaction with this key, if it is the one that is asked for; an error if it is another.
+CREATE OR REPLACE FUNCTION ledger.same_transaction(
+    key text, kind text, accounts bigint[], amounts bigint[], at timestamptz, source text,
+    note text, reverses bigint
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    present ledger.transactions;
+    other text;
+BEGIN
+    SELECT * INTO STRICT present FROM ledger.transactions t WHERE t.key = key;
+    other := CASE
+        WHEN present.kind <> kind THEN 'kind'
+        WHEN present.at <> at THEN 'at'
+        WHEN present.source IS DISTINCT FROM source THEN 'source'
+        WHEN present.note IS DISTINCT FROM note THEN 'note'
+        WHEN present.reverses IS DISTINCT FROM reverses THEN 'reverses' END;
+    IF other IS NULL AND (
+        EXISTS (
+            SELECT u.account, u.amount FROM unnest(accounts, amounts) AS u (account, amount)
+            EXCEPT ALL
+            SELECT p.account_id, p.amount FROM ledger.postings p
+            WHERE p.transaction_id = present.id)
+        OR cardinality(accounts) <> (
+            SELECT count(*) FROM ledger.postings p WHERE p.transaction_id = present.id)
+    ) THEN
+        other := 'accounts and amounts';
+    END IF;
+    IF other IS NOT NULL THEN
+        RAISE EXCEPTION 'key %: transaction % has it, with other content (%)', key, present.id,
+            other USING ERRCODE = 'unique_violation', CONSTRAINT = 'transactions_key',
+            HINT = 'The same key means the same transaction: use another for another one.';
+    END IF;
+    RETURN present.id;
+END $$;
+
+-- Makes a transaction of any number of postings; returns its id. The same key with the same
+-- content again changes nothing, and returns the same id.
+--   accounts, amounts   one posting each; above zero credits, below zero debits; no account twice
+--   at                  when it counts from; now when it is null
+CREATE OR REPLACE FUNCTION ledger.post(
+    key text, kind text, accounts bigint[], amounts bigint[], at timestamptz DEFAULT NULL,
+    source text DEFAULT NULL, note text DEFAULT NULL, actor text DEFAULT session_user,
+    reverses bigint DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    made bigint;
+    counted_at CONSTANT timestamptz := coalesce(at, clock_timestamp());
+BEGIN
+    IF (cardinality(accounts) = cardinality(amounts)) IS NOT TRUE THEN
+        RAISE EXCEPTION 'expected as many accounts as amounts, found % and %',
+            coalesce(cardinality(accounts), 0), coalesce(cardinality(amounts), 0)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF 0 = ANY (amounts) OR 1000000000000000 < ANY (amounts)
+        OR -1000000000000000 > ANY (amounts) THEN
+        RAISE EXCEPTION 'expected amounts in minor units of at most 10^15, and none of 0'
+            USING ERRCODE = 'numeric_value_out_of_range';
+    END IF;
+    WITH new AS (
+        INSERT INTO ledger.transactions AS t (key, kind, at, source, note, actor, reverses)
+        VALUES (key, kind, counted_at, source, note, actor, reverses)
+        ON CONFLICT ON CONSTRAINT transactions_key DO NOTHING RETURNING t.id
+    ), lines AS (
+        INSERT INTO ledger.postings (transaction_id, account_id, amount, at)
+        SELECT new.id, u.account, u.amount, counted_at
+        FROM new, unnest(accounts, amounts) AS u (account, amount)
+    )
+    SELECT new.id INTO made FROM new;
+    IF made IS NULL THEN
+        RETURN ledger.same_transaction(key, kind, accounts, amounts, at, source, note, reverses);
+    END IF;
+    RETURN made;
+END $$;
+
+-- Undoes a transaction by another one with the opposite postings; returns its id. The same
+-- reason again changes nothing; what was undone is not undone again.
+CREATE OR REPLACE FUNCTION ledger.reverse(
+    transaction_id bigint, reason text, actor text DEFAULT session_user,
+    at timestamptz DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    present ledger.transactions;
+    accounts bigint[];
+    amounts bigint[];
+    instead text;
+BEGIN
+    IF reason IS NULL OR length(reason) NOT BETWEEN 1 AND 500 THEN
+        RAISE EXCEPTION 'reverse needs a reason of 1 to 500 characters' USING ERRCODE = '22023';
+    END IF;
+    SELECT * INTO present FROM ledger.transactions t WHERE t.id = transaction_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no transaction has the id %', coalesce(transaction_id::text, 'null')
+            USING ERRCODE = 'no_data_found';
+    END IF;
+    instead := (SELECT k.hint FROM ledger.kept_kinds k WHERE k.kind = present.kind);
+    IF instead IS NOT NULL THEN
+        RAISE EXCEPTION 'transaction % is a %, which is not reversed by itself', transaction_id,
+            present.kind USING ERRCODE = 'check_violation', HINT = instead;
+    END IF;
+    SELECT array_agg(p.account_id ORDER BY p.account_id),
+        array_agg(-p.amount ORDER BY p.account_id)
+    INTO accounts, amounts
+    FROM ledger.postings p WHERE p.transaction_id = transaction_id;
+    RETURN ledger.post('reversal:' || transaction_id, 'reversal', accounts, amounts, at,
+        present.source, reason, actor, transaction_id);
+END $$;

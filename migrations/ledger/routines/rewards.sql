@@ -1,0 +1,125 @@
+-- Credits a person with what a survey or a mission has earned, in the caller's transaction;
+-- returns the id of the ledger's transaction. A person is credited once for a source, whoever
+-- asks again; the same source with other amounts is an error. Credit thousands of people in
+-- transactions of some hundreds: a balance that one transaction changes very often gets slow.
+--   source          what earned it, such as survey:12 or mission:7
+--   establishment   who pays; null: the company itself, and then paid is cut
+--   paid, cut       minor units: what the payer pays, and the person's part of it; the rest is
+--                   the company's commission
+--   at              when it was earned; now when it is null
+CREATE OR REPLACE FUNCTION ledger.credit_reward(
+    person bigint, source text, establishment bigint, paid bigint, cut bigint,
+    currency text DEFAULT 'CAD', at timestamptz DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    payee bigint;
+    payer bigint;
+    share bigint;
+    payer_kind CONSTANT text := CASE WHEN establishment IS NULL THEN 'company'
+        ELSE 'establishment' END;
+BEGIN
+    IF (cut > 0 AND cut <= paid AND paid <= 1000000000000000) IS NOT TRUE THEN
+        RAISE EXCEPTION 'expected paid and cut in minor units, 0 < cut <= paid <= 10^15; found % '
+            'and %', coalesce(paid::text, 'null'), coalesce(cut::text, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (source LIKE '_%:_%' AND length(source) <= 100) IS NOT TRUE THEN
+        RAISE EXCEPTION 'source %: expected what earned it, such as survey:12, in up to '
+            '100 characters',
+            coalesce(source, 'null') USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF at > clock_timestamp() + interval '1 minute' THEN
+        RAISE EXCEPTION 'at %: a reward is credited when it has been earned', at
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF establishment IS NULL AND paid <> cut THEN
+        RAISE EXCEPTION 'the company pays no commission to itself: without an establishment '
+            'expected the same paid and cut, found % and %', paid, cut
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    -- Whoever has an account was there when it was made.
+    SELECT
+        (SELECT a.id FROM ledger.accounts a
+            WHERE a.owner = person AND a.kind = 'person' AND a.currency = currency),
+        (SELECT a.id FROM ledger.accounts a WHERE a.owner = coalesce(establishment, 0)
+            AND a.kind = payer_kind AND a.currency = currency),
+        (SELECT a.id FROM ledger.accounts a
+            WHERE a.owner = 0 AND a.kind = 'commission' AND a.currency = currency)
+    INTO payee, payer, share;
+    IF payee IS NULL OR payer IS NULL OR share IS NULL THEN
+        payee := ledger.account('person', person, currency);
+        payer := ledger.account(payer_kind, coalesce(establishment, 0), currency);
+        share := ledger.account('commission', 0, currency);
+    END IF;
+    RETURN ledger.post('reward:' || person || ':' || source, 'reward',
+        CASE WHEN cut < paid THEN ARRAY[payer, payee, share] ELSE ARRAY[payer, payee] END,
+        CASE WHEN cut < paid THEN ARRAY[-paid, cut, paid - cut] ELSE ARRAY[-paid, cut] END,
+        at, source);
+END $$;
+
+-- The present balance of an account.
+CREATE OR REPLACE FUNCTION ledger.balance(account bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(sum(b.amount), 0)::bigint FROM ledger.balances b
+        WHERE b.account_id = account);
+END $$;
+
+-- An account's balance from what counts before an instant: at the end of a quarter, the quarter's.
+CREATE OR REPLACE FUNCTION ledger.balance_at(account bigint, instant timestamptz)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    first CONSTANT timestamptz := (
+        SELECT p.at FROM ledger.postings p WHERE p.account_id = account ORDER BY p.at LIMIT 1);
+    last CONSTANT timestamptz := (
+        SELECT p.at FROM ledger.postings p WHERE p.account_id = account
+        ORDER BY p.at DESC LIMIT 1);
+BEGIN
+    IF instant IS NULL THEN
+        RETURN NULL;
+    END IF;
+    IF first IS NULL OR instant <= first THEN
+        RETURN 0;
+    END IF;
+    IF instant > last THEN
+        RETURN ledger.balance(account);
+    END IF;
+    -- From the nearer end: accounts that everybody posts to have millions of lines.
+    IF instant - first < last - instant THEN
+        RETURN (SELECT sum(p.amount) FROM ledger.postings p
+            WHERE p.account_id = account AND p.at < instant);
+    END IF;
+    RETURN ledger.balance(account) - (SELECT sum(p.amount) FROM ledger.postings p
+        WHERE p.account_id = account AND p.at >= instant);
+END $$;
+
+-- What is owed to a person, one row a currency.
+CREATE OR REPLACE FUNCTION ledger.reward_balance(person bigint)
+RETURNS TABLE (currency text, amount bigint) LANGUAGE plpgsql STABLE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    -- PL/pgSQL keeps the plan from call to call.
+    RETURN QUERY SELECT a.currency, coalesce(b.amount, 0)
+    FROM ledger.accounts a LEFT JOIN ledger.balances b ON b.account_id = a.id AND b.slice = 0
+    WHERE a.owner = person AND a.kind = 'person' ORDER BY a.currency;
+END $$;
+
+-- A person's lines in a currency, the newest first. For the next page, hand in what the last
+-- line said.
+CREATE OR REPLACE FUNCTION ledger.reward_lines(
+    person bigint, currency text DEFAULT 'CAD', before_at timestamptz DEFAULT 'infinity',
+    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
+) RETURNS TABLE (transaction_id bigint, at timestamptz, kind text, source text, amount bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT t.id, p.at, t.kind, t.source, p.amount
+    FROM ledger.postings p JOIN ledger.transactions t ON t.id = p.transaction_id
+    WHERE p.account_id = (SELECT a.id FROM ledger.accounts a
+        WHERE a.owner = person AND a.kind = 'person' AND a.currency = $2)
+      AND (p.at, p.transaction_id) < (before_at, before_id)
+    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(at_most, 0), 1000);
+END $$;

@@ -1,0 +1,305 @@
+-- The last step of the checklist that is open: all that is required of those before is done.
+CREATE OR REPLACE FUNCTION missions.open_step(assignment bigint) RETURNS int LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN (SELECT coalesce(min(t.step), 3)
+        FROM missions.assignments a JOIN missions.tasks t ON t.mission_id = a.mission_id
+        WHERE a.id = assignment AND t.is_required AND NOT EXISTS (SELECT FROM missions.steps s
+            WHERE s.assignment_id = assignment AND s.number = t.number));
+END $$;
+
+CREATE OR REPLACE FUNCTION missions.answer_of(
+    assignment bigint, is_accepted boolean, reason text, distance_m real DEFAULT NULL
+) RETURNS missions.answer LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    answer missions.answer;
+BEGIN
+    SELECT is_accepted, reason, a.id, a.mission_id, a.state, a.answer_by, m.closes_at, a.due_at,
+        distance_m, CASE a.state WHEN 'arrived' THEN ARRAY(
+            SELECT t.number::int FROM missions.tasks t
+            WHERE t.mission_id = a.mission_id AND t.step <= missions.open_step(a.id)
+              AND NOT EXISTS (SELECT FROM missions.steps s
+                WHERE s.assignment_id = a.id AND s.number = t.number) ORDER BY t.number) END
+    INTO answer
+    FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
+    WHERE a.id = assignment;
+    RETURN answer;
+END $$;
+
+CREATE OR REPLACE FUNCTION missions.no_answer()
+RETURNS missions.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW (false, 'unknown', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::missions.answer;
+
+-- Locks an assignment, after its mission and its shopper; null when the person has none such.
+CREATE OR REPLACE FUNCTION missions.hold(assignment bigint, person bigint)
+RETURNS missions.assignments LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+BEGIN
+    SELECT * INTO held FROM missions.assignments a
+    WHERE a.id = assignment AND a.person_id = person;
+    IF FOUND THEN
+        PERFORM FROM missions.missions m WHERE m.id = held.mission_id FOR NO KEY UPDATE;
+        PERFORM FROM missions.shoppers s WHERE s.person_id = held.person_id FOR NO KEY UPDATE;
+        -- A statement of its own: it sees what others left of it.
+        SELECT * INTO held FROM missions.assignments a WHERE a.id = assignment FOR NO KEY UPDATE;
+    END IF;
+    RETURN held;
+END $$;
+
+-- Accepts an offer. One to somebody who may be sent nowhere by now is withdrawn.
+CREATE OR REPLACE FUNCTION missions.accept(person bigint, assignment bigint)
+RETURNS missions.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+    of record;
+    at timestamptz;
+BEGIN
+    held := missions.hold(assignment, person);
+    at := clock_timestamp();
+    IF held.id IS NULL THEN
+        RETURN missions.no_answer();
+    END IF;
+    IF held.state <> 'offered' THEN
+        RETURN CASE WHEN held.state IN ('accepted', 'arrived', 'submitted', 'paid')
+            THEN missions.answer_of(assignment, true, 'ok')
+            ELSE missions.answer_of(assignment, false, held.state::text) END;
+    END IF;
+    SELECT m.state, m.closes_at, held.answer_by + r.offer_grace AS lapses_at
+    INTO of FROM missions.missions m CROSS JOIN missions.rules r WHERE m.id = held.mission_id;
+    -- An operator may have offered it to somebody of a lower quality.
+    IF missions.objections(held.mission_id, person, at)
+        && (ARRAY['not_active', 'flagged', 'too_young', 'works_there']
+            || CASE WHEN held.actor IS NULL THEN 'quality' END) THEN
+        PERFORM missions.finish(held, 'withdrawn', at, NULL, 'you get no offers now', NULL);
+        RETURN missions.answer_of(assignment, false, 'withdrawn');
+    END IF;
+    IF of.state <> 'open' OR at >= of.closes_at THEN
+        RETURN missions.answer_of(assignment, false, 'over');
+    END IF;
+    IF at >= of.lapses_at THEN
+        PERFORM missions.finish(held, 'lapsed', at, NULL, NULL, NULL);
+        RETURN missions.answer_of(assignment, false, 'lapsed');
+    END IF;
+    UPDATE missions.assignments a SET state = 'accepted', accepted_at = at,
+        remind_at = missions.next_reminder(of.closes_at, at)
+    WHERE a.id = assignment;
+    RETURN missions.answer_of(assignment, true, 'ok');
+END $$;
+
+-- Declines an offer, or what was accepted, until they arrive or it is missed.
+CREATE OR REPLACE FUNCTION missions.decline(person bigint, assignment bigint, reason text DEFAULT NULL)
+RETURNS missions.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+    at timestamptz;
+BEGIN
+    PERFORM errand.expect(coalesce(length(reason) <= 500, true),
+        'reason: expected at most 500 characters');
+    held := missions.hold(assignment, person);
+    at := clock_timestamp();
+    IF held.id IS NULL THEN
+        RETURN missions.no_answer();
+    END IF;
+    IF held.state NOT IN ('offered', 'accepted', 'declined') THEN
+        RETURN missions.answer_of(assignment, false, held.state::text);
+    END IF;
+    IF held.state = 'accepted' AND at >= held.due_at THEN
+        RETURN missions.answer_of(assignment, false, 'too_late');
+    END IF;
+    IF held.state <> 'declined' THEN
+        PERFORM missions.finish(held, 'declined', at, NULL, reason, NULL);
+    END IF;
+    RETURN missions.answer_of(assignment, true, 'ok');
+END $$;
+
+-- Takes note that a shopper is at the branch; from then on the checklist is open to them.
+--   accuracy_m  the radius, in metres, of the circle that the device vouches for
+CREATE OR REPLACE FUNCTION missions.arrive(
+    person bigint, assignment bigint, longitude double precision, latitude double precision,
+    accuracy_m double precision
+) RETURNS missions.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+    of missions.missions;
+    rules missions.rules;
+    at timestamptz;
+    distance_m double precision;
+    today date;
+BEGIN
+    PERFORM missions.expect_place(longitude, latitude);
+    PERFORM errand.expect(accuracy_m >= 0 AND accuracy_m < 'Infinity',
+        'accuracy_m: expected metres');
+    held := missions.hold(assignment, person);
+    at := clock_timestamp();
+    IF held.id IS NULL THEN
+        RETURN missions.no_answer();
+    END IF;
+    IF held.state <> 'accepted' THEN
+        RETURN CASE WHEN held.state IN ('arrived', 'submitted', 'paid')
+            THEN missions.answer_of(assignment, true, 'ok')
+            ELSE missions.answer_of(assignment, false, held.state::text) END;
+    END IF;
+    SELECT * INTO of FROM missions.missions m WHERE m.id = held.mission_id;
+    SELECT * INTO rules FROM missions.rules;
+    IF at < of.opens_at OR at >= of.closes_at THEN
+        RETURN missions.answer_of(assignment, false,
+            CASE WHEN at < of.opens_at THEN 'too_early' ELSE 'too_late' END);
+    END IF;
+    IF accuracy_m > rules.worst_accuracy_m THEN
+        RETURN missions.answer_of(assignment, false, 'too_vague');
+    END IF;
+    distance_m := greatest(0, missions.distance(missions.point(longitude, latitude), of.place)
+        - least(accuracy_m, rules.counted_accuracy_m));
+    IF distance_m > rules.arrival_m THEN
+        RETURN missions.answer_of(assignment, false, 'too_far', distance_m::real);
+    END IF;
+    today := (at AT TIME ZONE of.time_zone)::date;
+    UPDATE missions.assignments a SET state = 'arrived', arrived_at = at,
+        due_at = of.closes_at + rules.finish_within,
+        remind_at = missions.next_reminder(of.closes_at + rules.finish_within, at),
+        barred = daterange(today, today + greatest(of.rest_days, 1))
+    WHERE a.id = assignment;
+    RETURN missions.answer_of(assignment, true, 'ok', distance_m::real);
+END $$;
+
+-- Takes down what was done of a task; it may be done anew until it is submitted. Interaction,
+-- photos and video are open from the arrival on, then the survey, then the report: each when all
+-- that is required before is done.
+--   content  what the app makes of it, up to 16 KiB
+CREATE OR REPLACE FUNCTION missions.finish_step(
+    person bigint, assignment bigint, number int, content jsonb
+) RETURNS missions.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+    at timestamptz;
+    step smallint;
+BEGIN
+    PERFORM errand.expect(jsonb_typeof(content) <> 'null' AND pg_column_size(content) <= 16384,
+        'content: expected JSON of at most 16384 bytes');
+    held := missions.hold(assignment, person);
+    at := clock_timestamp();
+    IF held.id IS NULL THEN
+        RETURN missions.no_answer();
+    END IF;
+    IF held.state <> 'arrived' OR at >= held.due_at THEN
+        RETURN missions.answer_of(assignment, false,
+            CASE held.state WHEN 'arrived' THEN 'too_late' ELSE held.state::text END);
+    END IF;
+    step := (SELECT t.step FROM missions.tasks t
+        WHERE t.mission_id = held.mission_id AND t.number = number);
+    IF step IS NULL OR step > missions.open_step(assignment) THEN
+        RETURN missions.answer_of(assignment, false,
+            CASE WHEN step IS NULL THEN 'unknown_task' ELSE 'not_open' END);
+    END IF;
+    INSERT INTO missions.steps (assignment_id, done_at, number, content)
+    VALUES (assignment, at, number, content) ON CONFLICT ON CONSTRAINT steps_pkey
+    DO UPDATE SET done_at = at, content = excluded.content;
+    RETURN missions.answer_of(assignment, true, 'ok');
+END $$;
+
+-- Hands a mission in, to be reviewed.
+--   request_id  1 to 100 characters, the same when the app asks again
+CREATE OR REPLACE FUNCTION missions.submit(person bigint, assignment bigint, request_id text)
+RETURNS missions.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+    at timestamptz;
+BEGIN
+    PERFORM errand.expect(length(request_id) BETWEEN 1 AND 100,
+        'request_id: expected 1 to 100 characters, the same when the app asks again');
+    held := missions.hold(assignment, person);
+    at := clock_timestamp();
+    IF held.id IS NULL THEN
+        RETURN missions.no_answer();
+    END IF;
+    IF held.state IN ('submitted', 'paid') AND held.request_id = request_id THEN
+        RETURN missions.answer_of(assignment, true, 'ok');
+    END IF;
+    IF held.state <> 'arrived' THEN
+        RETURN missions.answer_of(assignment, false, held.state::text);
+    END IF;
+    IF held.request_id = request_id THEN
+        RETURN missions.answer_of(assignment, false, 'returned');
+    END IF;
+    IF at >= held.due_at THEN
+        RETURN missions.answer_of(assignment, false, 'too_late');
+    END IF;
+    IF EXISTS (SELECT FROM missions.tasks t WHERE t.mission_id = held.mission_id AND t.is_required
+        AND NOT EXISTS (SELECT FROM missions.steps s
+            WHERE s.assignment_id = assignment AND s.number = t.number)) THEN
+        RETURN missions.answer_of(assignment, false, 'unfinished');
+    END IF;
+    UPDATE missions.assignments a SET state = 'submitted', submitted_at = at, remind_at = NULL,
+        request_id = request_id
+    WHERE a.id = assignment;
+    RETURN missions.answer_of(assignment, true, 'ok');
+END $$;
+
+-- What a person was offered and holds, what is due first at the top. Offers that are over, and
+-- what has ended, are gone from it.
+--   open_tasks  how many are not done
+--   reason      why a submission was given back
+CREATE OR REPLACE FUNCTION missions.listing(person bigint)
+RETURNS TABLE (assignment_id bigint, mission_id bigint, state missions.assignment_state,
+    title text, branch_id bigint, branch text, establishment text, longitude double precision,
+    latitude double precision, distance_m real, opens_at timestamptz, closes_at timestamptz,
+    due_at timestamptz, time_zone text, pay bigint, currency text, freebies text,
+    answer_by timestamptz, open_tasks int, reason text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT a.id, a.mission_id, a.state, m.title, a.branch_id, b.name, e.name,
+        missions.longitude(m.place), missions.latitude(m.place), a.distance_m, m.opens_at,
+        m.closes_at, a.due_at, m.time_zone, m.pay, m.currency, m.freebies, a.answer_by,
+        (SELECT count(*)::int FROM missions.tasks t WHERE t.mission_id = m.id AND NOT EXISTS (
+            SELECT FROM missions.steps s WHERE s.assignment_id = a.id AND s.number = t.number)),
+        a.reason
+    FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
+    JOIN establishments.branches b ON b.id = a.branch_id
+    JOIN establishments.establishments e ON e.id = m.establishment_id
+    WHERE a.person_id = $1 AND a.state IN ('offered', 'accepted', 'arrived', 'submitted')
+      AND (a.state <> 'offered' OR a.answer_by > clock_timestamp())
+    ORDER BY a.due_at, a.id;
+END $$;
+
+-- The checklist of a person's assignment; no row when it is not theirs.
+CREATE OR REPLACE FUNCTION missions.checklist(person bigint, assignment bigint)
+RETURNS TABLE (number smallint, step smallint, kind missions.task_kind, title text,
+    is_required boolean, is_open boolean, is_done boolean, done_at timestamptz, content jsonb)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT t.number, t.step, t.kind, t.title, t.is_required,
+        a.state = 'arrived' AND t.step <= missions.open_step(a.id), s.number IS NOT NULL,
+        s.done_at, s.content
+    FROM missions.assignments a JOIN missions.tasks t ON t.mission_id = a.mission_id
+    LEFT JOIN missions.steps s ON s.assignment_id = a.id AND s.number = t.number
+    WHERE a.id = $2 AND a.person_id = $1 ORDER BY t.number;
+END $$;
+
+-- How a person stands as a shopper, for themselves; no row when they are none.
+CREATE OR REPLACE FUNCTION missions.standing(person bigint)
+RETURNS TABLE (state missions.shopper_state, state_since timestamptz, reason text, quality real,
+    reviewed int, good int, completed int, missed int, radius_m real, daily_capacity smallint,
+    expected_pay bigint, away_until timestamptz, has_home boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT s.state, s.state_since, s.reason, s.quality, s.reviewed, s.good,
+        s.completed, s.missed, s.radius_m, s.daily_capacity, s.expected_pay, s.away_until,
+        s.home IS NOT NULL
+    FROM missions.shoppers s WHERE s.person_id = $1;
+END $$;

@@ -1,0 +1,33 @@
+-- Who may do what in the schema missions.
+
+SELECT errand.grant_rights('missions', '{
+    "shoppers": ["home"],
+    "steps": ["content"]
+}');
+
+-- Settings are an operator's.
+REVOKE INSERT, UPDATE, DELETE ON missions.rules FROM errand_worker;
+GRANT EXECUTE ON FUNCTION missions.has_home(bigint) TO errand_worker, errand_inspector;
+
+GRANT USAGE ON SCHEMA missions TO errand_app;
+GRANT EXECUTE ON FUNCTION
+    missions.record_review(bigint, text, boolean, timestamptz),
+    missions.raise_flag(bigint, text),
+    missions.clear_flag(bigint),
+    missions.set_shopper(bigint, double precision, double precision, real, int, bigint, bigint[],
+        timestamptz),
+    missions.leave(bigint),
+    missions.come_back(bigint),
+    missions.standing(bigint),
+    missions.open_mission(bigint, text, timestamptz, timestamptz, bigint, bigint, jsonb, text, int,
+        text, real, real, int, int, boolean, text),
+    missions.cancel_mission(bigint, text),
+    missions.lock_mission(bigint, boolean),
+    missions.listing(bigint),
+    missions.accept(bigint, bigint),
+    missions.decline(bigint, bigint, text),
+    missions.arrive(bigint, bigint, double precision, double precision, double precision),
+    missions.checklist(bigint, bigint),
+    missions.finish_step(bigint, bigint, int, jsonb),
+    missions.submit(bigint, bigint, text)
+TO errand_app;

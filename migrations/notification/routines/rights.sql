@@ -1,0 +1,32 @@
+-- Who may do what in the schema notification.
+
+SELECT errand.grant_rights('notification', '{
+    "devices": ["token"],
+    "notices": ["data"],
+    "inbox_items": ["title", "body"],
+    "parked_items": ["title", "body"],
+    "endpoints": ["secret", "previous_secret"],
+    "events": ["data"]
+}');
+
+GRANT USAGE ON SCHEMA notification TO errand_app;
+-- These run with the rights of the owner: app servers may not write what they write.
+GRANT EXECUTE ON FUNCTION
+    notification.intend(text, bigint, text, jsonb, text, timestamptz, bigint),
+    notification.emit(text, text, jsonb, text, timestamptz),
+    notification.register_device(bigint, text, text, text, text, text),
+    notification.unregister_device(bigint, text, text),
+    notification.inbox(bigint, bigint, int),
+    notification.mark_read(bigint, bigint[]),
+    notification.unsubscribe(uuid, text)
+TO errand_app;
+-- The app writes what people chose itself.
+GRANT SELECT, INSERT, UPDATE, DELETE ON notification.preferences TO errand_app;
+
+-- Functions with their owner's rights.
+GRANT EXECUTE ON FUNCTION
+    notification.intend(text, bigint, text, jsonb, text, timestamptz, bigint),
+    notification.emit(text, text, jsonb, text, timestamptz)
+TO errand_worker;
+GRANT EXECUTE ON FUNCTION notification.has_two_secrets(bigint)
+    TO errand_worker, errand_inspector;

@@ -1,0 +1,334 @@
+-- Where the money of a payout is.
+CREATE OR REPLACE FUNCTION payouts.place_of(state payouts.payout_state) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN $1 IN ('pending', 'issued') THEN 'payouts_in_transit'
+        WHEN $1 = 'settled' THEN 'bank' ELSE 'person' END
+$$;
+
+-- Brings a payout from one state to another, with its money and the note of it. Every change of a
+-- single payout comes through here.
+CREATE OR REPLACE FUNCTION payouts.change(
+    payout bigint, to_state payouts.payout_state, action text, actor text, reason text
+) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    of payouts.payouts;
+    owed bigint;
+    source text;
+    posted bigint;
+    place CONSTANT text := payouts.place_of(to_state);
+BEGIN
+    -- The balance before the payout: closing a chunk locks them in this order.
+    SELECT b.amount INTO owed FROM ledger.balances b
+    WHERE b.slice = 0 AND b.account_id = (
+        SELECT p.account_id FROM payouts.payouts p WHERE p.id = payout)
+    FOR NO KEY UPDATE;
+    SELECT * INTO of FROM payouts.payouts p WHERE p.id = payout FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no payout %', payout USING ERRCODE = 'no_data_found';
+    END IF;
+    source := payouts.place_of(of.state);
+    IF source <> place THEN
+        IF source = 'person' AND owed < of.amount THEN
+            RAISE EXCEPTION 'payout % is of % minor units, and only % are owed by now: the rest '
+                'was paid by another run', payout, of.amount, owed
+                USING ERRCODE = 'check_violation';
+        END IF;
+        posted := ledger.post(
+            'payout:' || payout || ':' || (
+                SELECT count(*) FROM payouts.changes c WHERE c.payout_id = payout),
+            CASE place WHEN 'person' THEN 'payout_back' WHEN 'bank' THEN 'payout_settled'
+                ELSE 'payout' END,
+            ARRAY[
+                CASE source WHEN 'person' THEN of.account_id
+                    ELSE ledger.account(source, 0, of.currency) END,
+                CASE place WHEN 'person' THEN of.account_id
+                    ELSE ledger.account(place, 0, of.currency) END],
+            ARRAY[-of.amount, of.amount], NULL, 'payout:' || payout, NULL, actor);
+    END IF;
+    UPDATE payouts.payouts p SET state = to_state, is_kept_back = false, reason = CASE
+        WHEN to_state IN ('held', 'returned', 'void') THEN reason
+        WHEN to_state = 'reissued' THEN p.reason END
+    WHERE p.id = payout;
+    PERFORM payouts.note(of.run_id, action, actor, reason, payout, 1, of.amount, of.currency,
+        posted);
+END $$;
+
+-- Refuses, in words, what a payout's state does not allow.
+CREATE OR REPLACE FUNCTION payouts.expect(payout bigint, doing text, VARIADIC states payouts.payout_state[])
+RETURNS payouts.payouts LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    of payouts.payouts;
+BEGIN
+    PERFORM FROM ledger.balances b
+    WHERE b.slice = 0 AND b.account_id = (
+        SELECT p.account_id FROM payouts.payouts p WHERE p.id = payout)
+    FOR NO KEY UPDATE;
+    SELECT * INTO of FROM payouts.payouts p WHERE p.id = payout FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no payout %', payout USING ERRCODE = 'no_data_found';
+    END IF;
+    IF of.state <> ALL (states) THEN
+        RAISE EXCEPTION 'payout % is %: only one that is % is %', payout, of.state,
+            array_to_string(states, ' or '), doing
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    RETURN of;
+END $$;
+
+-- Keeps a payout from being issued.
+--   is_kept_back   until somebody decides; if not, the close of a later quarter pays it
+CREATE OR REPLACE FUNCTION payouts.hold(
+    payout bigint, actor text, reason text, is_kept_back boolean DEFAULT true
+) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM payouts.expect(payout, 'held', 'pending');
+    PERFORM payouts.change(payout, 'held', 'hold', actor, reason);
+    IF is_kept_back THEN
+        UPDATE payouts.payouts p SET is_kept_back = true WHERE p.id = payout;
+    END IF;
+END $$;
+
+-- Refuses what cannot be done while the file that a payout is in is being made.
+CREATE OR REPLACE FUNCTION payouts.expect_published(of payouts.payouts) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM payouts.files f WHERE f.id = of.file_id AND f.published_at IS NULL) THEN
+        RAISE EXCEPTION 'the files with payout % are being made: issue the run again, which ends '
+            'it', of.id USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+END $$;
+
+-- Pays what was held, by the next files of its run.
+CREATE OR REPLACE FUNCTION payouts.release(payout bigint, actor text, reason text) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    of payouts.payouts;
+    lack text;
+BEGIN
+    of := payouts.expect(payout, 'released', 'held');
+    SELECT payouts.lack(y.person_id IS NOT NULL, p.birth_date, p.age_verified_at, of.currency)
+    INTO lack FROM (VALUES (of.person_id)) AS v (id)
+    LEFT JOIN people.people p ON p.id = v.id
+    LEFT JOIN payouts.payees y ON y.person_id = v.id;
+    IF lack IS NOT NULL THEN
+        RAISE EXCEPTION 'payout %: %', payout, lack USING ERRCODE = 'check_violation';
+    END IF;
+    PERFORM payouts.change(payout, 'pending', 'release', actor, reason);
+    -- Who ends the run meanwhile waits, and sees what is pending then.
+    PERFORM FROM payouts.runs r WHERE r.id = of.run_id FOR NO KEY UPDATE;
+    UPDATE payouts.runs r SET state = 'issued', settled_at = NULL
+    WHERE r.id = of.run_id AND r.state = 'settled';
+END $$;
+
+-- Ends a payout that is not to be paid, or whose cheque is worthless: the money is the person's.
+CREATE OR REPLACE FUNCTION payouts.void(payout bigint, actor text, reason text) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    of payouts.payouts;
+BEGIN
+    of := payouts.expect(payout, 'void', 'pending', 'held', 'issued');
+    IF of.state = 'issued' AND of.cheque_number IS NULL THEN
+        RAISE EXCEPTION 'payout % is a deposit that the bank has: it is not void before it comes '
+            'back', payout USING ERRCODE = 'check_violation';
+    END IF;
+    PERFORM payouts.expect_published(of);
+    PERFORM payouts.change(payout, 'void', 'void', actor, reason);
+END $$;
+
+-- A payout came back: the money is the person's again. False when that was noted before.
+--   reason       that the person may read
+--   is_refused   nothing more is to be sent to these bank details
+--   note         of the operator, for the record
+CREATE OR REPLACE FUNCTION payouts.take_back(
+    payout bigint, actor text, reason text, is_refused boolean, note text
+) RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    of payouts.payouts;
+BEGIN
+    SELECT * INTO of FROM payouts.payouts p WHERE p.id = payout;
+    IF of.state IN ('returned', 'reissued') THEN
+        RETURN false;
+    END IF;
+    of := payouts.expect(payout, 'returned', 'issued', 'settled');
+    PERFORM payouts.expect_published(of);
+    PERFORM payouts.change(payout, 'returned', 'return', actor,
+        left(concat_ws(': ', reason, note), 500));
+    UPDATE payouts.payouts p SET reason = reason WHERE p.id = payout;
+    IF is_refused THEN
+        -- Unless they were given anew since then.
+        UPDATE payouts.bank_details d SET refused_at = clock_timestamp(), refused_for = reason
+        FROM payouts.items i
+        WHERE d.person_id = of.person_id AND i.file_id = of.file_id AND i.payout_id = payout
+          AND d.given_at = i.given_at;
+    END IF;
+    RETURN true;
+END $$;
+
+-- Pays anew what came back or was void, by another payout of the same run; returns its id.
+--   method   null: a deposit if there are bank details that were not refused
+CREATE OR REPLACE FUNCTION payouts.reissue(
+    payout bigint, method payouts.method, actor text, reason text
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    of payouts.payouts;
+    made bigint;
+BEGIN
+    of := payouts.expect(payout, 'reissued', 'returned', 'void');
+    IF of.file_id IS NULL THEN
+        RAISE EXCEPTION 'payout % was never issued: the next run pays it', payout
+            USING ERRCODE = 'check_violation';
+    END IF;
+    IF of.state = 'void' THEN
+        SELECT p.id INTO made FROM payouts.payouts p
+        WHERE p.account_id = of.account_id AND p.run_id <> of.run_id AND p.state <> 'void'
+          AND p.chunk IS NOT NULL AND p.id > payout AND EXISTS (
+            SELECT FROM payouts.changes c JOIN payouts.chunks k
+                ON k.run_id = p.run_id AND k.number = p.chunk AND c.at < k.done_at
+            WHERE c.payout_id = payout AND c.action = 'void')
+        LIMIT 1;
+        IF FOUND THEN
+            RAISE EXCEPTION 'payout %: its money is part of payout %', payout, made
+                USING ERRCODE = 'check_violation';
+        END IF;
+    END IF;
+    PERFORM payouts.change(payout, 'reissued', 'reissue', actor, reason);
+    INSERT INTO payouts.payouts AS p (run_id, person_id, account_id, amount, replaces, state,
+        method, currency)
+    VALUES (of.run_id, of.person_id, of.account_id, of.amount, payout, 'held', method, of.currency)
+    RETURNING p.id INTO made;
+    PERFORM payouts.release(made, actor, reason);
+    RETURN made;
+END $$;
+
+-- Takes note that the bank has paid: a page of payouts of one run in one transaction of the ledger
+-- for each currency; returns how many were not settled before.
+CREATE OR REPLACE FUNCTION payouts.settle(run bigint, payouts bigint[], actor text, reason text)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    total record;
+    settled bigint := 0;
+    noted bigint;
+BEGIN
+    FOR total IN
+        WITH page AS (
+            SELECT p.id, p.currency, p.amount FROM payouts.payouts p
+            WHERE p.id = ANY (payouts) AND p.run_id = run AND p.state = 'issued' AND EXISTS (
+                SELECT FROM payouts.files f
+                WHERE f.id = p.file_id AND f.published_at IS NOT NULL)
+            ORDER BY p.id FOR NO KEY UPDATE OF p
+        )
+        SELECT d.currency, count(*) AS count, sum(d.amount)::bigint AS amount, min(d.id) AS first,
+            array_agg(d.id) AS ids
+        FROM page d GROUP BY 1 ORDER BY 1
+    LOOP
+        noted := payouts.note(run, 'settle', actor, reason,
+            CASE WHEN total.count = 1 THEN total.first END, total.count, total.amount,
+            total.currency, ledger.post('payouts:settled:' || total.first, 'payout_settled',
+                ARRAY[ledger.account('payouts_in_transit', 0, total.currency),
+                    ledger.account('bank', 0, total.currency)],
+                ARRAY[-total.amount, total.amount], NULL, 'payout:' || total.first, NULL, actor));
+        UPDATE payouts.payouts p SET state = 'settled', settlement = noted
+        WHERE p.id = ANY (total.ids);
+        settled := settled + total.count;
+    END LOOP;
+    RETURN settled;
+END $$;
+
+-- Ends a run of which nothing is to be issued or settled any more; false when something is.
+CREATE OR REPLACE FUNCTION payouts.end_run(run bigint, actor text) RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM FROM payouts.runs r WHERE r.id = run AND r.state = 'issued' FOR NO KEY UPDATE;
+    IF NOT FOUND OR EXISTS (SELECT FROM payouts.payouts p
+        WHERE p.run_id = run AND p.state IN ('pending', 'issued')) THEN
+        RETURN false;
+    END IF;
+    UPDATE payouts.runs r SET state = 'settled', settled_at = clock_timestamp() WHERE r.id = run;
+    PERFORM payouts.note(run, 'settled', actor, NULL, NULL, NULL, NULL, NULL, NULL);
+    RETURN true;
+END $$;
+
+-- Takes note of how a person is called and where letters reach them: up to four lines below the
+-- name, of up to 40 characters each.
+CREATE OR REPLACE FUNCTION payouts.set_payee(person bigint, name text, address text[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    IF (name ~ '\S' AND length(name) <= 80 AND name !~ '[[:cntrl:]]') IS NOT TRUE THEN
+        RAISE EXCEPTION 'name: expected 1 to 80 characters in one line'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (array_ndims(address) = 1 AND cardinality(address) BETWEEN 1 AND 4) IS NOT TRUE OR EXISTS (
+        SELECT FROM unnest(address) AS line
+        WHERE (line ~ '\S' AND length(line) <= 40 AND line !~ '[[:cntrl:]]') IS NOT TRUE) THEN
+        RAISE EXCEPTION 'address: expected 1 to 4 lines of 1 to 40 characters'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
+        PERFORM ledger.refuse_owner('person', person);
+    END IF;
+    INSERT INTO payouts.payees AS y (person_id, name, address) VALUES (person, name, address)
+    ON CONFLICT ON CONSTRAINT payees_pkey DO UPDATE
+    SET name = excluded.name, address = excluded.address, updated_at = clock_timestamp();
+END $$;
+
+-- Takes note of where a person's money goes, sealed by who calls: `errand payout bank` does, and
+-- an app's server that has the key. See the README for what is sealed, and for which context.
+--   country   CA or US
+--   sealed    the details as JSON, sealed by AES-256-GCM
+--   hint      an ellipsis and the last digits of the account, such as …678
+CREATE OR REPLACE FUNCTION payouts.set_bank_details(person bigint, country text, sealed bytea, hint text)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    IF country IN ('CA', 'US') IS NOT TRUE THEN
+        RAISE EXCEPTION 'country: expected CA or US' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (length(sealed) BETWEEN 32 AND 1024 AND get_byte(sealed, 0) = 1) IS NOT TRUE THEN
+        -- Nothing of it is repeated: whoever did not seal it has sent it in clear.
+        RAISE EXCEPTION 'sealed: expected 32 to 1024 bytes that were sealed in version 1'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (hint ~ '^…[0-9A-Z]{1,4}$') IS NOT TRUE THEN
+        RAISE EXCEPTION 'hint: expected an ellipsis and up to 4 last digits of the account'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
+        PERFORM ledger.refuse_owner('person', person);
+    END IF;
+    INSERT INTO payouts.bank_details AS d (person_id, country, sealed, hint)
+    VALUES (person, country, sealed, hint)
+    ON CONFLICT ON CONSTRAINT bank_details_pkey DO UPDATE
+    SET country = excluded.country, sealed = excluded.sealed, hint = excluded.hint,
+        given_at = clock_timestamp(), refused_at = NULL, refused_for = NULL;
+END $$;
+
+-- Forgets a person's bank details: cheques from now on. False when there were none.
+CREATE OR REPLACE FUNCTION payouts.forget_bank_details(person bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM payouts.bank_details d WHERE d.person_id = person;
+    RETURN FOUND;
+END $$;
+
+-- A person's payouts, the newest first, as their app shows them.
+CREATE OR REPLACE FUNCTION payouts.of_person(person bigint, at_most int DEFAULT 50)
+RETURNS TABLE (id bigint, quarter text, pay_date date, amount bigint, currency text,
+    state payouts.payout_state, method payouts.method, reason text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT p.id, r.quarter, r.pay_date, p.amount, p.currency, p.state, p.method,
+        p.reason
+    FROM payouts.payouts p JOIN payouts.runs r ON r.id = p.run_id
+    WHERE p.account_id IN (
+        SELECT a.id FROM ledger.accounts a WHERE a.owner = person AND a.kind = 'person')
+    ORDER BY p.id DESC LIMIT least(greatest(at_most, 0), 1000);
+END $$;

@@ -1,0 +1,43 @@
+-- Who may do what in the schema payouts.
+
+SELECT errand.grant_rights('payouts', '{
+    "bank_details": ["sealed"],
+    "payees": ["name", "address"],
+    "items": ["payee", "address", "sealed"]
+}');
+
+-- Settings are an operator's.
+REVOKE INSERT, UPDATE, DELETE ON payouts.rules FROM errand_worker;
+-- Only added to; triggers refuse the rest to the owner as well.
+REVOKE UPDATE, DELETE ON payouts.changes FROM errand_worker;
+-- Jobs close a quarter and never issue it: bank details are for whoever issues.
+REVOKE ALL ON payouts.bank_details, payouts.items FROM errand_worker;
+GRANT SELECT (person_id, given_at, refused_at, country, hint, refused_for)
+    ON payouts.bank_details TO errand_worker;
+GRANT SELECT (file_id, payout_id, person_id, given_at, lines) ON payouts.items TO errand_worker;
+-- Money leaves by people alone.
+REVOKE ALL ON FUNCTION
+    payouts.approve(bigint, text, text, boolean),
+    payouts.begin_issue(bigint, date, date, text),
+    payouts.freeze(bigint, payouts.method, text, text, bigint, bigint[], timestamptz[],
+        timestamptz[], text),
+    payouts.take_numbers(payouts.method, text, bigint, int),
+    payouts.list_items(payouts.issues, payouts.files, bigint, bigint[], timestamptz[],
+        timestamptz[]),
+    payouts.publish(bigint, text),
+    payouts.settle(bigint, bigint[], text, text),
+    payouts.take_back(bigint, text, text, boolean, text),
+    payouts.take_return(bigint, text, text, boolean, text),
+    payouts.hold(bigint, text, text, boolean),
+    payouts.release(bigint, text, text),
+    payouts.reissue(bigint, payouts.method, text, text),
+    payouts.void(bigint, text, text)
+FROM errand_worker;
+
+GRANT USAGE ON SCHEMA payouts TO errand_app;
+GRANT EXECUTE ON FUNCTION
+    payouts.set_payee(bigint, text, text[]),
+    payouts.set_bank_details(bigint, text, bytea, text),
+    payouts.forget_bank_details(bigint),
+    payouts.of_person(bigint, int)
+TO errand_app;

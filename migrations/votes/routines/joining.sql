@@ -1,0 +1,314 @@
+-- Functions of pgcrypto and PostGIS by names that do not depend on the schemas that these are in:
+-- they are bound here, and callers look for nothing outside of pg_catalog.
+CREATE OR REPLACE FUNCTION votes.mac(message bytea, key bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hmac(message, key, 'sha256');
+CREATE OR REPLACE FUNCTION votes.encrypt(plain bytea, key bytea, iv bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN encrypt_iv(plain, key, iv, 'aes-cbc/pad:pkcs');
+CREATE OR REPLACE FUNCTION votes.decrypt(cipher bytea, key bytea, iv bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN decrypt_iv(cipher, key, iv, 'aes-cbc/pad:pkcs');
+CREATE OR REPLACE FUNCTION votes.random_bytes(count int)
+RETURNS bytea LANGUAGE sql VOLATILE PARALLEL SAFE RETURN gen_random_bytes(count);
+CREATE OR REPLACE FUNCTION votes.new_slow_hash(secret text)
+RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE RETURN crypt(secret, gen_salt('bf', 10));
+CREATE OR REPLACE FUNCTION votes.is_slow_hash(secret text, hash text)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN crypt(secret, hash) = hash;
+CREATE OR REPLACE FUNCTION votes.point(longitude double precision, latitude double precision)
+RETURNS geography LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN st_setsrid(st_makepoint(longitude, latitude), 4326)::geography;
+CREATE OR REPLACE FUNCTION votes.distance(one geography, other geography)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_distance(one, other);
+CREATE OR REPLACE FUNCTION votes.is_within(one geography, other geography, metres double precision)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_dwithin(one, other, metres);
+
+-- The lock that those who cast at a vote share, and its closing takes alone: "vote" and the id.
+CREATE OR REPLACE FUNCTION votes.lock_of(vote bigint)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 8534167796030898176 | vote;
+
+-- The lock that those who prepare a vote's notices share, and who lets these go, or calls them off,
+-- takes alone: "news" and the id.
+CREATE OR REPLACE FUNCTION votes.news_lock(vote bigint)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 7954895652624793600 | vote;
+
+-- What is compared of a name: after Unicode's normalisation (NFKC) and case folding, without
+-- combining marks above Latin, Greek and Cyrillic letters, without what cannot be seen, and with
+-- one space where there are several. So José Núñez and JOSE  NUNEZ are the same.
+CREATE OR REPLACE FUNCTION votes.name_key(name text)
+RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+    spaces CONSTANT text :=
+        U&'[\0009-\000D\0020\0085\00A0\1680\2000-\200A\2028\2029\202F\205F\3000]+';
+    unseen CONSTANT text := U&'[\00AD\034F\061C\180B-\180E\200B-\200F\202A-\202E\2060-\206F'
+        '\FE00-\FE0F\FEFF]';
+    key text;
+BEGIN
+    key := normalize(name, NFKC);
+    -- Both ways, so that ß and SS meet, and all the sigmas.
+    key := lower(upper(key COLLATE "und-x-icu") COLLATE "und-x-icu");
+    key := regexp_replace(normalize(translate(key, U&'\03C2', U&'\03C3'), NFKD),
+        U&'[\0300-\036F]', '', 'g');
+    key := regexp_replace(regexp_replace(key, unseen, '', 'g'), spaces, ' ', 'g');
+    RETURN normalize(btrim(key), NFKC);
+END $$;
+
+-- Asks a worker for keys; only the first of many who notice does.
+CREATE OR REPLACE FUNCTION votes.ask_for_keys() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF pg_try_advisory_xact_lock(hashtextextended('votes.ask_for_keys', 0)) THEN
+        PERFORM errand.enqueue('votes.keys', unique_key => 'asked');
+    END IF;
+END $$;
+
+-- What the slow hash is made of: bcrypt takes no more than 72 bytes.
+CREATE OR REPLACE FUNCTION votes.password_text(password text)
+RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+RETURN encode(sha256(convert_to(password, 'UTF8')), 'base64');
+
+-- The same password as it is compared while the key is there.
+CREATE OR REPLACE FUNCTION votes.password_mac(password text, mac_key bytea)
+RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
+RETURN votes.mac('password'::bytea || sha256(convert_to(password, 'UTF8')), mac_key);
+
+-- Opens a vote; returns its id.
+--   options    2 to 100 labels, all different
+--   expected   closes as soon as so many have cast, or at closes_at; of several who cast the last
+--              one at the same time all may be taken
+--   password   is kept as a slow hash (bcrypt of its SHA-256) alone, made here so that servers in
+--              any language can call this: keep statements with parameters out of the server's log
+--   at_most    options on one ballot
+-- SQLSTATE 53000: no key is ready; try again in a second.
+CREATE OR REPLACE FUNCTION votes.open(
+    subject text, options text[], initiator bigint, closes_at timestamptz,
+    opens_at timestamptz DEFAULT NULL, expected int DEFAULT NULL, password text DEFAULT NULL,
+    longitude double precision DEFAULT NULL, latitude double precision DEFAULT NULL,
+    place text DEFAULT NULL, at_most int DEFAULT 1
+) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    key bigint;
+    key_of_mac bytea;
+    vote bigint;
+BEGIN
+    PERFORM errand.expect(length(subject) BETWEEN 1 AND 200 AND subject !~ '[[:cntrl:]]',
+        'subject: expected 1 to 200 characters in one line');
+    PERFORM errand.expect(array_ndims(options) = 1 AND cardinality(options) BETWEEN 2 AND 100
+        AND NOT EXISTS (SELECT FROM unnest(options) o
+            WHERE (o ~ '\S' AND length(o) <= 200 AND o !~ '[[:cntrl:]]') IS NOT TRUE)
+        AND (SELECT count(DISTINCT votes.name_key(o)) FROM unnest(options) o)
+            = cardinality(options),
+        'options: expected 2 to 100 different labels of 1 to 200 characters');
+    PERFORM errand.expect(at_most BETWEEN 1 AND cardinality(options),
+        'at_most: expected 1 to as many as there are options');
+    opens_at := coalesce(opens_at, at);
+    PERFORM errand.expect(closes_at > greatest(opens_at, at) AND closes_at < at + interval '1 year',
+        'closes_at: expected a time in the next year, after opens_at');
+    PERFORM errand.expect(coalesce(expected >= 1, true), 'expected: expected 1 or more, or null');
+    PERFORM errand.expect(coalesce(length(password) BETWEEN 1 AND 1000, true),
+        'password: expected 1 to 1000 characters, or null');
+    PERFORM errand.expect((longitude IS NULL) = (latitude IS NULL)
+        AND coalesce(longitude BETWEEN -180 AND 180 AND latitude BETWEEN -90 AND 90, true),
+        'longitude, latitude: expected both, within 180 and 90 degrees, or none');
+    PERFORM errand.expect(coalesce(length(place) BETWEEN 1 AND 200, true),
+        'place: expected 1 to 200 characters, or null');
+    PERFORM people.expect_person(initiator);
+
+    SELECT k.id, o.mac_key INTO key, key_of_mac
+    FROM votes.keys k JOIN votes.open_keys o ON o.key_id = k.id
+    WHERE k.vote_id IS NULL AND k.sealed IS NOT NULL
+    ORDER BY k.id LIMIT 1 FOR UPDATE OF k SKIP LOCKED;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no key is ready for another vote' USING
+            ERRCODE = 'insufficient_resources',
+            HINT = 'Try again in a second. Workers make keys: see ''errand doctor''.';
+    END IF;
+    INSERT INTO votes.votes AS v (initiator, key_id, opens_at, closes_at, expected, options,
+        at_most, subject, place_name, password_hash, place)
+    VALUES (initiator, key, opens_at, closes_at, expected, cardinality(options), at_most, subject,
+        place, votes.new_slow_hash(votes.password_text(password)), votes.point(longitude, latitude))
+    RETURNING v.id INTO vote;
+    UPDATE votes.keys k SET vote_id = vote WHERE k.id = key;
+    IF password IS NOT NULL THEN
+        UPDATE votes.open_keys o SET password_mac = votes.password_mac(password, key_of_mac)
+        WHERE o.key_id = key;
+    END IF;
+    INSERT INTO votes.options (vote_id, number, label)
+    SELECT vote, o.number, o.label FROM unnest(options) WITH ORDINALITY AS o (label, number);
+    PERFORM errand.enqueue(
+        'votes.close', jsonb_build_object('vote_id', vote), run_at => closes_at);
+    -- Keys run low by ones; a worker looks every few seconds, and now and then when it is asked.
+    IF key % 50 = 0 THEN
+        PERFORM votes.ask_for_keys();
+    END IF;
+    RETURN vote;
+END $$;
+
+CREATE OR REPLACE FUNCTION votes.refusal(reason text)
+RETURNS votes.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW (false, reason, NULL, NULL)::votes.answer;
+
+-- Whether a person gives a vote's password: ok, or the answer that they get. Of wrong ones it
+-- takes note; whoever undoes the transaction undoes that too: call from outside of transactions.
+CREATE OR REPLACE FUNCTION votes.check_password(of votes.votes, person bigint, password text)
+RETURNS votes.answer LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    present CONSTANT timestamptz := date_bin('5 minutes', clock_timestamp(), '2000-01-01Z');
+    of_key votes.open_keys;
+    is_right boolean;
+BEGIN
+    -- One after the other: the limit is looked at before a guess is counted.
+    PERFORM pg_advisory_xact_lock(hashtextextended('votes.guess:' || person, of.id));
+    PERFORM FROM votes.guesses g CROSS JOIN votes.rules r
+    WHERE g.vote_id = of.id AND g.person_id = person AND g.period = present
+      AND g.count >= r.guesses;
+    IF FOUND THEN
+        RETURN ROW (false, 'too_many_guesses', NULL, present + interval '5 minutes')::votes.answer;
+    END IF;
+    SELECT * INTO of_key FROM votes.open_keys o WHERE o.key_id = of.key_id;
+    IF NOT FOUND THEN
+        RETURN votes.refusal('not_ready');
+    END IF;
+    IF of_key.password_mac IS NOT NULL THEN
+        -- Hashes, because comparing ends at the first byte that differs.
+        is_right := sha256(of_key.password_mac)
+            = sha256(votes.password_mac(password, of_key.mac_key));
+    ELSE
+        is_right := votes.is_slow_hash(votes.password_text(password), of.password_hash);
+        IF is_right THEN
+            UPDATE votes.open_keys o
+            SET password_mac = votes.password_mac(password, of_key.mac_key)
+            WHERE o.key_id = of.key_id AND o.password_mac IS NULL;
+        END IF;
+    END IF;
+    IF is_right THEN
+        RETURN ROW (true, 'ok', NULL, NULL)::votes.answer;
+    END IF;
+    INSERT INTO votes.guesses AS g VALUES (of.id, person, present, 1)
+    ON CONFLICT ON CONSTRAINT guesses_pkey DO UPDATE
+    SET count = CASE WHEN g.period = present THEN g.count + 1 ELSE 1 END, period = present;
+    RETURN votes.refusal('wrong_password');
+END $$;
+
+-- Waits for a closing under way, then says whether a vote takes something now: ok, too_early or
+-- closed. The vote does not close before the caller's transaction ends.
+CREATE OR REPLACE FUNCTION votes.enter(vote bigint, is_to_cast boolean)
+RETURNS text LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    at timestamptz;
+    standing record;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        -- Its snapshot could be older than the closing.
+        RAISE EXCEPTION 'votes are joined and cast in read committed transactions'
+            USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(votes.lock_of(vote));
+    -- A statement of its own: its snapshot comes after the lock.
+    SELECT v.state, v.opens_at, v.closes_at, v.expected <= (
+        SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote) AS is_complete
+    INTO standing FROM votes.votes v WHERE v.id = vote;
+    at := clock_timestamp();
+    RETURN CASE
+        WHEN standing.state <> 'open' OR at >= standing.closes_at OR standing.is_complete
+            THEN 'closed'
+        WHEN is_to_cast AND at < standing.opens_at THEN 'too_early' ELSE 'ok' END;
+END $$;
+
+-- Joins a vote under a name, before it opens too; again to change the name, until a ballot is cast.
+--   address   how the initiator tells people of one name apart; may be null
+CREATE OR REPLACE FUNCTION votes.join(
+    vote bigint, person bigint, name text, address text DEFAULT NULL, password text DEFAULT NULL
+) RETURNS votes.answer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    of votes.votes;
+    answer votes.answer;
+    state text;
+BEGIN
+    PERFORM errand.expect(length(name) BETWEEN 1 AND 100 AND name !~ '[[:cntrl:]]'
+        AND votes.name_key(name) <> '', 'name: expected 1 to 100 characters in one line');
+    PERFORM errand.expect(coalesce(length(address) <= 300, true),
+        'address: expected at most 300 characters, or null');
+    PERFORM people.expect_person(person);
+    SELECT * INTO of FROM votes.votes v WHERE v.id = vote;
+    IF NOT FOUND THEN
+        RETURN votes.refusal('unknown');
+    END IF;
+    -- In this order, as those who cast: nobody waits for a closing with a lock that others need.
+    state := votes.enter(vote, false);
+    IF state <> 'ok' THEN
+        RETURN votes.refusal(state);
+    END IF;
+    IF of.password_hash IS NOT NULL THEN
+        answer := votes.check_password(of, person, coalesce(password, ''));
+        IF NOT answer.is_accepted THEN
+            IF answer.reason = 'not_ready' THEN
+                PERFORM votes.ask_for_keys();
+            END IF;
+            RETURN answer;
+        END IF;
+    END IF;
+    INSERT INTO votes.participants AS p (vote_id, person_id, joined_on, name, name_key, address)
+    VALUES (vote, person, (clock_timestamp() AT TIME ZONE 'UTC')::date, name,
+        votes.name_key(name), address)
+    ON CONFLICT ON CONSTRAINT participants_pkey DO UPDATE
+    SET name = excluded.name, name_key = excluded.name_key, address = excluded.address
+    WHERE NOT p.has_cast;
+    RETURN CASE WHEN FOUND THEN ROW (true, 'ok', NULL, NULL)::votes.answer
+        ELSE votes.refusal('already_cast') END;
+END $$;
+
+-- A choice as it is hashed and printed: the options' numbers, the lowest first, 1-3-4.
+--
+-- Stable, because what it calls is: a function in SQL that claims more than its body is not
+-- inlined, and is planned anew with each call.
+CREATE OR REPLACE FUNCTION votes.choice_text(choice int[])
+RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+RETURN array_to_string(choice, '-');
+
+-- A field of what is hashed: its length in four bytes, the highest first, and itself.
+CREATE OR REPLACE FUNCTION votes.field(value bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN int4send(length(value)) || value;
+
+-- What a ballot is in the tree: SHA-256 over four fields, errand-ballot-v1, the vote's id and the
+-- choice as texts, and 32 random bytes that the voter alone has.
+CREATE OR REPLACE FUNCTION votes.commitment(vote bigint, choice int[], nonce bytea)
+RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
+RETURN sha256(votes.field('errand-ballot-v1'::bytea) || votes.field(vote::text::bytea)
+    || votes.field(votes.choice_text(choice)::bytea) || votes.field(nonce));
+
+-- A receipt: v1.VOTE.CHOICE.NONCE, the nonce in base64url (RFC 4648 section 5) without padding.
+CREATE OR REPLACE FUNCTION votes.receipt(vote bigint, choice int[], nonce bytea)
+RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+RETURN 'v1.' || vote || '.' || votes.choice_text(choice) || '.'
+    || rtrim(translate(encode(nonce, 'base64'), '+/', '-_'), '=');
+
+-- A sealed link: IV, AES-256-CBC of nonce and choice, and HMAC-SHA-256 over the vote, the person
+-- and the two. Those of a vote are all of one length.
+CREATE OR REPLACE FUNCTION votes.encrypt_link(
+    nonce bytea, choice int[], at_most int, cipher_key bytea, iv bytea
+) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
+RETURN iv || votes.encrypt(
+    nonce || rpad(votes.choice_text(choice), 4 * at_most)::bytea, cipher_key, iv);
+CREATE OR REPLACE FUNCTION votes.link_mac(vote bigint, person bigint, body bytea, mac_key bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN votes.mac('link'::bytea || int8send(vote) || int8send(person) || body, mac_key);
+
+-- Whether it was sealed for these two.
+CREATE OR REPLACE FUNCTION votes.is_link_of(vote bigint, person bigint, sealed bytea, mac_key bytea)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN substr(sealed, length(sealed) - 31)
+    = votes.link_mac(vote, person, substr(sealed, 1, length(sealed) - 32), mac_key);
+
+-- Opens it: the nonce, and behind it the choice with spaces.
+CREATE OR REPLACE FUNCTION votes.open_link(sealed bytea, cipher_key bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN votes.decrypt(substr(sealed, 17, length(sealed) - 48), cipher_key, substr(sealed, 1, 16));
