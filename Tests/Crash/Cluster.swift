@@ -60,7 +60,7 @@ extension CrashGround {
         let place = CrashServers.Place(
             database: database ?? place.database, redis: redis ?? place.redis)
         let ground = CrashGround(name: name, place: place, on: servers)
-        if database != nil { try await ground.done("migrate") }
+        if database != nil { try await ground.done("migrate", "--modules", "all") }
         try await CrashGround.use(ground) { try await body(ground) }
         await ground.session.close()
     }

@@ -190,7 +190,7 @@ struct CrashingTrait: SuiteTrait, TestTrait, TestScoping {
         guard testCase != nil else { return try await function() }
         let (name, place) = try await servers.newDatabase()
         let ground = CrashGround(name: name, place: place, on: servers)
-        try await ground.done("migrate")
+        try await ground.done("migrate", "--modules", "all")
         try await CrashGround.use(ground) { try await function() }
     }
 }

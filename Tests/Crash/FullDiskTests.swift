@@ -101,7 +101,7 @@ extension CrashTests {
 
         private func fillUp(_ ground: CrashGround) async throws {
             try await CrashGround.use(ground) {
-                try await ground.done("migrate")
+                try await ground.done("migrate", "--modules", "all")
                 let worker = try ground.worker()
                 try await ground.done("enqueue", "demo.ledger", "--count", "1000")
                 try await ground.progress(to: 1_000)

@@ -41,7 +41,8 @@ struct HelpText {
     /// How a command is used.
     func explanation(of command: Command) -> [String] {
         var lines = [command.summary, ""] + usage(of: command)
-        for paragraph in Self.paragraphs(of: command.discussion) {
+        let named = ProgramName(program.name)
+        for paragraph in Self.paragraphs(of: named.inserted(in: command.discussion)) {
             lines.append("")
             lines += wrapped(paragraph, to: min(width, 100))
         }
@@ -57,7 +58,7 @@ struct HelpText {
         if !command.examples.isEmpty {
             lines += ["", heading("Examples")]
             for example in command.examples {
-                lines += ["  # " + example.meaning] + broken(example.line)
+                lines += ["  # " + example.meaning] + broken(named.inserted(in: example.line))
             }
         }
         let deeper = program.commands.filter { $0.path.starts(with: command.path) }.dropFirst()

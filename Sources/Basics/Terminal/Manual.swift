@@ -75,7 +75,8 @@ package struct Manual {
     private func add(_ command: Command, to roff: inout Roff) {
         roff.macro("SS", "\(program.name) \(command.name)")
         roff.line(command.summary + ".")
-        for paragraph in HelpText.paragraphs(of: command.discussion) { roff.paragraph(paragraph) }
+        for paragraph in HelpText.paragraphs(
+            of: ProgramName(program.name).inserted(in: command.discussion)) { roff.paragraph(paragraph) }
         if command.effect.isChange { roff.paragraph("It is refused with --read-only.") }
         for argument in command.arguments { roff.item(argument.spec.usage, argument.spec.help) }
         for option in command.options { add(option.spec, to: &roff) }
@@ -109,7 +110,7 @@ package struct Manual {
         for example in examples {
             roff.paragraph(
                 example.meaning.prefix(1).uppercased() + example.meaning.dropFirst() + ":")
-            roff.code([example.line])
+            roff.code([ProgramName(program.name).inserted(in: example.line)])
         }
     }
 }

@@ -16,6 +16,8 @@ public struct Output: Sendable {
         package var isStrict = true
         /// How people see times.
         package var times = TimeFormat.utc
+        /// What suggested commands are called by.
+        package var program = ProgramName("errand")
 
         /// A form with defaults.
         package init(_ format: OutputFormat) {
@@ -36,6 +38,8 @@ public struct Output: Sendable {
     package let isQuiet: Bool
     /// How times are to be written into texts: as people want them, in UTC for programs.
     package let times: TimeFormat
+    /// What suggested commands are called by.
+    package let program: ProgramName
     private let errorPaint: Paint
     private let hasHeaders: Bool
     private let choice: ColumnChoice
@@ -49,6 +53,7 @@ public struct Output: Sendable {
         self.screen = screen
         format = form.format
         isQuiet = form.isQuiet
+        program = form.program
         hasHeaders = form.hasHeaders
         choice = ColumnChoice(names: form.columns)
         isStrict = form.isStrict
@@ -70,6 +75,7 @@ public struct Output: Sendable {
         _ records: [Record], columns: [Column]? = nil, empty: String? = nil
     ) throws {
         if records.isEmpty, isForPeople, let empty { return note(empty) }
+        let records = records.map(program.inserted)
         // Without a record nobody knows which fields there are.
         let names = records.isEmpty ? nil : ColumnChoice.names(of: records)
         try check(against: names)
@@ -78,7 +84,7 @@ public struct Output: Sendable {
         case .csv: try csv(records, names: names ?? [])
         case .name:
             for record in records {
-                if let name = record.pasteable { try line(DisplayWidth.harmless(name)) }
+                if let name = record.pasteable { try write(DisplayWidth.harmless(name)) }
             }
         case .table, .wide:
             let isCut = format == .table && screen.outputIsTerminal
@@ -87,7 +93,7 @@ public struct Output: Sendable {
                 columns: shown(columns, of: records, names: names ?? []), times: times)
             let lines = table.lines(
                 width: isCut ? screen.width : nil, paint: paint, hasHeader: hasHeaders)
-            for text in lines { try line(text) }
+            for text in lines { try write(text) }
         }
     }
 
@@ -95,14 +101,13 @@ public struct Output: Sendable {
     public func show(_ record: Record) throws {
         guard isForPeople else { return try list([record]) }
         try check(against: record.fields.map(\.name))
-        for text in RecordCard(choice.applied(to: record), times: times).lines(paint: paint) {
-            try line(text)
-        }
+        let record = choice.applied(to: program.inserted(in: record))
+        for text in RecordCard(record, times: times).lines(paint: paint) { try write(text) }
     }
 
     /// Prints one of many records that come one by one: for people as the line given.
     public func event(_ record: Record, line text: String) throws {
-        if isForPeople { try line(text) } else { try list([record]) }
+        if isForPeople { try write(text) } else { try list([record]) }
     }
 
     private func check(against known: [String]?) throws(CommandFailure) {
@@ -170,19 +175,23 @@ public struct Output: Sendable {
     }
 
     /// Prints a line of text on standard output.
-    public func line(_ text: String = "") throws {
+    public func line(_ text: String = "") throws { try write(program.inserted(in: text)) }
+
+    private func write(_ text: String) throws(OutputError) {
         try screen.write(Array(text.utf8) + [UInt8(ascii: "\n")])
     }
 
     /// Tells a person something on standard error, unless they want quiet.
     public func note(_ text: String) {
         guard !isQuiet else { return }
+        let text = program.inserted(in: text)
         guard !isCollected else { return collect("info", text) }
         screen.writeError(line: DisplayWidth.harmless(text, keepingLines: true))
     }
 
     /// Warns on standard error, also when quiet.
     public func warn(_ text: String) {
+        let text = program.inserted(in: text)
         guard !isCollected else { return collect("warning", text) }
         let text = DisplayWidth.harmless(text, keepingLines: true)
         screen.writeError(line: errorPaint("warning:", .yellow, .bold) + " " + text)
@@ -241,7 +250,10 @@ public struct Output: Sendable {
     }
 
     /// Prints why a command stopped, on standard error.
-    func complain(_ failure: CommandFailure, program: String) {
+    func complain(_ failure: CommandFailure, program name: String) {
+        var failure = failure
+        failure.message = program.inserted(in: failure.message)
+        failure.hint = failure.hint.map(program.inserted)
         guard format != .json else {
             var members: JSONValue = [
                 "error": .text(failure.message), "code": .text(failure.exit.name),
@@ -262,7 +274,7 @@ public struct Output: Sendable {
                 ])
         }
         let message = DisplayWidth.harmless(failure.message, keepingLines: true)
-        screen.writeError(line: errorPaint("\(program):", .red, .bold) + " " + message)
+        screen.writeError(line: errorPaint("\(name):", .red, .bold) + " " + message)
         guard let hint = failure.hint else { return }
         for text in DisplayWidth.harmless(hint, keepingLines: true).split(separator: "\n") {
             screen.writeError(line: "  " + text)

@@ -40,9 +40,9 @@ package struct Program: Sendable {
     package func run(
         _ arguments: [String], environment: [String: String], screen: Screen
     ) async -> ExitCode {
-        var output = Output(
-            screen: screen, form: Output.Form(Self.guessedFormat(arguments)),
-            environment: environment)
+        var form = Output.Form(Self.guessedFormat(arguments))
+        form.program = ProgramName(name)
+        var output = Output(screen: screen, form: form, environment: environment)
         do {
             let exit: ExitCode
             switch try plan(arguments, environment: environment, screen: screen) {

@@ -1,7 +1,5 @@
 import Foundation
 import Errand
-import ErrandPostgres
-import ErrandRedis
 import ErrandTestServices
 import Testing
 

@@ -21,7 +21,7 @@ extension DoctorCommand {
     static func database(_ invocation: Invocation) async -> DoctorDatabase {
         var found = DoctorDatabase()
         do {
-            let session = try invocation.lookingSession()
+            let session = try invocation.readOnlySession()
             try await server(session, ServerLines(invocation), &found)
             found.session = session
             found.findings += await modules(session, invocation)

@@ -37,7 +37,7 @@ enum StatusCommand {
         options: [check, exact] + StatusLimits.options
     ) { invocation in
         let limits = StatusLimits(invocation)
-        let session = try invocation.lookingSession()
+        let session = try invocation.readOnlySession()
         let address = try invocation.redisAddress()
         async let redis = Self.redis(address)
         let status: EngineStatus

@@ -94,7 +94,7 @@ private func isMissingObject(_ error: any Error) -> Bool {
 extension Invocation {
     /// Whether a module is installed; true where that cannot be read.
     fileprivate func isInstalled(_ module: String) async throws -> Bool {
-        let session = try lookingSession()
+        let session = try readOnlySession()
         guard let status = try? await Migrator(session: session).status() else { return true }
         return status.contains { $0.module == module && $0.isInstalled }
     }

@@ -1,13 +1,15 @@
 import Dispatch
 import FoundationEssentials
 import Errand
-package import ErrandPostgres
+public import ErrandPostgres
 package import ErrandRedis
-import ErrandTerminal
+public import ErrandTerminal
 
 extension Invocation {
-    /// A session for one command.
-    package func session() throws -> Session {
+    /// A session for one command: a statement ends after `--timeout`, or a minute.
+    ///
+    /// - Throws: `CommandFailure` (usage) when no database is named.
+    public func session() throws -> Session {
         let limit = self[GlobalOptions.commandTimeout]
         // A server that cannot be told to cancel ends the statement by itself soon after.
         // PostgreSQL counts milliseconds in 32 bits.
@@ -33,7 +35,9 @@ extension Invocation {
     }
 
     /// A session that changes nothing, and in which nothing takes long or waits long.
-    package func lookingSession() throws -> Session {
+    ///
+    /// - Throws: `CommandFailure` (usage) when no database is named.
+    public func readOnlySession() throws -> Session {
         let setup = ["SET statement_timeout = '5s'", "SET lock_timeout = '1s'"]
         return kept(Session(try settings("errand-look", setup: setup, isReadOnly: true)))
     }
@@ -128,8 +132,10 @@ extension Invocation {
     }
 
     private func log(from level: Log.Level, asText: Bool) -> Log {
-        let (screen, times) = (output.screen, output.times)
+        let (screen, times, program) = (output.screen, output.times, output.program)
         return Log(minimum: level) { entry in
+            var entry = entry
+            entry.message = program.inserted(in: entry.message)
             let now = Date()
             if asText {
                 let fields = entry.fields.map { " \($0.name)=\($0.value)" }.joined()

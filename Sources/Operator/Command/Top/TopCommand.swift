@@ -41,7 +41,7 @@ enum TopCommand {
         }
         let words = invocation.words(of: filters)
         let reader = TopReader(
-            session: try invocation.lookingSession(), times: invocation.output.times
+            session: try invocation.readOnlySession(), times: invocation.output.times
         ) { words in
             try invocation.parsing(words, as: listing)
         }

@@ -30,7 +30,7 @@ import Testing
             """),
         MigrationLine.File(
             "routines/rights.sql",
-            "CREATE TABLE IF NOT EXISTS shop.rights (); ALTER TABLE shop.rights ADD at int"),
+            "GRANT SELECT ON shop.orders TO PUBLIC"),
     ]
 
     private func shop(_ files: [MigrationLine.File] = tables + routines) -> MigrationLine {
@@ -88,10 +88,8 @@ import Testing
             try await migrator(shop()).migrate(adding: ["shop"])
             var changed = Self.routines
             changed[1].sql = changed[1].sql.replacing("count(*)", with: "count(*) + 10")
-            // Its own text is not repeatable, which shows that it was applied: a column is there.
-            changed[2].sql = "ALTER TABLE shop.rights ADD COLUMN IF NOT EXISTS again int"
             let newer = shop(Self.tables + changed)
-            #expect(try await migrator(newer).status().last?.pending.count == 2)
+            #expect(try await migrator(newer).status().last?.pending == ["routines/orders.sql"])
             let applied = try await migrator(newer).migrate()
             #expect(applied.map(\.file) == ["routines/orders.sql", "routines/rights.sql"])
             #expect(try await session.query("SELECT shop.twice()").int64(0, 0) == 20)

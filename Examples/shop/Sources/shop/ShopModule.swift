@@ -1,0 +1,27 @@
+import ErrandCommand
+
+/// What the shop brings: its table, its jobs, a schedule, a command and a check.
+struct ShopModule: Module {
+    let migrations = MigrationLine(
+        module: "shop", files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
+    let commands = [OrderCommands.list]
+    let nouns = ["order": "See the orders of the shop"]
+    let fieldNames: [FieldName] = [("confirmed_at", "when the order was confirmed")]
+
+    func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
+        kinds.handle(ConfirmOrder.self) { job, context in try await job.run(context) }
+        kinds.handle(SendReceipt.self) { job, context in try await job.run(context) }
+    }
+
+    func findings(of checkup: Checkup) async -> [Finding] {
+        let late = "SELECT count(*) FROM shop.orders WHERE confirmed_at IS NULL "
+            + "AND placed_at < now() - interval '1 hour'"
+        guard let count = try? await checkup.session.query(late).int64(0, 0) else { return [] }
+        return [
+            Finding(
+                check: "orders", grade: count == 0 ? .ok : .warning,
+                found: "\(count) orders wait for their confirmation for more than an hour",
+                remedy: count == 0 ? nil : "shop job ls --queue orders")
+        ]
+    }
+}

@@ -1,0 +1,9 @@
+-- Takes an order: its row and the job that confirms it are one transaction. Returns its id.
+CREATE OR REPLACE FUNCTION shop.place_order() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    placed bigint;
+BEGIN
+    INSERT INTO shop.orders DEFAULT VALUES RETURNING id INTO placed;
+    PERFORM errand.enqueue('order.confirm', jsonb_build_object('orderID', placed));
+    RETURN placed;
+END $$;

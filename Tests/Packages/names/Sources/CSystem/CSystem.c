@@ -1,0 +1,2 @@
+#include "CSystem.h"
+int other_system(void) { return 0; }

@@ -1,0 +1,2 @@
+/// Stands for a target of another package.
+public enum MetricsMark {}
