@@ -17,7 +17,7 @@ package struct PushCredentials: Sendable {
         let credentials = PushCredentials(folder: try temporaryFolder())
         leftAtEnd.withLock { $0.append(credentials.folder) }
         atexit { leftAtEnd.withLock { $0.forEach { try? FileManager.default.removeItem(at: $0) } } }
-        let certificate = Checkout.simulators.appending(path: "make_cert.sh").path
+        let certificate = Checkout.simulators.appending(path: "servers/make_cert.sh").path
         _ = try await output(of: [certificate, credentials.folder.path])
         _ = try await output(of: PushSink.command + ["--make-keys", credentials.folder.path])
         return credentials
@@ -80,7 +80,7 @@ package struct PushSink: Sendable {
     }
 
     fileprivate static let command = [
-        "/usr/bin/python3", Checkout.simulators.appending(path: "push_sink.py").path,
+        "/usr/bin/python3", Checkout.simulators.appending(path: "servers/push_sink.py").path,
     ]
 
     fileprivate static func start(_ options: [String]) async throws -> PushSink {

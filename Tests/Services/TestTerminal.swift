@@ -28,7 +28,7 @@ package enum TerminalStep: Sendable {
     }
 }
 
-/// A program that ran on a terminal of its own; see Tests/Simulators/terminal.py.
+/// A program that ran on a terminal of its own; see Tests/Simulators/terminal/terminal.py.
 package struct TerminalRun: Decodable, Sendable {
     /// Negative when a signal killed it.
     package var code: Int32
@@ -55,7 +55,7 @@ package struct TerminalRun: Decodable, Sendable {
     package static func call(
         _ words: [String], rows: Int, columns: Int, steps: [TerminalStep]
     ) throws -> (words: [String], input: String) {
-        let script = Checkout.simulators.appending(path: "terminal.py").path
+        let script = Checkout.simulators.appending(path: "terminal/terminal.py").path
         let lines = try steps.map { try $0.line + "\n" }
         return (
             ["/usr/bin/env", "python3", script, "\(rows)", "\(columns)"] + words, lines.joined()

@@ -19,7 +19,7 @@ struct Certificate {
 
     init(for names: String...) async throws {
         folder = try temporaryFolder()
-        let script = Checkout.simulators.appending(path: "make_cert.sh").path
+        let script = Checkout.simulators.appending(path: "servers/make_cert.sh").path
         _ = try await output(of: [script, folder.path] + names)
     }
 

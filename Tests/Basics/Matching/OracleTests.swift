@@ -75,7 +75,7 @@ import Testing
                 edges: rows.edges.map { [$0.mission, $0.shopper, $0.score] })
             return String(decoding: try encoder.encode(question), as: UTF8.self)
         }
-        let oracle = Checkout.simulators.appending(path: "matching_oracle.py").path
+        let oracle = Checkout.simulators.appending(path: "oracles/matching_oracle.py").path
         let python = try #require(
             ProcessInfo.processInfo.environment["ERRAND_ORACLES"],
             "set it to what 'scripts/oracles' prints: a Python that has scipy")

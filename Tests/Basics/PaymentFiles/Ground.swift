@@ -75,7 +75,7 @@ struct AFTCase {
     func check(_ bytes: [UInt8], _ deposits: [Deposit]) async throws -> String {
         let home = profile.returnAccount
         return try await ErrandPaymentFilesTests.check(
-            bytes, with: "aft_check.py",
+            bytes, with: "oracles/aft_check.py",
             profile: [
                 "originator": profile.originatorID, "number": number,
                 "created": iso(created), "paid": iso(paid), "centre": profile.dataCentre,
@@ -121,7 +121,7 @@ struct NACHACase {
 
     func check(_ bytes: [UInt8], _ deposits: [Deposit]) async throws -> String {
         try await ErrandPaymentFilesTests.check(
-            bytes, with: "nacha_check.py",
+            bytes, with: "oracles/nacha_check.py",
             profile: [
                 "destination": profile.destination, "destination_name": profile.destinationName,
                 "origin": profile.origin, "origin_name": profile.originName,

@@ -87,7 +87,7 @@ struct IssueTests {
             #expect(canadian.count == 8 && american.count == 8)
             let place = ground.folder.appending(path: issue.label)
             let aft = try await check(
-                place.appending(path: "aft-CAD-0001.txt"), with: "aft_check.py",
+                place.appending(path: "aft-CAD-0001.txt"), with: "oracles/aft_check.py",
                 profile: [
                     "originator": "ORIG000001", "number": 1, "created": "2026-11-20",
                     "paid": "2026-11-23", "centre": "01020", "clearer": "00320",
@@ -98,7 +98,7 @@ struct IssueTests {
                 ], payments: canadian)
             #expect(aft == "8 payments agree\n")
             let nacha = try await check(
-                place.appending(path: "nacha-USD-0001.txt"), with: "nacha_check.py",
+                place.appending(path: "nacha-USD-0001.txt"), with: "oracles/nacha_check.py",
                 profile: [
                     "destination": "021000021", "destination_name": "First Bank",
                     "origin": "123456789", "origin_name": "Sondages", "company": "Sondages",

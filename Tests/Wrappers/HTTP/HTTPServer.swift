@@ -41,12 +41,12 @@ struct HTTPServer {
         _ options: [String], names: [String], in folder: URL
     ) async throws -> HTTPServer {
         let isPlain = options.contains("--plain")
-        let script = Checkout.simulators.appending(path: "make_cert.sh").path
+        let script = Checkout.simulators.appending(path: "servers/make_cert.sh").path
         _ = try await output(of: ["sh", script, folder.path] + names)
         let files = ["cert", "key"].flatMap { ["--\($0)", folder.path + "/\($0).pem"] }
         let program = try Program(
             "/usr/bin/python3",
-            [Checkout.simulators.appending(path: "http2_server.py").path, "--with-parent"]
+            [Checkout.simulators.appending(path: "servers/http2_server.py").path, "--with-parent"]
                 + files + options)
         try await eventually("an HTTP server listens, with \(options)", within: .seconds(60)) {
             guard program.isRunning else { throw Program.Trouble(program.errors) }

@@ -231,7 +231,7 @@ extension CivilDate {
     }
 
     private static func answers(_ questions: [Question]) async throws -> [String] {
-        let oracle = Checkout.simulators.appending(path: "repeat_oracle.py").path
+        let oracle = Checkout.simulators.appending(path: "oracles/repeat_oracle.py").path
         let python = try #require(
             ProcessInfo.processInfo.environment["ERRAND_ORACLES"],
             "set it to what 'scripts/oracles' prints: a Python that has dateutil")

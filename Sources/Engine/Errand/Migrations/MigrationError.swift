@@ -47,7 +47,7 @@ public enum MigrationError: Error, CustomStringConvertible {
                 + (pending.count > 3 ? " and \(pending.count - 3) more" : "")
         case .notInstalled(let module):
             module == MigrationLine.engine.module
-                ? "the database has no schema of Errand"
+                ? "the database lacks the schema of Errand"
                 : "the module \(module) is not installed in this database"
         case .earlierLayout:
             "this database was made by a development version of Errand, before modules had "

@@ -56,7 +56,7 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
         switch server.sqlState {
         case "3F000", "42P01", "42883":
             return CommandFailure(
-                exit: .failed, message: "the database lacks a part of Errand: \(server.message)",
+                exit: .refused, message: "the database lacks a part of Errand: \(server.message)",
                 hint: "run 'errand migrate' first; 'errand migrate status' shows what is pending")
         case "2201B":
             return CommandFailure(

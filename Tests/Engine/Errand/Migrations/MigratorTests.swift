@@ -192,7 +192,7 @@ import Testing
             return error?.description ?? ""
         }
         let empty = try await TestDatabase.url(with: nil)
-        #expect(await refusal(empty, []) == "the database has no schema of Errand")
+        #expect(await refusal(empty, []) == "the database lacks the schema of Errand")
         let url = try await TestDatabase.url(with: [])
         #expect(await refusal(url, [shop()]).contains("shop is not installed"))
         let session = Session(SessionSettings(url, name: "migrator"))
