@@ -1,133 +1,174 @@
-"""Who may import whom: one line for each target, and what is said of it here is all there is.
+"""Floors, names and imports, by what Package.swift says of the targets.
 
-FLOOR TARGET: our targets it may import | modules of the toolchain it may import
-
-The left part must be what Package.swift says. Nothing is imported from a floor above, and a
-domain (floor 4) never imports another domain.
+A target's floor is its folder below Sources; it depends on its own floor and those below. A file
+imports what its target depends on, and of the toolchain what the table here allows.
 """
+import json
+import os
+import re
 
-TABLE = """
-0 CPostgres:
-0 CRedis:
-0 CCurl:
-0 CCrypto:
-0 CQRCode:
-0 CPNG:
-0 CHaru:
-0 CICal:
-0 CMicroHTTPD:
-0 CSystem:
+from linting.schemas import NEEDS, needs_of
 
-1 Threads: CSystem | Dispatch Glibc Synchronization
-1 Gregorian:
-1 Postgres: CPostgres Gregorian Threads | FoundationEssentials Glibc Synchronization
-1 Redis: CRedis Threads | Glibc Synchronization
-1 HTTP: CCurl CSystem Threads | FoundationEssentials Glibc Synchronization
-1 HTTPServer: CMicroHTTPD | Glibc Synchronization
-1 Crypto: CCrypto | Glibc
-1 QRCode: CPNG CQRCode | Glibc
-1 LatinText:
-1 Matching:
-1 PDF: CHaru Gregorian LatinText |
-1 DurableFiles: Crypto | Glibc
-1 Recurrence: Gregorian | FoundationEssentials Glibc Synchronization
-1 RepeatRules: CICal Gregorian | Synchronization
-1 Terminal: Gregorian Threads | FoundationEssentials Glibc Synchronization
+FLOORS = ["C", "Wrappers", "Basics", "Engine", "Operator", "Modules", "errand"]
+TESTS = len(FLOORS)
 
-2 Migrations: Postgres |
-2 EnglishNotices:
-2 Sealing: Crypto Postgres |
-2 PaymentFiles: Crypto DurableFiles Gregorian LatinText PDF | FoundationEssentials
-2 JobQueue: Postgres Recurrence Redis Threads | FoundationEssentials Glibc Synchronization
-2 Delivery: Crypto HTTP | FoundationEssentials Synchronization
-
-3 Notifications: Crypto EnglishNotices JobQueue Delivery Gregorian Postgres Recurrence Sealing \
-| FoundationEssentials Synchronization
-3 Ledger: Gregorian JobQueue Postgres Recurrence | FoundationEssentials
-
-4 Coupons: Crypto Notifications JobQueue Postgres Recurrence Sealing \
-| FoundationEssentials Synchronization
-4 Payouts: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Postgres \
-Recurrence Sealing | FoundationEssentials Synchronization
-4 Votes: Crypto JobQueue Notifications Postgres Recurrence Sealing | FoundationEssentials
-4 Missions: JobQueue Matching Notifications Postgres Threads |
-4 Household: Gregorian JobQueue Notifications Postgres Recurrence RepeatRules |
-4 StatusPage: HTTPServer JobQueue Postgres Redis Threads \
-| FoundationEssentials Glibc Synchronization
-
-5 errand: Coupons Crypto Notifications Delivery DurableFiles Gregorian HTTP HTTPServer Household \
-JobQueue Ledger Matching Migrations Missions PaymentFiles Payouts Postgres QRCode Recurrence Redis \
-Sealing StatusPage Terminal Threads Votes \
-| Dispatch FoundationEssentials Glibc Synchronization
-
-6 TestServices: CSystem Crypto Postgres Redis Migrations JobQueue |
-6 bench: Delivery DurableFiles Gregorian HTTP JobQueue Migrations Notifications PaymentFiles \
-Postgres Recurrence Redis |
-7 PostgresTests: Postgres Threads TestServices |
-7 RedisTests: Redis Threads TestServices |
-7 HTTPTests: HTTP TestServices |
-7 HTTPServerTests: HTTP HTTPServer TestServices |
-7 CryptoTests: Crypto TestServices |
-7 SealingTests: Crypto Postgres Sealing TestServices |
-7 QRCodeTests: QRCode TestServices |
-7 MatchingTests: Matching TestServices |
-7 PDFTests: Gregorian PDF TestServices |
-7 DurableFilesTests: DurableFiles TestServices |
-7 PaymentFilesTests: DurableFiles Gregorian LatinText PaymentFiles TestServices |
-7 RecurrenceTests: Gregorian Recurrence TestServices |
-7 RepeatRulesTests: Gregorian Recurrence RepeatRules TestServices |
-7 TerminalTests: Terminal TestServices |
-7 DeliveryTests: Delivery HTTP TestServices |
-7 JobQueueTests: JobQueue Migrations Postgres Recurrence Redis TestServices |
-7 NotificationsTests: Crypto EnglishNotices Notifications Delivery Gregorian JobQueue Postgres \
-Recurrence Sealing TestServices |
-7 CouponsTests: Coupons Crypto Notifications Delivery JobQueue Postgres Recurrence TestServices |
-7 LedgerTests: Gregorian JobQueue Ledger Postgres Recurrence TestServices |
-7 PayoutsTests: Crypto DurableFiles Gregorian JobQueue Ledger Notifications PaymentFiles Payouts \
-Postgres Recurrence Sealing TestServices |
-7 VotesTests: Crypto JobQueue Notifications Postgres Recurrence Sealing Votes TestServices |
-7 MissionJobsTests: JobQueue Matching Missions Notifications Postgres TestServices |
-7 MissionsTests: Postgres TestServices |
-7 HouseholdTests: Postgres TestServices |
-7 HouseholdJobsTests: Gregorian Household JobQueue Notifications Postgres Recurrence \
-TestServices |
-7 StatusPageTests: HTTPServer JobQueue Postgres StatusPage TestServices |
-7 CommandTests: HTTP Postgres Redis TestServices |
-7 CrashTests: JobQueue Migrations Postgres Redis TestServices |
-"""
-
-# What everything under Tests may import of the toolchain.
-IN_TESTS = {
-    "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing",
+# Names that do not follow from the folder.
+NAMES = {
+    "Sources/Engine/Errand": "Errand",
+    "Sources/errand": "ErrandProgram",
+    "Tests/Engine/Errand": "ErrandTests",
+    "Tests/Services": "ErrandTestServices",
 }
-DOMAINS = 4
+
+# What may be imported of the toolchain: by all, below a folder, and by single targets.
+FREE = {"FoundationEssentials", "Synchronization"}
+TOOLCHAIN_BELOW = {
+    "Sources/Wrappers/": {"Glibc"},
+    "Tests/": {"Dispatch", "Foundation", "Glibc", "Testing"},
+}
+IN_PLUGINS = {"Foundation", "PackagePlugin"}
+TOOLCHAIN = {
+    "ErrandThreads": {"Dispatch"},
+    # Files and terminals are read by calls of the system.
+    "ErrandDurableFiles": {"Glibc"},
+    "ErrandRecurrence": {"Glibc"},
+    "ErrandTerminal": {"Glibc"},
+    # Signals, exit codes, and the process's own numbers.
+    "ErrandCommand": {"Dispatch", "Glibc"},
+    "ErrandStatusPage": {"Glibc"},
+    # A demo job ends its worker.
+    "ErrandDemo": {"Glibc"},
+    # Asks whether a picture would go to a terminal.
+    "ErrandCoupons": {"Glibc"},
+}
+
+IMPORT = re.compile(
+    r"import (?:(?:struct|class|enum|protocol|func|var|let|typealias) )?(\w+)")
+BEFORE_IMPORT = re.compile(r"[ \t]*([@\w()]+ )*")
 
 
 class Target:
-    def __init__(self, line):
-        head, _, rest = line.partition(":")
-        ours, _, toolchain = rest.partition("|")
-        floor, self.name = head.split()
-        self.floor = int(floor)
-        self.ours = set(ours.split())
-        self.toolchain = set(toolchain.split()) | (IN_TESTS if self.floor > 5 else set())
+    def __init__(self, name, kind, path, dependencies):
+        self.name, self.kind, self.path = name, kind, path
+        self.dependencies = dependencies
+        parts = path.split("/")
+        self.floor = None
+        if parts[0] == "Tests":
+            self.floor = TESTS
+        elif parts[0] == "Sources" and len(parts) > 1 and parts[1] in FLOORS:
+            self.floor = FLOORS.index(parts[1])
+        self.module = parts[2].lower() if path.startswith("Sources/Modules/") else None
 
-    def may_import(self, module):
-        return module in self.ours or module in self.toolchain
+    @property
+    def expected_name(self):
+        prefix = "CErrand" if self.floor == 0 else "Errand"
+        suffix = "Tests" if self.kind == "test" else ""
+        return NAMES.get(self.path) or prefix + os.path.basename(self.path) + suffix
+
+    @property
+    def toolchain(self):
+        below = (some for folder, some in TOOLCHAIN_BELOW.items()
+                 if self.path.startswith(folder))
+        plugin = IN_PLUGINS if self.kind == "plugin" else ()
+        return FREE.union(TOOLCHAIN.get(self.name, ()), plugin, *below)
+
+    def fault_of_dependency(self, other):
+        """Why it may not depend on another target of the package; None if it may."""
+        if self.floor is None or other.floor is None:
+            return None
+        if other.floor == 0 and self.floor != 1 and not (
+                self.floor == TESTS and self.kind != "test"):
+            return "C is for Wrappers alone"
+        if other.floor > self.floor:
+            return "imports go downwards only"
+        if self.module and other.module in NEEDS and other.module != self.module:
+            if other.module not in needs_of(self.module):
+                return f"the module {self.module} does not need {other.module}"
+        return None
 
 
-TARGETS = {
-    target.name: target
-    for target in (Target(line) for line in TABLE.splitlines() if line.strip())
-}
+class Manifest:
+    """The targets, as SwiftPM reads them."""
+
+    def __init__(self, tree):
+        self.tree = tree
+        self.targets = {}
+        self._process = tree.start("swift", "package", "dump-package")
+        self._by_path = {}
+
+    def wait(self):
+        output, errors = self._process.communicate()
+        if self._process.returncode:
+            self.tree.add("Package.swift", 1, "targets", errors.strip())
+            return
+        for target in json.loads(output)["targets"]:
+            names = (d.get("byName") or d.get("target") or d.get("product")
+                     for d in target["dependencies"])
+            self.targets[target["name"]] = Target(
+                target["name"], target["type"], target.get("path") or "",
+                [name[0] for name in names])
+        self._by_path = {t.path: t for t in self.targets.values()}
+
+    def target_of(self, path):
+        while path := os.path.dirname(path):
+            if path in self._by_path:
+                return self._by_path[path]
+        return None
+
+    def line_of(self, target):
+        """Where Package.swift declares a target, by its name or a part of its path."""
+        parts = target.path.split("/")
+        lines = self.tree.texts["Package.swift"].split("\n")
+        for written in (target.name, "/".join(parts[1:]), parts[-1]):
+            numbers = [n for n, line in enumerate(lines, 1) if f'"{written}"' in line]
+            if numbers:
+                # Where a floor and its tests have the same path, the tests stand below.
+                return numbers[-1] if target.kind == "test" else numbers[0]
+        return 1
 
 
-def upward_imports():
-    """Lines of the table that break the table's own rule."""
-    for target in TARGETS.values():
-        for name in sorted(target.ours):
-            below = TARGETS[name].floor if name in TARGETS else None
-            if below is None:
-                yield f"{target.name} names {name}, which has no line of its own"
-            elif below > target.floor or below == target.floor == DOMAINS:
-                yield f"{target.name} may not import {name}: imports go downwards only"
+def check_manifest(tree, manifest):
+    def add(target, rule, text):
+        tree.add("Package.swift", manifest.line_of(target), rule, f"{target.name}: {text}")
+
+    for target in manifest.targets.values():
+        if not target.name.startswith(("Errand", "CErrand")):
+            add(target, "name", "every target's name starts with Errand or CErrand")
+        elif target.path and target.name != target.expected_name:
+            add(target, "name", f"by its folder it is named {target.expected_name}")
+        if target.floor is None and target.kind != "plugin":
+            add(target, "targets", "its path is below none of Sources' floors, nor Tests")
+        for name in target.dependencies:
+            other = manifest.targets.get(name)
+            if fault := other and target.fault_of_dependency(other):
+                add(target, "targets", f"may not depend on {name}: {fault}")
+
+
+def check_imports(tree, manifest):
+    used = {}
+    for path, source in tree.swift.items():
+        if os.path.basename(path) == "Package.swift" or path.startswith("Examples/"):
+            continue
+        target = manifest.target_of(path)
+        if target is None:
+            tree.add(path, 1, "imports", "no target of Package.swift holds this file")
+            continue
+        allowed = target.toolchain.union(target.dependencies)
+        for match in IMPORT.finditer(source.code):
+            line_begin = source.code.rfind("\n", 0, match.start()) + 1
+            if not BEFORE_IMPORT.fullmatch(source.code, line_begin, match.start()):
+                continue
+            used.setdefault(target.name, set()).add(match[1])
+            if match[1] not in allowed:
+                tree.add(path, source.line(match.start(1)), "imports",
+                         f"{target.name} may not import {match[1]}")
+    for name in TOOLCHAIN.keys() & used.keys():
+        for module in TOOLCHAIN[name] - used[name]:
+            tree.add("scripts/linting/targets.py", 1, "imports",
+                     f"{name} does not import {module}: take it out of TOOLCHAIN")
+
+
+def check(tree, manifest):
+    check_manifest(tree, manifest)
+    if manifest.targets:
+        check_imports(tree, manifest)

@@ -1,0 +1,43 @@
+"""Which folders there are, and how many files each has of its own."""
+import os
+import re
+from collections import Counter
+
+from linting.targets import FLOORS
+
+FILES = 15
+COUNTED = re.compile(r"(Sources|Tests|migrations|scripts|deploy)(/|$)")
+
+# Folders that may hold more, and why.
+LARGER = {
+    r"Sources/Modules/\w+/Notices/\w+": "a file for each kind of notice and channel, all alike",
+    r"Tests/Simulators": "until it is split by what is simulated",
+}
+
+# What may stand in the package's own folder, and on the first floor of some.
+ALLOWED = {
+    "": {"Sources", "Tests", "deploy", "migrations", "scripts", "docs", "Examples"},
+    "Sources": set(FLOORS),
+    "Tests": {*FLOORS, "Crash", "Services", "Bench", "Simulators"} - {"C", "errand"},
+}
+
+
+def check(tree):
+    counts = Counter(os.path.dirname(path) for path in tree.paths)
+    for folder, count in counts.items():
+        if COUNTED.match(folder) and count > FILES:
+            if not any(re.fullmatch(name, folder) for name in LARGER):
+                tree.add(folder, 1, "folders",
+                         f"{count} files, {FILES} allowed: divide it into folders by subject")
+    for name in LARGER:
+        if name in counts and counts[name] <= FILES:
+            tree.add("scripts/linting/folders.py", 1, "folders",
+                     f"{name} is no exception any more: take it out of LARGER")
+    folders = {"/".join(parts[:n]) for parts in (p.split("/") for p in tree.paths)
+               for n in range(1, min(3, len(parts)))}
+    for folder in folders:
+        parent, name = os.path.split(folder)
+        if not name.startswith(".") and name not in ALLOWED.get(parent, {name}):
+            tree.add(folder, 1, "folders",
+                     f"{parent or 'the package'} has no such folder by design: see ALLOWED in "
+                     "scripts/linting/folders.py")
