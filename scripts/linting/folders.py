@@ -18,7 +18,7 @@ LARGER = {
 ALLOWED = {
     "": {"Sources", "Tests", "deploy", "migrations", "scripts", "docs", "Examples"},
     "Sources": set(FLOORS),
-    "Tests": {*FLOORS, "Crash", "Services", "Bench", "Simulators"} - {"C", "errand"},
+    "Tests": {*FLOORS, "Crash", "Services", "Bench", "Simulators", "Packages"} - {"C", "errand"},
 }
 
 

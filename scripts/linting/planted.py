@@ -46,14 +46,16 @@ SWIFT = [
     ("Sources/Operator/StatusPage/StatusPage.swift", "package import Errand\nimport Glibc\n"),
     ("Sources/Modules/Coupons/Coupons.swift", "import Glibc\n"),
     ("Sources/Modules/Votes/VotesModule.swift",
-     'let line = MigrationLine(\n    module: "votes", needs: ["notification", "people"], files: [])\n'),
+     'let line = MigrationLine(\n'
+     '    module: "votes", needs: ["notification", "people"], files: [])\n'),
     ("Sources/Modules/People/PeopleModule.swift",
      'let line = MigrationLine(module: "people", files: [])\n'),
     ("Sources/Modules/Missions/MissionsModule.swift",
      'let module = "missions"\nlet needs: [String] = ["people", "votes"]\n',
      "schemas: establishments ledger notification votes"),
     ("Sources/Modules/Household/HouseholdModule.swift",
-     'let line = MigrationLine(\n    module: "home", needs: ["notification", "ledger", "people"])\n',
+     'let line = MigrationLine(\n'
+     '    module: "home", needs: ["notification", "ledger", "people"])\n',
      "schemas: not home"),
 
     ("Sources/Engine/Errand/Format.swift", "let  planted=1\n", "format"),
@@ -61,7 +63,8 @@ SWIFT = [
     ("Sources/Engine/Errand/Undeclared.swift", "@testable import ErrandMatching\n", "imports"),
     ("Sources/Engine/Errand/Toolchain.swift", "package import struct Foundation.URL\n",
      "imports: Foundation"),
-    ("Sources/Modules/Demo/Demo.swift", "import Errand\n", "imports: ErrandDemo may not import Errand"),
+    ("Sources/Modules/Demo/Demo.swift", "import Errand\n",
+     "imports: ErrandDemo may not import Errand"),
     ("Sources/Basics/Homeless/Homeless.swift", "let planted = 1\n", "imports: no target"),
     ("Sources/Engine/Errand/Pointer.swift", "let planted: OpaquePointer? = nil\n", "unsafe"),
     ("Sources/Engine/Errand/Word.swift", "let planted = unsafe planting()\n", "unsafe"),
@@ -109,6 +112,8 @@ SWIFT = [
     ("Sources/Modules/Votes/Innocent.swift",
      'import ErrandPeople\n\nlet kind = "coupons.expire"\n'
      'let sql = "SELECT errand.enqueue(\'coupons.expire\'), p.id FROM people.people p"\n'),
+    ("Tests/Packages/other/Package.swift", "import PackageDescription\n"),
+    ("Tests/Packages/other/Sources/other/main.swift", "import Glibc\n"),
     ("Sources/Basics/Matching/Innocent.swift", "func planted() {\n" + LONG * 68 + "}\n"),
 ]
 

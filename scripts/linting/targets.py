@@ -146,8 +146,11 @@ def check_manifest(tree, manifest):
 
 def check_imports(tree, manifest):
     used = {}
+    # Packages of their own, as examples are, import what they like.
+    others = tuple(path.removesuffix("Package.swift") for path in tree.swift
+                   if path.endswith("/Package.swift"))
     for path, source in tree.swift.items():
-        if os.path.basename(path) == "Package.swift" or path.startswith("Examples/"):
+        if path == "Package.swift" or path.startswith(others):
             continue
         target = manifest.target_of(path)
         if target is None:
