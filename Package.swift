@@ -21,8 +21,10 @@ func system(_ folder: String, pkgConfig: String? = nil, apt package: String? = n
         providers: package.map { [.apt([$0])] })
 }
 
-/// Targets by short names: `Errand` is the engine, `CPostgres` is `CErrandPostgres`, and `Postgres`
-/// is `ErrandPostgres`. SwiftPM wants names of targets unique over all packages of a program, hence
+/// Targets by short names: `Errand` is the engine, `Postgres` is `ErrandPostgres`, and `CPostgres`
+/// is `CErrandPostgres`.
+///
+/// SwiftPM wants names of targets unique over all packages of a program, hence
 /// the prefix.
 func dependencies(_ names: String) -> [Target.Dependency] {
     names.split(separator: " ").map { name in
@@ -191,12 +193,16 @@ let package = Package(
         tests("Operator/Command", of: "Administration Command Errand HTTP Postgres Redis"),
         tests(
             "Modules/Notification",
-            of: "Administration Coupons Crypto Delivery Errand Gregorian Household Missions Notification Payouts "
+            of:
+                "Administration Coupons Crypto Delivery Errand Gregorian Household Missions "
+                + "Notification Payouts "
                 + "Postgres Recurrence Sealing Votes"),
         tests("Modules/Ledger", of: "Errand Gregorian Ledger Postgres Recurrence"),
         tests(
             "Modules/Payouts",
-            of: "Administration Crypto DurableFiles Errand Gregorian Ledger Notification PaymentFiles Payouts "
+            of:
+                "Administration Crypto DurableFiles Errand Gregorian Ledger Notification "
+                + "PaymentFiles Payouts "
                 + "Postgres Recurrence Sealing"),
         tests(
             "Modules/Coupons",
@@ -205,11 +211,14 @@ let package = Package(
             "Modules/Votes",
             of: "Administration Crypto Errand Notification Postgres Recurrence Sealing Votes"),
         tests("Modules/Missions", of: "Postgres"),
-        tests("Modules/MissionJobs", of: "Administration Errand Matching Missions Notification Postgres"),
+        tests(
+            "Modules/MissionJobs",
+            of: "Administration Errand Matching Missions Notification Postgres"),
         tests("Modules/Household", of: "Postgres"),
         tests(
             "Modules/HouseholdJobs",
             of: "Administration Errand Gregorian Household Notification Postgres Recurrence"),
+        tests("Examples", of: "HTTP Postgres"),
         tests("Crash", of: "Administration Demo Errand Postgres Redis"),
         .executableTarget(
             name: "ErrandBench",

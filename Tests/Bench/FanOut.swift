@@ -18,10 +18,12 @@ enum FanOut {
     private static func kind(_ name: String) throws -> NoticeKind {
         switch name {
         case "urgent":
-            var kind = NoticeKind("bench.urgent", app: .init("vote"), channels: [.push], fields: [:])
+            var kind = NoticeKind(
+                "bench.urgent", app: .init("vote"), channels: [.push], fields: [:])
             kind.urgency = .urgent
             return kind
-        case "normal": return NoticeKind("bench.normal", app: .init("vote"), channels: [.push], fields: [:])
+        case "normal":
+            return NoticeKind("bench.normal", app: .init("vote"), channels: [.push], fields: [:])
         case "promotional":
             var kind = NoticeKind(
                 "bench.promotional", app: .init("vote"), channels: [.push, .inbox], fields: [:])

@@ -55,7 +55,10 @@ package struct MailSink {
         let folder = try temporaryFolder()
         let program = try Program(
             "/usr/bin/env",
-            ["python3", Checkout.simulators.appending(path: "servers/smtp_sink.py").path, "--folder", folder.path]
+            [
+                "python3", Checkout.simulators.appending(path: "servers/smtp_sink.py").path,
+                "--folder", folder.path,
+            ]
                 + ["--with-parent"] + options)
         try await eventually("a mail sink listens, with \(options)", within: .seconds(60)) {
             guard program.isRunning else {

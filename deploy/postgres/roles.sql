@@ -8,7 +8,8 @@
 --
 -- and migrate: DATABASE_URL=postgresql://errand_owner@…/errand errand migrate
 --
--- What each group may do is granted by the migrations (routines/rights.sql of each module). Logins, their numbers of
+-- What each group may do is granted by the migrations (each module's routines/rights.sql).
+-- Logins, their numbers of
 -- connections and their time limits are the operator's: change the names as you like.
 
 \if :{?database}

@@ -30,7 +30,8 @@ class Servers:
         self._create("bench_template")
         subprocess.run(
             [self.errand, "migrate"], check=True,
-            env={**os.environ, **self.of("bench_template"), "ERRAND_MODULES": "all"}, stdout=subprocess.DEVNULL)
+            env={**os.environ, **self.of("bench_template"), "ERRAND_MODULES": "all"},
+            stdout=subprocess.DEVNULL)
         # Those that the program brings would fall due in the middle of something.
         self.sql("DELETE FROM errand.schedules", "bench_template")
 

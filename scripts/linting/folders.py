@@ -11,14 +11,16 @@ COUNTED = re.compile(r"(Sources|Tests|migrations|scripts|deploy)(/|$)")
 # Folders that may hold more, and why.
 LARGER = {
     r"Sources/Modules/\w+/Notices/\w+": "a file for each kind of notice and channel, all alike",
-    r"Tests/Simulators": "until it is split by what is simulated",
 }
 
 # What may stand in the package's own folder, and on the first floor of some.
 ALLOWED = {
-    "": {"Sources", "Tests", "deploy", "migrations", "scripts", "docs", "Examples"},
+    "": {"Sources", "Tests", "deploy", "migrations", "scripts", "docs", "Examples",
+         # Where SwiftPM keeps plugins.
+         "Plugins"},
     "Sources": set(FLOORS),
-    "Tests": {*FLOORS, "Crash", "Services", "Bench", "Simulators", "Packages"} - {"C", "errand"},
+    "Tests": {*FLOORS, "Crash", "Services", "Bench", "Simulators", "Packages", "Examples"}
+             - {"C", "errand"},
 }
 
 

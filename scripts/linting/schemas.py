@@ -12,7 +12,7 @@ NEEDS = {
     "engine": "",
     "people": "",
     "notification": "people",
-    "ledger": "people",
+    "ledger": "notification people",
     "payouts": "ledger notification people",
     "establishments": "ledger people",
     "coupons": "establishments notification people",

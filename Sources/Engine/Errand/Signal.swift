@@ -79,6 +79,7 @@ package final class Signal: Sendable {
 public final class Stop: Sendable {
     private struct State {
         var isStopped = false
+        var hasGrace = true
         var waiters: [UInt64: @Sendable () -> Void] = [:]
         var next: UInt64 = 0
     }
@@ -91,10 +92,20 @@ public final class Stop: Sendable {
     /// Whether the end has been asked for.
     public var isStopped: Bool { state.withLock { $0.isStopped } }
 
+    /// Whether running work is given time to end, as it is unless ``stopNow()`` was called.
+    var hasGrace: Bool { state.withLock { $0.hasGrace } }
+
     /// Asks for the end; a second call changes nothing.
-    public func stop() {
+    public func stop() { end(withGrace: true) }
+
+    /// Asks for the end at once: what runs is cancelled without any grace, also when it was
+    /// enjoying one since ``stop()``.
+    public func stopNow() { end(withGrace: false) }
+
+    private func end(withGrace hasGrace: Bool) {
         let waiters = state.withLock { state in
             state.isStopped = true
+            if !hasGrace { state.hasGrace = false }
             defer { state.waiters = [:] }
             return state.waiters.values.map(\.self)
         }

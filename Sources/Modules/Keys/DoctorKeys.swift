@@ -7,6 +7,7 @@ import ErrandTerminal
 /// What the doctor looks at for the sake of sealed values.
 enum DoctorKeys {
     static func findings(of checkup: Checkup) async -> [Finding] {
+        guard !checkup.modules.sealedColumns.isEmpty else { return [] }
         let keys: SealingKeys?
         do throws(CommandFailure) { keys = try KeySettings.keys(checkup.environment) } catch {
             return [

@@ -69,7 +69,9 @@ enum KeyCommands {
     ) { invocation in
         let keys = try KeySettings.keys(invocation.environment)
         let state = try await KeyState(
-            keys, Resealing(session: try invocation.session()).counts(of: invocation.modules.all.sealedColumns))
+            keys,
+            Resealing(session: try invocation.session()).counts(
+                of: invocation.modules.all.sealedColumns))
         try invocation.output.list(
             state.records,
             columns: [

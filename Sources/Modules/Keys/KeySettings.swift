@@ -10,7 +10,8 @@ package enum KeySettings {
     /// The keys of the file that `ERRAND_KEYS_FILE` names; nil when it names none.
     ///
     /// - Throws: `CommandFailure` (usage) that names the line, and shows nothing of it.
-    package static func keys(_ environment: [String: String]) throws(CommandFailure) -> SealingKeys? {
+    package static func keys(_ environment: [String: String]) throws(CommandFailure) -> SealingKeys?
+    {
         guard let path = try Variables(all: environment).path(variable) else { return nil }
         do throws(KeyFileError) { return try KeyFile.read(path) } catch {
             throw CommandFailure(
@@ -20,7 +21,9 @@ package enum KeySettings {
     }
 
     /// The same, for what does nothing without keys.
-    package static func needed(_ environment: [String: String]) throws(CommandFailure) -> SealingKeys {
+    package static func needed(_ environment: [String: String]) throws(CommandFailure)
+        -> SealingKeys
+    {
         if let keys = try keys(environment) { return keys }
         throw CommandFailure(
             exit: .usage, message: "no keys are set up: \(variable) is not set",

@@ -1,6 +1,6 @@
 package import ErrandCommand
 
-/// The keys that seal small secrets in the database. It keeps nothing itself.
+/// The keys that seal small secrets in the database; it keeps nothing itself.
 package struct KeysModule: Module {
     package let migrations = MigrationLine(module: "keys", files: [])
     package var fieldNames: [FieldName] { KeyFieldNames.all }

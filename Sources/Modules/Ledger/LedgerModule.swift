@@ -3,7 +3,7 @@ package import ErrandCommand
 /// Money that is owed and paid, in double entry.
 package struct LedgerModule: Module {
     package let migrations = MigrationLine(
-        module: "ledger", needs: ["people"],
+        module: "ledger", needs: ["notification", "people"],
         files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
     package var fieldNames: [FieldName] { LedgerFieldNames.all }
     package var commands: [Command] { RewardCommands.all + LedgerCommands.all }

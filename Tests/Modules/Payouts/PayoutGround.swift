@@ -89,7 +89,8 @@ struct PayoutGround: Sendable {
             INSERT INTO people.people (id, birth_date, age_verified_at)
             SELECT n, '1990-01-01', '2026-01-01' FROM generate_series(1, $1) n
             """, [.int64(Int64(people))])
-        _ = try await session.query("INSERT INTO establishments.establishments (id, name) VALUES (1, 'S')")
+        _ = try await session.query(
+            "INSERT INTO establishments.establishments (id, name) VALUES (1, 'S')")
         for person in 1...people {
             let id = Int64(person)
             _ = try await session.query(

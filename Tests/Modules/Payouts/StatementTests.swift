@@ -15,7 +15,9 @@ struct StatementTests {
             let returns = ReturnedPayouts(
                 pool: ground.pool, client: ground.client, actor: "operator")
             _ = try await returns.takeBack(first.id, code: "905", note: nil)
-            func read(_ person: Int64, _ year: Int = 2026) async throws -> ErrandPaymentFiles.Statement {
+            func read(_ person: Int64, _ year: Int = 2026) async throws
+                -> ErrandPaymentFiles.Statement
+            {
                 try await PersonStatement.read(
                     person: person, year: year, currency: .cad, ground.session)
             }

@@ -1,3 +1,11 @@
+-- Codes of coupons: they turn with the time and are derived on request, never stored. Each is given
+-- in two series: `qr`, drawn for a scanner, and `typed`, which takes longer to enter.
+--
+-- A code is an HMAC-SHA-256 (RFC 2104) over a coupon and an epoch, by that epoch's secret. Errand
+-- makes epochs ahead of their time, and destroys each when its codes are no longer good: ten
+-- million coupons turn by one row, and nobody can make a destroyed secret again without the WAL of
+-- that time and the key file together.
+
 -- Hides from those who see some codes how many coupons there are; it protects nothing else. Each
 -- database has its own: a function rather than a row, so that every code is spared a look at it.
 DO $do$

@@ -1,3 +1,5 @@
+-- The life of a coupon: granted, starred, listed and voided.
+
 -- Gives a person a coupon; returns its id. For the same person and origin it gives one, whoever
 -- asks again: name in the origin what earned it, such as survey:12 or mission:7:bonus.
 CREATE OR REPLACE FUNCTION coupons.grant_coupon(
@@ -39,7 +41,8 @@ BEGIN
 END $$;
 
 -- Puts a coupon of the person's at the top of their list, or back; false when they have none such.
-CREATE OR REPLACE FUNCTION coupons.star(coupon bigint, person bigint, is_starred boolean DEFAULT true)
+CREATE OR REPLACE FUNCTION coupons.star(
+    coupon bigint, person bigint, is_starred boolean DEFAULT true)
 RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable

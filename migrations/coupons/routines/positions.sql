@@ -4,6 +4,8 @@
 -- stay the newest for long, gets a job of its own and is dropped there. Reports older than ten
 -- minutes are never looked at. accuracy_m is the radius, in metres, of the circle that the device
 -- vouches for.
+--
+-- It runs with its owner's rights, because app servers call it, which may not write the job.
 CREATE OR REPLACE FUNCTION coupons.report_position(
     person bigint, longitude double precision, latitude double precision,
     accuracy_m double precision, at timestamptz

@@ -1,3 +1,5 @@
+-- Codes at the till: checked, and redeemed once.
+
 CREATE OR REPLACE FUNCTION coupons.refusal(reason text)
 RETURNS coupons.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW (false, reason, NULL, NULL, NULL, NULL, NULL, NULL)::coupons.answer;
@@ -8,6 +10,10 @@ RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN date_bin('5 minutes', at, '2000-01-01Z');
 
 -- Takes note of a guess; the terminal before its establishment, so that none waits in a circle.
+--
+-- Failed guesses count in periods of five minutes: a few for each terminal, more for all of an
+-- establishment (terminal ''). Their table is unlogged: after a crash the counts begin at none.
+-- Rolling back the transaction of a guess rolls back its count: tills ask outside of transactions.
 CREATE OR REPLACE FUNCTION coupons.count_guess(establishment bigint, terminal text, at timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -78,8 +84,7 @@ DECLARE
     locked_until timestamptz;
     starts_at timestamptz;
     good_until timestamptz;
-    inner_block bytea;
-    outer_block bytea;
+    inner_block bytea;  outer_block bytea;
     made bytea;
     place bigint;
     state text;
@@ -246,8 +251,9 @@ END $$;
 -- of the same terminal again, by its request_id, gets the same confirmation: with the same code
 -- whenever it comes, with the coupon's present code too.
 --
--- When the transaction commits, the person is told, and so are the establishment's endpoints.
-CREATE OR REPLACE FUNCTION coupons.redeem(code text, establishment bigint, terminal text, request_id text)
+-- When the transaction commits, the person and the establishment's endpoints are notified.
+CREATE OR REPLACE FUNCTION coupons.redeem(
+    code text, establishment bigint, terminal text, request_id text)
 RETURNS coupons.answer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable

@@ -16,6 +16,8 @@ REVOKE INSERT, UPDATE, DELETE ON coupons.code_series, coupons.guess_limits FROM 
 -- Whoever rotates codes locks the row of their series, for which it takes the right to a column.
 GRANT UPDATE (series) ON coupons.code_series TO errand_worker;
 
+-- errand_app: the app's servers, for their people. errand_till: the servers that tills speak to.
+-- Neither can read a table of coupons; grant them to the roles that log in.
 GRANT USAGE ON SCHEMA coupons TO errand_app, errand_till;
 GRANT EXECUTE ON FUNCTION
     coupons.code(bigint, bigint),

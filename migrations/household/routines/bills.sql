@@ -218,7 +218,8 @@ BEGIN
     RETURN present.id;
 END $$;
 
-CREATE OR REPLACE FUNCTION household.expect_bill(amount bigint, lowest bigint, title text, spent_on date)
+CREATE OR REPLACE FUNCTION household.expect_bill(
+    amount bigint, lowest bigint, title text, spent_on date)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN

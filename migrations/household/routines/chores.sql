@@ -163,7 +163,8 @@ END $$;
 
 -- Writes down what such a job has found: the next day, and the instant at which its occurrence is
 -- taken; both null when there is none any more, or it waits. False when the chore has changed.
-CREATE OR REPLACE FUNCTION household.plan_chore(chore bigint, plan int, next_on date, next_at timestamptz)
+CREATE OR REPLACE FUNCTION household.plan_chore(
+    chore bigint, plan int, next_on date, next_at timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
@@ -196,7 +197,8 @@ END $$;
 
 -- Chores whose next occurrence is to be taken, locked; each is handed to household.take() with
 -- what its rule says comes after next_on. Not in zones that cannot be read.
-CREATE OR REPLACE FUNCTION household.due_chores(at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
+CREATE OR REPLACE FUNCTION household.due_chores(
+    at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
 RETURNS TABLE (chore_id bigint, next_on date, starts_on date, at_time time, rule text, mode text,
     time_zone text, plan int) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -302,7 +304,8 @@ END $$;
 -- Notes that somebody has done what was due, whoever's turn it was, and tells all. Who steps in
 -- takes the turn, and the other one is due again sooner. False when the same was noted before.
 --   at  when it was done; now when it is null
-CREATE OR REPLACE FUNCTION household.done(person bigint, occurrence bigint, at timestamptz DEFAULT NULL)
+CREATE OR REPLACE FUNCTION household.done(
+    person bigint, occurrence bigint, at timestamptz DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable

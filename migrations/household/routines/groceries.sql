@@ -5,7 +5,8 @@
 -- Where English adds es, as to peach, box, glass and tomato, the singular may have ended in e, too
 -- (quiche, mousse, shoe): there both lose the e. Of ies (berries, cookies) and ie comes y, and of
 -- the few that change f into v (loaves), f.
-CREATE OR REPLACE FUNCTION household.name_key(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION household.name_key(name text)
+RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     key text := '';
     word text;

@@ -35,7 +35,8 @@ END $$;
 
 -- Writes down when debts are told on the last day of a month in a zone; what has been told stays as
 -- it is.
-CREATE OR REPLACE FUNCTION household.set_month_end(time_zone text, on_day date, at timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION household.set_month_end(time_zone text, on_day date, at timestamptz)
+RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN

@@ -60,7 +60,8 @@ END $$;
 
 -- Deletes notes whose time is over; returns how many. Those under way elsewhere are left for the
 -- next time.
-CREATE OR REPLACE FUNCTION household.expire_notes(at timestamptz DEFAULT NULL, at_most int DEFAULT 10000)
+CREATE OR REPLACE FUNCTION household.expire_notes(
+    at timestamptz DEFAULT NULL, at_most int DEFAULT 10000)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -77,7 +78,8 @@ END $$;
 -- Marks what is overdue, and has everybody told who is late, and told again, as household.rules
 -- says; returns how many turns it has seen to. Not of what is missed in a moment, because the chore
 -- comes again.
-CREATE OR REPLACE FUNCTION household.remind_overdue(at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
+CREATE OR REPLACE FUNCTION household.remind_overdue(
+    at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -109,7 +111,8 @@ END $$;
 
 -- Finds chores whose next occurrence nobody finds out any more, because the job has died or was
 -- cancelled, and says so to those who live there; returns how many.
-CREATE OR REPLACE FUNCTION household.fail_unplanned(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+CREATE OR REPLACE FUNCTION household.fail_unplanned(
+    at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -135,7 +138,8 @@ BEGIN
 END $$;
 
 -- Writes down why the rules of a zone cannot be read. False when that was known.
-CREATE OR REPLACE FUNCTION household.fail_zone(time_zone text, fault text, at timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION household.fail_zone(time_zone text, fault text, at timestamptz)
+RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
@@ -221,7 +225,8 @@ END $$;
 
 -- Notes that a session failed to prove that it is the person's, and has them told: once of each
 -- session. False when they were before.
-CREATE OR REPLACE FUNCTION household.report_failed_session(person bigint, session text) RETURNS boolean
+CREATE OR REPLACE FUNCTION household.report_failed_session(person bigint, session text)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -257,7 +262,8 @@ BEGIN
 END $$;
 
 -- Says what the others of the group are told that the person is called; null: their number.
-CREATE OR REPLACE FUNCTION household.set_name(person bigint, called text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION household.set_name(person bigint, called text)
+RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE

@@ -164,7 +164,8 @@ END $$;
 --
 -- A group is handed out once for each month, by any number of workers: it carries the month that
 -- was told. Groups that another worker sees to are left to it.
-CREATE OR REPLACE FUNCTION household.due_groups(at timestamptz DEFAULT NULL, at_most int DEFAULT 10000)
+CREATE OR REPLACE FUNCTION household.due_groups(
+    at timestamptz DEFAULT NULL, at_most int DEFAULT 10000)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE

@@ -1,5 +1,6 @@
 -- For what a function looked for and did not find in the person's group.
-CREATE OR REPLACE FUNCTION household.refuse_unknown(what text, id bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION household.refuse_unknown(what text, id bigint)
+RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'no % of your group has the id %', what, coalesce(id::text, 'null')
         USING ERRCODE = 'no_data_found';
@@ -16,7 +17,8 @@ BEGIN
 END $$;
 
 -- The group that a person lives in; an error when they live in none.
-CREATE OR REPLACE FUNCTION household.home_of(person bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION household.home_of(person bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
     home bigint;
 BEGIN
@@ -79,7 +81,8 @@ BEGIN
 END $$;
 
 -- Lets a person be a member of a group that is locked.
-CREATE OR REPLACE FUNCTION household.move_in(home bigint, person bigint, at timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION household.move_in(home bigint, person bigint, at timestamptz)
+RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -100,7 +103,8 @@ BEGIN
 END $$;
 
 -- An error unless a group can have this name, zone and currency.
-CREATE OR REPLACE FUNCTION household.expect_group(name text, time_zone text, currency text) RETURNS void
+CREATE OR REPLACE FUNCTION household.expect_group(name text, time_zone text, currency text)
+RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM errand.expect(length(name) BETWEEN 1 AND 100 AND name !~ '[[:cntrl:]]',
@@ -192,7 +196,8 @@ END $$;
 
 -- Invites somebody into the person's group; returns the invitation's id, that of the one before
 -- if that is not answered yet.
-CREATE OR REPLACE FUNCTION household.invite(person bigint, invitee bigint) RETURNS bigint LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION household.invite(person bigint, invitee bigint)
+RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -258,7 +263,8 @@ END $$;
 
 -- Lets invitations lapse that nobody has answered in time; returns how many. Reading and accepting
 -- go by the clock, so that this may come late.
-CREATE OR REPLACE FUNCTION household.lapse_invitations(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+CREATE OR REPLACE FUNCTION household.lapse_invitations(
+    at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -279,7 +285,8 @@ END $$;
 
 -- The invitation, with its group locked; an error when it is not open any more, or not for this
 -- person (of whom `is_ours` says whether they invited or are invited).
-CREATE OR REPLACE FUNCTION household.open_invitation(person bigint, invitation bigint, is_ours boolean)
+CREATE OR REPLACE FUNCTION household.open_invitation(
+    person bigint, invitation bigint, is_ours boolean)
 RETURNS household.invitations LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -337,7 +344,8 @@ BEGIN
 END $$;
 
 -- Takes back an invitation of the person's group.
-CREATE OR REPLACE FUNCTION household.withdraw_invitation(person bigint, invitation bigint) RETURNS void
+CREATE OR REPLACE FUNCTION household.withdraw_invitation(person bigint, invitation bigint)
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE

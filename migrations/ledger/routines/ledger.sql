@@ -1,3 +1,5 @@
+-- The ledger's accounts and transactions: the triggers that keep them whole, and how they are made.
+
 -- Nothing that was written is changed, by nobody: who made a mistake reverses it.
 CREATE OR REPLACE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -5,7 +7,8 @@ BEGIN
         USING ERRCODE = 'restrict_violation',
             HINT = 'Undo a transaction with ledger.reverse(), and post what is right.';
 END $$;
-CREATE OR REPLACE TRIGGER is_only_added_to BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.transactions
+CREATE OR REPLACE TRIGGER is_only_added_to
+    BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.transactions
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 CREATE OR REPLACE TRIGGER is_only_added_to BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.postings
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
@@ -29,7 +32,8 @@ CREATE OR REPLACE TRIGGER is_kept BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE 
 ALTER TABLE ledger.balances ENABLE ALWAYS TRIGGER is_kept;
 
 -- These raise an error where an expression needs a value.
-CREATE OR REPLACE FUNCTION ledger.refuse_account(account bigint) RETURNS smallint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION ledger.refuse_account(account bigint)
+RETURNS smallint LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'no account of the ledger has the id %', account
         USING ERRCODE = 'foreign_key_violation';
@@ -45,7 +49,8 @@ BEGIN
     RAISE EXCEPTION 'postings are made with their transaction, at its time: none is added later'
         USING ERRCODE = 'restrict_violation', HINT = 'Post a transaction of its own.';
 END $$;
-CREATE OR REPLACE FUNCTION ledger.refuse_owner(kind text, owner bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION ledger.refuse_owner(kind text, owner bigint)
+RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'no % has the id %', kind, coalesce(owner::text, 'null')
         USING ERRCODE = 'foreign_key_violation', HINT = format('Add the %s first.', kind);

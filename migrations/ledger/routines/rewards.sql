@@ -1,3 +1,5 @@
+-- What people earn: how it is credited, and how balances are read.
+
 -- Credits a person with what a survey or a mission has earned, in the caller's transaction;
 -- returns the id of the ledger's transaction. A person is credited once for a source, whoever
 -- asks again; the same source with other amounts is an error. Credit thousands of people in
@@ -60,7 +62,8 @@ BEGIN
 END $$;
 
 -- The present balance of an account.
-CREATE OR REPLACE FUNCTION ledger.balance(account bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION ledger.balance(account bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(sum(b.amount), 0)::bigint FROM ledger.balances b
         WHERE b.account_id = account);

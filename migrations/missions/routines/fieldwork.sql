@@ -1,5 +1,6 @@
 -- The last step of the checklist that is open: all that is required of those before is done.
-CREATE OR REPLACE FUNCTION missions.open_step(assignment bigint) RETURNS int LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION missions.open_step(assignment bigint)
+RETURNS int LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 BEGIN
     RETURN (SELECT coalesce(min(t.step), 3)
@@ -92,7 +93,8 @@ BEGIN
 END $$;
 
 -- Declines an offer, or what was accepted, until they arrive or it is missed.
-CREATE OR REPLACE FUNCTION missions.decline(person bigint, assignment bigint, reason text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION missions.decline(
+    person bigint, assignment bigint, reason text DEFAULT NULL)
 RETURNS missions.answer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable

@@ -1,5 +1,6 @@
 -- Lets shoppers be sought for a mission, whose row is locked, if any may still be sent there.
-CREATE OR REPLACE FUNCTION missions.seek(mission bigint, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION missions.seek(mission bigint, at timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
     IF EXISTS (SELECT FROM missions.missions m CROSS JOIN missions.rules r

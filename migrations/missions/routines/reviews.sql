@@ -269,7 +269,8 @@ BEGIN
 END $$;
 
 -- Puts missions that have ended, and at which nobody is at work any more, away.
-CREATE OR REPLACE FUNCTION missions.end_missions(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+CREATE OR REPLACE FUNCTION missions.end_missions(
+    at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE

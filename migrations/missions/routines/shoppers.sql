@@ -9,7 +9,8 @@ BEGIN
         'reason: expected 1 to 500 characters for the person to read');
 END $$;
 
-CREATE OR REPLACE FUNCTION missions.expect_place(longitude double precision, latitude double precision)
+CREATE OR REPLACE FUNCTION missions.expect_place(
+    longitude double precision, latitude double precision)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF (longitude BETWEEN -180 AND 180 AND latitude BETWEEN -90 AND 90) IS NOT TRUE THEN
@@ -182,7 +183,8 @@ END $$;
 
 -- Raises a suspicion of fraud: from now on they are sent nowhere. Returns the flag's id.
 --   reason  for operators; the person never reads it
-CREATE OR REPLACE FUNCTION missions.raise_flag(person bigint, reason text) RETURNS bigint LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION missions.raise_flag(person bigint, reason text)
+RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE

@@ -9,6 +9,9 @@ SELECT errand.grant_rights('notification', '{
     "events": ["data"]
 }');
 
+-- Modules name their apps.
+REVOKE INSERT, UPDATE, DELETE ON notification.apps FROM errand_worker;
+
 GRANT USAGE ON SCHEMA notification TO errand_app;
 -- These run with the rights of the owner: app servers may not write what they write.
 GRANT EXECUTE ON FUNCTION

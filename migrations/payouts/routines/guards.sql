@@ -1,3 +1,5 @@
+-- Triggers that refuse wrong changes: of series, notes, payouts and the states of runs.
+
 CREATE OR REPLACE FUNCTION payouts.keep_series() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'payouts.series only goes up: numbers that were given are not given again'

@@ -1,5 +1,9 @@
+-- How the payouts of a run get into files and onto cheques, and come back. The files of a run are
+-- made at once; payouts that come later are issued by another issue.
+
 -- The issue of a run that is not finished, or a new one.
-CREATE OR REPLACE FUNCTION payouts.begin_issue(run bigint, issued_on date, pay_date date, actor text)
+CREATE OR REPLACE FUNCTION payouts.begin_issue(
+    run bigint, issued_on date, pay_date date, actor text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -182,7 +186,8 @@ BEGIN
 END $$;
 
 -- Ends an issue whose files and manifest are written; false when that was done before.
-CREATE OR REPLACE FUNCTION payouts.publish(issue bigint, actor text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION payouts.publish(issue bigint, actor text)
+RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.issues;

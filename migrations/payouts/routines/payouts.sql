@@ -1,3 +1,9 @@
+-- What becomes of single payouts, and what apps call. What people have earned by the end of a
+-- quarter is paid to them, by deposit if they gave bank details, by cheque if not.
+--
+-- The money of a payout that is pending or issued is in the account payouts_in_transit, of one that
+-- is settled it has left the bank, and in every other state it is the person's.
+
 -- Where the money of a payout is.
 CREATE OR REPLACE FUNCTION payouts.place_of(state payouts.payout_state) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
@@ -55,7 +61,8 @@ BEGIN
 END $$;
 
 -- Refuses, in words, what a payout's state does not allow.
-CREATE OR REPLACE FUNCTION payouts.expect(payout bigint, doing text, VARIADIC states payouts.payout_state[])
+CREATE OR REPLACE FUNCTION payouts.expect(
+    payout bigint, doing text, VARIADIC states payouts.payout_state[])
 RETURNS payouts.payouts LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -92,7 +99,8 @@ BEGIN
 END $$;
 
 -- Refuses what cannot be done while the file that a payout is in is being made.
-CREATE OR REPLACE FUNCTION payouts.expect_published(of payouts.payouts) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION payouts.expect_published(of payouts.payouts)
+RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM payouts.files f WHERE f.id = of.file_id AND f.published_at IS NULL) THEN
         RAISE EXCEPTION 'the files with payout % are being made: issue the run again, which ends '
@@ -242,7 +250,8 @@ BEGIN
 END $$;
 
 -- Ends a run of which nothing is to be issued or settled any more; false when something is.
-CREATE OR REPLACE FUNCTION payouts.end_run(run bigint, actor text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION payouts.end_run(run bigint, actor text)
+RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
     PERFORM FROM payouts.runs r WHERE r.id = run AND r.state = 'issued' FOR NO KEY UPDATE;
@@ -284,7 +293,8 @@ END $$;
 --   country   CA or US
 --   sealed    the details as JSON, sealed by AES-256-GCM
 --   hint      an ellipsis and the last digits of the account, such as …678
-CREATE OR REPLACE FUNCTION payouts.set_bank_details(person bigint, country text, sealed bytea, hint text)
+CREATE OR REPLACE FUNCTION payouts.set_bank_details(
+    person bigint, country text, sealed bytea, hint text)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 BEGIN

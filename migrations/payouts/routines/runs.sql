@@ -1,3 +1,5 @@
+-- How a quarter is previewed, closed and approved.
+
 -- Takes note of what somebody did to a run or a payout, in the operators' audit too; returns the
 -- note's id.
 CREATE OR REPLACE FUNCTION payouts.note(
@@ -66,7 +68,8 @@ CREATE OR REPLACE FUNCTION payouts.due(
 $$;
 
 -- The least amount that is paid, in minor units.
-CREATE OR REPLACE FUNCTION payouts.minimum(of_currency text) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION payouts.minimum(of_currency text)
+RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT greatest(ceil(r.minimum * 10 ^ c.exponent), 1)::bigint
     FROM payouts.rules r, ledger.currencies c WHERE c.code = $1
 $$;
@@ -184,7 +187,8 @@ BEGIN
 END $$;
 
 -- Writes down what closing a run would do now. Nothing else changes.
-CREATE OR REPLACE FUNCTION payouts.preview(run bigint, actor text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION payouts.preview(run bigint, actor text)
+RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.runs;
@@ -216,7 +220,8 @@ BEGIN
 END $$;
 
 -- Begins to close a run: makes its chunks; returns how many. Null: somebody has begun before.
-CREATE OR REPLACE FUNCTION payouts.begin_close(run bigint, now timestamptz, chunk_size int, actor text)
+CREATE OR REPLACE FUNCTION payouts.begin_close(
+    run bigint, now timestamptz, chunk_size int, actor text)
 RETURNS int LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE

@@ -11,7 +11,8 @@ RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN expected > 256 THEN expected - 256 ELSE expected END;
 
 -- Asks for the closing when a ballot that was counted may be the last.
-CREATE OR REPLACE FUNCTION votes.look_for_last(vote bigint, expected int) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION votes.look_for_last(vote bigint, expected int)
+RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
     IF votes.last_from(expected)
@@ -320,7 +321,8 @@ BEGIN
 END $$;
 
 -- The same, for its initiator.
-CREATE OR REPLACE FUNCTION votes.cancel(vote bigint, initiator bigint) RETURNS boolean LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION votes.cancel(vote bigint, initiator bigint)
+RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 BEGIN

@@ -88,7 +88,8 @@ END $$;
 
 -- Ends a review whose time is over as of a moment: what is undecided counts, and the result says
 -- that it was. An operator may end it early. False when there was none to end.
-CREATE OR REPLACE FUNCTION votes.end_review(vote bigint, at timestamptz, is_early boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION votes.end_review(
+    vote bigint, at timestamptz, is_early boolean DEFAULT false)
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
@@ -118,7 +119,8 @@ RETURN sha256('\x01'::bytea || first || second);
 --
 -- Pairs from the left, level by level, with what has no neighbour going up as it is, are the same
 -- tree as the halves of RFC 6962.
-CREATE OR REPLACE FUNCTION votes.grow_tree(vote bigint, ballots int) RETURNS bytea LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION votes.grow_tree(vote bigint, ballots int)
+RETURNS bytea LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     level smallint := 1;

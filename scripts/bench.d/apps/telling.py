@@ -142,7 +142,8 @@ def positions(place, ours, _peers):
     sql = place.servers.sql
     for text in (PEOPLE, *TOWN):
         sql(text.format(**sizes), "bench_telling")
-    source = (place.root / "Sources/Modules/Coupons/Positions/Proximity.swift").read_text(encoding="utf-8")
+    path = place.root / "Sources/Modules/Coupons/Positions/Proximity.swift"
+    source = path.read_text(encoding="utf-8")
     statement = re.search(r'static let statement = """\n(.*?)"""', source, re.DOTALL)[1]
     print(sql(PLAN.format(statement=statement, arguments=a_batch(sizes["people"])),
               "bench_telling"))

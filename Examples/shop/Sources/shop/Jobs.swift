@@ -9,7 +9,9 @@ struct ConfirmOrder: Job {
     func run(_ context: JobContext) async throws {
         try await context.database.transaction { transaction in
             try await transaction.query(
-                "UPDATE shop.orders SET confirmed_at = now() WHERE id = $1 AND confirmed_at IS NULL",
+                """
+                UPDATE shop.orders SET confirmed_at = now() WHERE id = $1 AND confirmed_at IS NULL
+                """,
                 [.int64(orderID)])
             try await context.client.enqueue(SendReceipt(orderID: orderID), in: transaction)
             try await context.complete(in: transaction)

@@ -1,6 +1,6 @@
 import ErrandCommand
 
-/// `shop order …`
+/// The commands about orders.
 enum OrderCommands {
     static let list = Command(
         "order", "ls", effect: .looks, summary: "List the orders, the newest first",

@@ -1,6 +1,6 @@
 import ErrandCommand
 
-/// A shop's own worker, scheduler and command line: `shop work`, `shop job ls`, `shop doctor` …
+/// A shop's own worker, scheduler and command line.
 @main
 struct Program {
     static func main() async {

@@ -14,7 +14,8 @@ struct ShopModule: Module {
     }
 
     func findings(of checkup: Checkup) async -> [Finding] {
-        let late = "SELECT count(*) FROM shop.orders WHERE confirmed_at IS NULL "
+        let late =
+            "SELECT count(*) FROM shop.orders WHERE confirmed_at IS NULL "
             + "AND placed_at < now() - interval '1 hour'"
         guard let count = try? await checkup.session.query(late).int64(0, 0) else { return [] }
         return [

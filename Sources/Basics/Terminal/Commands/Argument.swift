@@ -2,11 +2,13 @@
 public struct ArgumentSpec: Equatable, Sendable {
     /// In capitals, as help shows it, such as `ID`.
     public var name: String
+    /// What help says of it.
     public var help: String
     /// How many must stand there.
     public var minimum: Int
     /// Whether it takes all that follows.
     public var isVariadic: Bool
+    /// The values that completion offers; nil for any.
     public var choices: [String] = []
 
     /// As a usage line shows it: `ID`, `[ARGS]`, `ID...`, `[ID...]`.
@@ -26,6 +28,7 @@ public protocol DeclaredArgument: Sendable {
 
 /// A typed positional argument, declared once as a constant; `invocation[argument]` is its value.
 public struct Argument<Value: Sendable>: DeclaredArgument {
+    /// How it is declared.
     public let spec: ArgumentSpec
     let read: @Sendable ([GivenText]) throws(CommandFailure) -> Value
 

@@ -4,6 +4,7 @@ public struct Command: Sendable {
     public struct Example: Equatable, Sendable {
         /// The command line, with the program's name.
         public var line: String
+        /// What the line does.
         public var meaning: String
 
         /// A command line and what it does.
@@ -15,14 +16,19 @@ public struct Command: Sendable {
 
     /// The words that call it: `["job", "ls"]`, or `["migrate"]`.
     public let path: [String]
+    /// What it does to what others see.
     public let effect: Effect
     /// One line, a sentence without a full stop.
     public let summary: String
     /// Longer explanation; paragraphs are separated by a blank line and wrapped by help.
     public let discussion: String
+    /// Invocations worth showing.
     public let examples: [Example]
+    /// The options that it takes.
     public let options: [any DeclaredOption]
+    /// The arguments that it takes, in order.
     public let arguments: [any DeclaredArgument]
+    /// What runs it.
     public let run: @Sendable (Invocation) async throws -> ExitCode
 
     /// A command, called by the words of its path.
@@ -63,9 +69,10 @@ public struct Command: Sendable {
 
     /// The same command, run by `body`, which is given what ran it before.
     package func mapped(
-        _ body: @escaping @Sendable (
-            Invocation, @Sendable (Invocation) async throws -> ExitCode
-        ) async throws -> ExitCode
+        _ body:
+            @escaping @Sendable (
+                Invocation, @Sendable (Invocation) async throws -> ExitCode
+            ) async throws -> ExitCode
     ) -> Command {
         let run = run
         return Command(self) { try await body($0, run) }

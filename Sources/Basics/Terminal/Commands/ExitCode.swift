@@ -40,6 +40,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
 ///
 /// Printed on standard error as `errand: message` and, on a line of its own, the hint.
 public struct CommandFailure: Error, Equatable, Sendable {
+    /// How the program ends.
     public var exit: ExitCode
     /// What went wrong; no capital letter, no full stop, because `errand: ` stands before it.
     public var message: String

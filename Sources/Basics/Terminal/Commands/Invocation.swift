@@ -1,7 +1,10 @@
 /// One call of a command: its values, already checked, and where it prints.
 public struct Invocation: Sendable {
+    /// The command that was called.
     public let command: Command
+    /// The environment, with what the context in force adds.
     public let environment: [String: String]
+    /// Where it prints, and in which form.
     public let output: Output
     /// The program that it is a call of.
     package let program: Program

@@ -2,13 +2,19 @@
 public struct OptionSpec: Equatable, Sendable {
     /// The long name, without dashes.
     public var name: String
+    /// Its letter, if it has one.
     public var short: Character?
     /// Stands for the value in help; nil for a flag, which takes none.
     public var placeholder: String?
+    /// The values that completion offers; nil for any.
     public var choices: [String] = []
+    /// Whether it may be given several times.
     public var isRepeatable = false
+    /// Whether it must be given.
     public var isRequired = false
+    /// What help says of it.
     public var help: String
+    /// Its value when it is not given, in words.
     public var defaultText: String?
     /// The environment variable that is read when the option is not given; empty counts as unset.
     public var environment: String?
@@ -34,6 +40,7 @@ struct Kept<Value: Sendable>: Sendable {
 
 /// A typed option, declared once as a constant; `invocation[option]` gives its value.
 public struct Option<Value: Sendable>: DeclaredOption {
+    /// How it is declared.
     public var spec: OptionSpec
     let read: @Sendable ([GivenText]) throws(CommandFailure) -> Value
 

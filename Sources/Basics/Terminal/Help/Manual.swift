@@ -76,7 +76,8 @@ package struct Manual {
         roff.macro("SS", "\(program.name) \(command.name)")
         roff.line(command.summary + ".")
         for paragraph in HelpText.paragraphs(
-            of: ProgramName(program.name).inserted(in: command.discussion)) { roff.paragraph(paragraph) }
+            of: ProgramName(program.name).inserted(in: command.discussion))
+        { roff.paragraph(paragraph) }
         if command.effect.isChange { roff.paragraph("It is refused with --read-only.") }
         for argument in command.arguments { roff.item(argument.spec.usage, argument.spec.help) }
         for option in command.options { add(option.spec, to: &roff) }

@@ -122,9 +122,11 @@ public struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     public struct Field: Equatable, Sendable {
         /// In lower case with underscores; the name in JSON, and the column's title in a table.
         public var name: String
+        /// The field's value.
         public var cell: Cell
     }
 
+    /// The fields, in the order in which they are printed.
     public var fields: [Field]
     /// The field that the next command takes, which `--output name` prints: the first, unless set.
     public var nameField: String?

@@ -13,6 +13,7 @@ public enum Style: Int, Sendable {
 
 /// Applies styles, or leaves texts as they are where colour is not wanted.
 public struct Paint: Equatable, Sendable {
+    /// Whether anything is coloured at all.
     public let isColored: Bool
 
     /// Paint that colours or not.

@@ -8,9 +8,11 @@ public struct Column: Equatable, Sendable {
 
     /// The field's name in the records.
     public var name: String
+    /// What stands above it.
     public var title: String
     /// Numbers to the right and the rest to the left, unless set.
     public var alignment: Alignment?
+    /// How wide it may be; nil for as wide as its values.
     public var maxWidth: Int?
     /// Whether its values may be cut when the terminal is too narrow.
     public var isFlexible: Bool

@@ -22,8 +22,9 @@ public struct MigrationLine: Sendable {
         var isTableStep: Bool { path.hasPrefix("tables/") }
         var isRights: Bool { path == "routines/rights.sql" }
 
-        /// Differs when the text does: FNV-1a, 64 bits (draft-eastlake-fnv). It finds changes; it
-        /// is no protection against somebody who makes them.
+        /// Differs when the text does: FNV-1a, 64 bits (draft-eastlake-fnv).
+        ///
+        /// It finds changes; it is no protection against somebody who makes them.
         var checksum: String {
             var hash: UInt64 = 0xcbf2_9ce4_8422_2325
             for byte in sql.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -73,7 +74,7 @@ public struct MigrationLine: Sendable {
             module: module, schema: schema, needs: needs, files: Array(tables.prefix(steps)))
     }
 
-    /// The line of the engine: the schema `errand`. It needs no extension.
+    /// The line of the engine: the schema `errand`, without any extension.
     public static let engine = MigrationLine(
         module: "engine", schema: "errand", needs: [],
         files: EmbeddedFiles.migrations.map { File($0.path, $0.text) })

@@ -68,7 +68,9 @@ struct MigrationRun {
                 [.int64(try row.int64(0))])
         }
         for (check, row) in zip(checks, functions) {
-            do throws(PostgresError) { _ = try await session.query(check.sql, check.parameters) } catch {
+            do throws(PostgresError) {
+                _ = try await session.query(check.sql, check.parameters)
+            } catch {
                 let name = try row.text(1)
                 let file = line.routines.first { $0.sql.contains("FUNCTION \(name)(") }
                 throw MigrationError.failed(

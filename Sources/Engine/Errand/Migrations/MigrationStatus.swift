@@ -20,6 +20,7 @@ public struct ModuleStatus: Sendable {
 
         /// `tables/NNN_name.sql` or `routines/name.sql`.
         public let path: String
+        /// Where it stands.
         public let state: State
         /// When it was applied last.
         public let appliedAt: Instant?
@@ -27,6 +28,7 @@ public struct ModuleStatus: Sendable {
 
     /// `engine`, or the module's name.
     public let module: String
+    /// The modules that it needs.
     public let needs: [String]
     /// Whether this program has the module.
     public let isKnown: Bool
@@ -36,6 +38,7 @@ public struct ModuleStatus: Sendable {
     /// are pending.
     public let files: [File]
 
+    /// Whether the database has it.
     public var isInstalled: Bool { installedAt != nil }
 
     /// The paths of the files that wait to be applied.

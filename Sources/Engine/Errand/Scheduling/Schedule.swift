@@ -51,7 +51,9 @@ public struct Schedule: Sendable {
 
     /// A schedule that makes jobs with these arguments.
     ///
-    /// - Throws: ``JobError`` when the arguments cannot be encoded.
+    /// - Throws: ``JobError`` when the arguments cannot be encoded, or when the schedule could
+    ///   never be: a recurrence that cannot be read, limits out of their range, an end before the
+    ///   start. The text names what was found and what is expected.
     public init<Work: Job>(
         _ name: String, _ recurrence: String, in zone: String = "UTC", run job: Work,
         gap: GapRule? = nil, repeats: RepeatRule? = nil, starts: Date? = nil, ends: Date? = nil,
@@ -77,12 +79,16 @@ public struct Schedule: Sendable {
         kind = Work.kind
         argsVersion = Work.argsVersion
         args = try JobCoding.encode(job)
+        if let fault { throw JobError.invalid("schedule \(name): \(fault)") }
     }
 }
 
 extension Schedule {
     /// What is wrong with it, wherever it runs; nil when nothing is.
     var fault: String? {
+        if !JobKinds.isName(name, limit: 100) {
+            return "its name: expected up to 100 of a-z, 0-9, dot, dash, underscore"
+        }
         do throws(RecurrenceError) { _ = try Recurrence(recurrence) } catch {
             return "\(recurrence): \(error)"
         }

@@ -19,7 +19,8 @@ package struct ScheduleHealth: Sendable {
     /// Schedules whose kind of job no program has declared, with that kind.
     package var undeclared: [(schedule: String, kind: String)]
 
-    package static let statement = Statement(Statements.scheduleHealth, [.int64(Lead.scheduler.lock)])
+    package static let statement = Statement(
+        Statements.scheduleHealth, [.int64(Lead.scheduler.lock)])
 
     package init(_ row: Row) throws {
         count = Int(try row.int64("total"))

@@ -79,5 +79,6 @@ extension Statements {
         ON CONFLICT DO NOTHING
         """
 
-    package static let readOnce = "SELECT result FROM errand.once_effects WHERE job_id = $1 AND key = $2"
+    package static let readOnce =
+        "SELECT result FROM errand.once_effects WHERE job_id = $1 AND key = $2"
 }

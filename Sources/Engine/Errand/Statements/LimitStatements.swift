@@ -1,6 +1,7 @@
 extension Statements {
     /// All limits; there are few.
-    package static let knownLimits = "SELECT queue, running, rate_per_s, set_at FROM errand.queue_limits"
+    package static let knownLimits =
+        "SELECT queue, running, rate_per_s, set_at FROM errand.queue_limits"
 
     /// One claim of a limited queue at a time; a statement of its own, so that the next one sees
     /// what the claim before it has committed.

@@ -24,7 +24,8 @@ extension Statements {
         """
 
     /// Asks a worker for a beat now.
-    package static let askForBeat = "SELECT pg_notify('errand_control', 'beat ' || $1::bigint)::text"
+    package static let askForBeat =
+        "SELECT pg_notify('errand_control', 'beat ' || $1::bigint)::text"
 
     /// Of the jobs ($1) that worker $2 has reported, those that it still runs.
     package static let runningOf = """

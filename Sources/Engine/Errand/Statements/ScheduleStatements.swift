@@ -233,7 +233,8 @@ extension Statements {
 
     /// Locks those of some jobs that nobody else has locked: who ends one just now is waited for
     /// by nobody.
-    package static let lockJobs = "SELECT id FROM errand.jobs WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED"
+    package static let lockJobs =
+        "SELECT id FROM errand.jobs WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED"
 
     package static let jobOutcomes = """
         SELECT id, outcome::text AS outcome, finished_at, reason FROM errand.finished_jobs

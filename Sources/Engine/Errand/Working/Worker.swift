@@ -47,14 +47,31 @@ public struct Worker: Sendable {
 
     /// Works until stopped, or, when draining, until nothing is due.
     ///
-    /// An operator's `errand worker stop` stops it through `stop` too.
+    /// An operator's `errand worker stop` stops it through `stop` too. The cancellation of the
+    /// task is a stop without grace: running handlers are cancelled, their jobs go back with the
+    /// attempt not counted, the worker signs off, and `run` returns.
     ///
     /// - Throws: `PostgresError` or `RedisError` when the servers cannot be reached at the start;
     ///   later it waits for them to come back. ``MigrationError`` when the schema of the engine or
     ///   of a module is missing, or older than this program.
-    public func run(until stop: Stop) async throws -> WorkerSummary {
+    public func run(until stop: Stop = Stop()) async throws -> WorkerSummary {
+        guard options.handlerConnections > 0 else {
+            throw JobError.invalid(
+                "handlerConnections \(options.handlerConnections): expected 1 or more")
+        }
+        // A task of its own, which is not cancelled with this one: handing back what is claimed
+        // takes statements, and these must not be refused because the task has been cancelled.
+        let working = Task { try await work(until: stop) }
+        return try await withTaskCancellationHandler {
+            try await working.value
+        } onCancel: {
+            stop.stopNow()
+        }
+    }
+
+    private func work(until stop: Stop) async throws -> WorkerSummary {
         let started = ContinuousClock.now
-        try await requireSchema()
+        try await servers.requireSchema(of: modules, log)
         let shift = try await Shift(
             servers: servers, kinds: kinds, options: options, vitals: vitals, log: log)
         let onStop = stop.onStop { [vitals] in vitals.end() }
@@ -66,19 +83,6 @@ public struct Worker: Sendable {
         var summary = shift.completer.summary
         summary.duration = .now - started
         return summary
-    }
-
-    /// A schema that is ahead of this program may be meant, as while a new version is rolled out,
-    /// and is only logged.
-    private func requireSchema() async throws {
-        let session = Session(servers.settings("errand-migrations", setup: []))
-        let ahead = try await Migrator(session: session, modules: modules).requireCurrent()
-        await session.close()
-        for module in ahead {
-            guard let file = module.deviating else { continue }
-            log.with("module", module.module).with("file", file.path).warning(
-                "the schema is \(file.state.rawValue) to this program: another version migrated it")
-        }
     }
 }
 
@@ -130,7 +134,7 @@ private struct Shift: Sendable {
         let dutySeat = LeadSeat(.duties, host: options.host, worker: identity)
         let scheduleSeat = LeadSeat(.scheduler, host: options.host, worker: identity)
         // Named after the worker: when it is dead, its transactions can be told from others'.
-        handlerPool = make.pool(Rescuer.poolName(of: identity.id), limit: 16)
+        handlerPool = make.pool(Rescuer.poolName(of: identity.id), limit: options.handlerConnections)
         // Apart, or handlers that all hold one session and ask for a second would wait for ever.
         ownPool = make.pool("errand-own", limit: 4)
 
@@ -277,7 +281,7 @@ private struct Shift: Sendable {
                     group.addTask { await runner.run(queue) { wantMore(queue) } }
                 }
             }
-            await windDown()
+            await windDown(stop)
         }
     }
 
@@ -313,14 +317,14 @@ private struct Shift: Sendable {
         completer.add(jobs.map { runner.ending($0, .handedBack, since: .now, nil) })
     }
 
-    private func windDown() async {
+    private func windDown(_ stop: Stop) async {
         for queue in queues {
             handBack(queue.close())
         }
         let deadline = ContinuousClock.now + options.grace
         // By the queues' count: a job that was handed over a moment ago is not yet in `running`.
         func isBusy() -> Bool { queues.contains { $0.counts.busy > 0 } }
-        while isBusy(), ContinuousClock.now < deadline {
+        while isBusy(), stop.hasGrace, ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(10))
         }
         if isBusy() {

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// How one worker process works.
 public struct WorkerOptions: Sendable {
     /// One queue that it works.
@@ -31,8 +33,13 @@ public struct WorkerOptions: Sendable {
     public var drain = false
     /// Run the schedules of the database, if no other process does; never while draining.
     public var runsSchedules = true
-    /// Who this is, in listings.
-    public var host = "localhost"
+    /// Connections to PostgreSQL that all handlers share, for `context.database`.
+    ///
+    /// A handler waits when all of them are lent. A worker opens them only when they are needed,
+    /// and beside them up to ten of its own: mind `max_connections` of the server.
+    public var handlerConnections = 16
+    /// Who this is, in listings; by default the name of the machine.
+    public var host = ProcessInfo.processInfo.hostName
     /// Which program this is, in listings.
     public var version = "0"
 

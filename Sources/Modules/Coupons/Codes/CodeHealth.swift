@@ -46,7 +46,8 @@ package struct CodeHealth: Sendable {
             ) AS has_coupons,
             (SELECT count(*) FROM coupons.alerts WHERE at > now() - interval '1 hour') AS alerts,
             (SELECT coalesce(e.name, a.establishment_id::text)
-             FROM coupons.alerts a LEFT JOIN establishments.establishments e ON e.id = a.establishment_id
+             FROM coupons.alerts a
+             LEFT JOIN establishments.establishments e ON e.id = a.establishment_id
              WHERE a.at > now() - interval '1 hour' ORDER BY a.id DESC LIMIT 1) AS alert_at
         """
 

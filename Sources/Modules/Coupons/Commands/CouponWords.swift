@@ -16,8 +16,9 @@ enum CouponWords {
     static func unknown(establishment id: Int) -> CommandFailure {
         CommandFailure(
             exit: .notFound, message: "there is no establishment \(id)",
-            hint: "establishments are rows of establishments.establishments; the app that has them adds "
-                + "them")
+            hint:
+                "establishments are rows of establishments.establishments; the app that has "
+                + "them adds them")
     }
 
     static func state(_ state: CouponState) -> Cell {

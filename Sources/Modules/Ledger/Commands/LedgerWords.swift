@@ -31,7 +31,9 @@ package enum LedgerWords {
     }
 
     /// When rewards are paid next, as `2026-10-15`; a zone that this machine lacks is an error.
-    package static func nextPayDate(_ session: Session, _ invocation: Invocation) async throws -> Cell {
+    package static func nextPayDate(_ session: Session, _ invocation: Invocation) async throws
+        -> Cell
+    {
         let rules = try await PayRules.read(session)
         let zone = try invocation.zones.zone(named: rules.timeZone)
         return .text(rules.nextPayDate(at: .now(), in: zone).isoText)

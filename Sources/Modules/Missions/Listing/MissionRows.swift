@@ -49,7 +49,8 @@ package struct MissionRows: Sendable {
 
     private static let one = """
         SELECT \(MissionRecord.columns)
-        FROM missions.missions m JOIN establishments.branches b ON b.id = m.branch_id WHERE m.id = $1
+        FROM missions.missions m JOIN establishments.branches b ON b.id = m.branch_id
+        WHERE m.id = $1
         """
     private static let tasks = """
         SELECT number, kind::text AS kind, title, is_required FROM missions.tasks

@@ -7,7 +7,11 @@ extension NoticeKind.App {
 
 /// What secret shoppers are told of their missions.
 extension NoticeKind {
-    static let mission = [missionOffered, missionWaiting, missionAgreed, missionDueSoon, missionUnfinished, missionMissed, missionHired, missionSuspended, missionDismissed, missionWithdrawn, missionReturned, missionPaid, missionRejected]
+    static let mission = [
+        missionOffered, missionWaiting, missionAgreed, missionDueSoon, missionUnfinished,
+        missionMissed, missionHired, missionSuspended, missionDismissed, missionWithdrawn,
+        missionReturned, missionPaid, missionRejected,
+    ]
 
     /// A mission is kept for them until they answer.
     package static let missionOffered: NoticeKind = {

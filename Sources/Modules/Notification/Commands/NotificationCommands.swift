@@ -152,7 +152,9 @@ enum NotificationCommands {
         discussion: "Needs no server.",
         examples: [.init("errand notification kinds", "what people can be told")]
     ) { invocation in
-        let kinds = try NoticeCatalogue.of(invocation.modules.all, environment: invocation.environment).kinds.values
+        let kinds = try NoticeCatalogue.of(
+            invocation.modules.all, environment: invocation.environment
+        ).kinds.values
         try invocation.output.list(
             kinds.sorted { $0.name < $1.name }.map(Self.record),
             columns: [

@@ -38,7 +38,8 @@ enum NotificationPreviewCommand {
         ],
         options: [data, channels, html, zone], arguments: [name]
     ) { invocation in
-        let catalogue = try NoticeCatalogue.of(invocation.modules.all, environment: invocation.environment)
+        let catalogue = try NoticeCatalogue.of(
+            invocation.modules.all, environment: invocation.environment)
         let kind = try NotificationWords.kind(invocation[name], in: catalogue)
         let place = try invocation[zone].map {
             try ScheduleWords.zone($0, in: invocation.zones, by: "--zone")

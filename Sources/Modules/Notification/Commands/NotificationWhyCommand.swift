@@ -35,7 +35,8 @@ package enum NotificationWhyCommand {
         options: [person, kind, subject, at]
     ) { invocation in
         let id = invocation[person]
-        let catalogue = try NoticeCatalogue.of(invocation.modules.all, environment: invocation.environment)
+        let catalogue = try NoticeCatalogue.of(
+            invocation.modules.all, environment: invocation.environment)
         let kind = try NotificationWords.kind(invocation[kind], in: catalogue)
         let now = invocation[at] ?? Instant.now()
         let notices = try NotificationWords.notices(invocation)

@@ -12,7 +12,9 @@ package enum NotificationWords {
     /// What operators ask about notices.
     package static func notices(_ invocation: Invocation) throws -> Notices {
         Notices(
-            session: try invocation.session(), catalogue: try NoticeCatalogue.of(invocation.modules.all, environment: invocation.environment),
+            session: try invocation.session(),
+            catalogue: try NoticeCatalogue.of(
+                invocation.modules.all, environment: invocation.environment),
             zones: PeopleZones(invocation.zones))
     }
 

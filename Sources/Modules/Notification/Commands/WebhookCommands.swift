@@ -104,7 +104,8 @@ enum WebhookCommands {
                 Column("disabled_reason", title: "REASON", isFlexible: true),
             ], empty: "no endpoint passes these filters")
         if found.count == invocation[PageOptions.limit], let last = found.last {
-            invocation.output.note("more: " + invocation.line(behind: PageOptions.cursor, String(last.id)))
+            invocation.output.note(
+                "more: " + invocation.line(behind: PageOptions.cursor, String(last.id)))
         }
         return .done
     }
@@ -148,7 +149,8 @@ enum WebhookCommands {
     ) { invocation in
         let found = try await WebhookWords.endpoints(invocation).events(
             endpoint: invocation[endpoint].map(Int64.init), status: invocation[status]?.rawValue,
-            before: invocation[PageOptions.cursor].map(Int64.init), limit: invocation[PageOptions.limit])
+            before: invocation[PageOptions.cursor].map(Int64.init),
+            limit: invocation[PageOptions.limit])
         try invocation.output.list(
             found.map(WebhookWords.record),
             columns: [
@@ -156,7 +158,8 @@ enum WebhookCommands {
                 Column("attempt"), Column("created_at"), Column("reply", isFlexible: true),
             ], empty: "no event passes these filters")
         if found.count == invocation[PageOptions.limit], let last = found.last {
-            invocation.output.note("more: " + invocation.line(behind: PageOptions.cursor, String(last.id)))
+            invocation.output.note(
+                "more: " + invocation.line(behind: PageOptions.cursor, String(last.id)))
         }
         return .done
     }

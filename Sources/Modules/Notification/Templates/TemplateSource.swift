@@ -1,4 +1,3 @@
-import ErrandEnglishNotices
 import FoundationEssentials
 
 /// One file of words.

@@ -64,8 +64,11 @@ package enum PersonStatement {
     }
 
     /// By their means when there are both, and what was paid in all.
-    private static func totals(deposits: Int64, cheques: Int64) -> [ErrandPaymentFiles.Statement.Total] {
-        let paid = ErrandPaymentFiles.Statement.Total(name: "Paid in all", amount: deposits + cheques)
+    private static func totals(deposits: Int64, cheques: Int64) -> [ErrandPaymentFiles.Statement
+        .Total]
+    {
+        let paid = ErrandPaymentFiles.Statement.Total(
+            name: "Paid in all", amount: deposits + cheques)
         guard deposits > 0, cheques > 0 else { return [paid] }
         return [
             ErrandPaymentFiles.Statement.Total(name: "By direct deposit", amount: deposits),

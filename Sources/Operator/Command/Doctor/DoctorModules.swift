@@ -23,10 +23,12 @@ extension DoctorCommand {
         let installed = status.filter(\.isInstalled)
         guard !installed.isEmpty else {
             return Finding(
-                check: "migrations", grade: .critical, found: "this database has no schema of Errand",
+                check: "migrations", grade: .critical,
+                found: "this database has no schema of Errand",
                 remedy: "errand migrate")
         }
-        if let module = installed.first(where: { $0.deviating != nil }), let file = module.deviating {
+        if let module = installed.first(where: { $0.deviating != nil }), let file = module.deviating
+        {
             return Finding(
                 check: "migrations", grade: file.state == .superseded ? .note : .critical,
                 found: "\(module.module): \(file.path) is \(file.state.rawValue)",

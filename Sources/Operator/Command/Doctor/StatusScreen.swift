@@ -138,7 +138,10 @@ struct StatusScreen {
             ("longest_overdue", .optional(status.schedules?.longestOverdue) { .text($0) }),
             ("oldest_transaction", .optional(status.oldestTransaction) { .duration($0.age) }),
             ("oldest_transaction_pid", .optional(status.oldestTransaction) { .id($0.pid) }),
-            ("pending_migrations", .optional(StatusFindings.pending(status, findings.modules)) { .int($0) }),
+            (
+                "pending_migrations",
+                .optional(StatusFindings.pending(status, findings.modules)) { .int($0) }
+            ),
         ])
         record.append("redis", .json(redisRecord.json.serialized))
         record.append("leaders", .records((status.leaders ?? []).map(Self.record)))

@@ -26,7 +26,8 @@ enum WhyCommand {
             throw JobCommands.unknown(id)
         }
         if situation.timeout == nil {
-            situation.timeout = invocation.modules.listedKinds().options(of: situation.lane.kind)?.timeout
+            situation.timeout =
+                invocation.modules.listedKinds().options(of: situation.lane.kind)?.timeout
         }
         let isWaiting = [.available, .retrying].contains(situation.state)
         if isWaiting, let address = try? invocation.redisAddress() {
@@ -39,7 +40,9 @@ enum WhyCommand {
 
     private static func show(_ situation: JobSituation, _ invocation: Invocation) throws {
         let output = invocation.output
-        let words = situation.causes.map { WhyWords(situation, output.times, invocation.modules).explain($0) }
+        let words = situation.causes.map {
+            WhyWords(situation, output.times, invocation.modules).explain($0)
+        }
         guard let first = words.first else { return }
         if !output.isForPeople {
             return try output.show(

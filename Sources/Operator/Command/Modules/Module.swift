@@ -52,12 +52,19 @@ public protocol Module: Sendable {
 }
 
 extension Module {
+    /// None.
     public var extensions: [String] { [] }
+    /// None.
     public func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {}
+    /// Nothing.
     public func settings(forKind kind: String, queue: String) -> String? { nil }
+    /// None.
     public var commands: [Command] { [] }
+    /// None.
     public var nouns: [String: String] { [:] }
+    /// None.
     public var fieldNames: [FieldName] { [] }
+    /// None.
     public func findings(of checkup: Checkup) async -> [Finding] { [] }
 
     /// What it is called.
@@ -79,6 +86,7 @@ public struct ModuleSetup: Sendable {
         case working
     }
 
+    /// What the kinds are for.
     public let purpose: Purpose
     /// The program's environment; empty for a mere listing.
     public let environment: [String: String]
@@ -86,6 +94,7 @@ public struct ModuleSetup: Sendable {
     public let modules: [any Module]
     /// The queues that the worker works; empty when it is none.
     public let queues: Set<String>
+    /// The program's log.
     public let log: Log
 }
 
@@ -93,6 +102,7 @@ public struct ModuleSetup: Sendable {
 public struct Checkup: Sendable {
     /// A read-only session in which nothing takes long.
     public let session: Session
+    /// The program's environment.
     public let environment: [String: String]
     /// The modules of the program that are installed.
     public let modules: [any Module]

@@ -12,7 +12,8 @@ package struct Variables {
     /// The values of `names`, which belong together: nil when none of them is set.
     ///
     /// - Parameter extras: what means something only beside them.
-    package func all(_ names: [String], beside extras: [String]) throws(CommandFailure) -> [String]? {
+    package func all(_ names: [String], beside extras: [String]) throws(CommandFailure) -> [String]?
+    {
         let found = names.compactMap { self[$0] }
         if found.count == names.count { return found }
         guard let first = (names + extras).first(where: { self[$0] != nil }) else { return nil }

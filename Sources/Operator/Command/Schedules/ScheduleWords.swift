@@ -5,7 +5,8 @@ import ErrandTerminal
 
 /// Reads what operators say about times, and says what is wrong with it.
 package enum ScheduleWords {
-    package static let name = Argument.required(ValueFormat.text("NAME"), help: "The schedule's name")
+    package static let name = Argument.required(
+        ValueFormat.text("NAME"), help: "The schedule's name")
 
     /// Any text, so that the reader of expressions says what is wrong with an empty one too.
     package static func expression(_ placeholder: String) -> ValueFormat<String> {
@@ -45,7 +46,8 @@ package enum ScheduleWords {
         }
     }
 
-    package static func describe(zone error: ZoneError, _ option: String = "--tz") -> CommandFailure {
+    package static func describe(zone error: ZoneError, _ option: String = "--tz") -> CommandFailure
+    {
         switch error {
         case .noDatabase, .unreadable, .malformed:
             CommandFailure(
@@ -59,7 +61,9 @@ package enum ScheduleWords {
     }
 
     /// A schedule that is not there.
-    package static func unknown(_ name: String, _ schedules: Schedules) async throws -> CommandFailure {
+    package static func unknown(_ name: String, _ schedules: Schedules) async throws
+        -> CommandFailure
+    {
         let known = try await schedules.names()
         let guess = nearest(to: name, among: known).map { "did you mean \($0)? " } ?? ""
         return CommandFailure(

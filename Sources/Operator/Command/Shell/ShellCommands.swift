@@ -76,7 +76,8 @@ enum ShellCommands {
         let asked = invocation[field]
         let found = FieldNames.all(invocation.modules).filter { asked == nil || $0.name == asked }
         guard !found.isEmpty else {
-            let near = nearest(to: asked ?? "", among: FieldNames.all(invocation.modules).map(\.name))
+            let near = nearest(
+                to: asked ?? "", among: FieldNames.all(invocation.modules).map(\.name))
             throw CommandFailure(
                 exit: .notFound, message: "no record has a field '\(asked ?? "")'",
                 hint: near.map { "did you mean \($0)?" } ?? "'errand fields' lists them")

@@ -80,7 +80,6 @@ enum WorkCommand {
         options.grace = invocation[grace]
         options.leaseTime = invocation[lease]
         options.windowLimit = invocation[window]
-        options.host = ProcessInfo.processInfo.hostName
         options.version = Build.version
         return options
     }

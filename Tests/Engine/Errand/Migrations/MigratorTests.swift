@@ -108,10 +108,10 @@ import Testing
             (
                 file: "routines/orders.sql",
                 sql: """
-                    CREATE OR REPLACE FUNCTION shop.orders() RETURNS bigint LANGUAGE sql AS $$
-                        SELECT count(*) FROM shop.no_such_table
-                    $$;
-                    """, error: "no_such_table"
+                CREATE OR REPLACE FUNCTION shop.orders() RETURNS bigint LANGUAGE sql AS $$
+                    SELECT count(*) FROM shop.no_such_table
+                $$;
+                """, error: "no_such_table"
             ),
             (
                 "routines/orders.sql",

@@ -214,10 +214,12 @@ import Testing
         let operators: Set = [
             "Modules/Coupons/Codes/CodeHealth.swift", "Modules/Coupons/Codes/EpochRecord.swift",
             "Modules/Coupons/Codes/EpochStatements.swift", "Modules/Coupons/Life/Granting.swift",
-            "Modules/Coupons/Listing/CouponRows.swift", "Modules/Ledger/Proof.swift", "Modules/Ledger/ProveLedger.swift",
+            "Modules/Coupons/Listing/CouponRows.swift", "Modules/Ledger/Proof.swift",
+            "Modules/Ledger/ProveLedger.swift",
             "Modules/Payouts/Issuing/Freezing.swift",
-            "Modules/Missions/Assigning/Assigner.swift", "Modules/Missions/Assigning/SearchRoom.swift",
-            "Modules/Notification/AnswerBook.swift",
+            "Modules/Missions/Assigning/Assigner.swift",
+            "Modules/Missions/Assigning/SearchRoom.swift",
+            "Modules/Notification/Delivering/AnswerBook.swift",
             "Modules/Notification/Webhooks/WebhookEndpoints.swift",
         ]
         let clocks = try Regex(

@@ -37,7 +37,8 @@ import Testing
                 '2026-01-01Z', '2099-01-01Z'
             FROM generate_series(1, 1000000) AS n;
             SET session_replication_role = origin;
-            ANALYZE establishments.establishments, establishments.branches, coupons.coupons, people.people,
+            ANALYZE establishments.establishments, establishments.branches, coupons.coupons,
+                people.people,
                 notification.cooldowns;
             """)
     }

@@ -41,7 +41,10 @@ import Testing
             ("1, 'vote', 'apns', 't'", "a device of apns needs a topic"),
             ("1, 'vote', 'fcm', NULL", "register_device needs person, app, platform and token"),
             ("2, 'vote', 'fcm', 't'", "nobody has the id 2"),
-            ("1, 'chess', 'fcm', 't'", "app chess: expected one of account, household, survey, vote"),
+            (
+                "1, 'chess', 'fcm', 't'",
+                "app chess: expected one of account, household, survey, vote"
+            ),
             ("1, 'vote', 'fcm', 'a b'", "devices_token_check"),
         ])
     func wrong(arguments: String, message: String) async throws {

@@ -9,7 +9,8 @@ extension CommandLine {
 
         @Test func `the manifests have nothing amiss`() async throws {
             let lines = try await DeployFolder.run(
-                "deploy/manifest_check.py", [Self.folder] + DeployFolder.queues(), within: .seconds(300))
+                "deploy/manifest_check.py", [Self.folder] + DeployFolder.queues(),
+                within: .seconds(300))
             #expect(lines == ["nothing is wrong"])
         }
 

@@ -107,7 +107,8 @@ extension CommandLine {
         }
 
         @Test func `a migration that is not ours`() async throws {
-            try await change("UPDATE errand.migrations SET checksum = '0' WHERE file = 'tables/001_jobs.sql'")
+            try await change(
+                "UPDATE errand.migrations SET checksum = '0' WHERE file = 'tables/001_jobs.sql'")
             let found = try await findings(11)
             expect(
                 found["migrations"], "critical", "engine: tables/001_jobs.sql is changed",
@@ -142,7 +143,8 @@ extension CommandLine {
         {
             let role = "writer_\(ProcessInfo.processInfo.processIdentifier)"
             let schemas =
-                "errand, people, notification, coupons, establishments, ledger, payouts, votes, missions"
+                "errand, people, notification, coupons, establishments, ledger, payouts, votes, "
+                + "missions"
             try await change(
                 """
                 CREATE ROLE \(role) LOGIN;

@@ -42,7 +42,8 @@ extension CommandLine {
             let policy = try await server.connection.send(
                 Command("CONFIG", "GET", "maxmemory-policy"))
             #expect(policy.array?.last?.text == "noeviction")
-            #expect(try await ErrandCommandTests.fault(words, environment: server.environment) == nil)
+            #expect(
+                try await ErrandCommandTests.fault(words, environment: server.environment) == nil)
         }
 
         @Test func `a missing partition, whose jobs lie where all others do`() async throws {
@@ -89,7 +90,7 @@ extension CommandLine {
             _ = try await planted(
                 "pending migrations", by: ["status", "--check"], environment: older)
             // What could be looked at was, and what could not is said.
-            _ = try await planted("could not be looked at: schedules", environment: older)
+            _ = try await planted("could not be looked at: queues", environment: older)
             try await fault.mend(environment: older)
             #expect(try await ErrandCommandTests.fault("pending", environment: older) == nil)
             try await errand("enqueue", "demo.noop", environment: older).expect(0)
@@ -142,7 +143,8 @@ extension CommandLine {
             worker.signal(SIGCONT)
             try await finish(rebuild).expect(0)
             try await completed(job)
-            #expect(try await ErrandCommandTests.fault(words, environment: server.environment) == nil)
+            #expect(
+                try await ErrandCommandTests.fault(words, environment: server.environment) == nil)
             try await stop(worker)
         }
     }

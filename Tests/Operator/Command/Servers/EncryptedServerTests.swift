@@ -14,7 +14,8 @@ import Testing
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "errand-tls-\(UUID().uuidString.prefix(8))")
         try await run(
-            "/bin/sh", RoleGround.checkout.appending(path: "Tests/Simulators/servers/make_cert.sh").path,
+            "/bin/sh",
+            RoleGround.checkout.appending(path: "Tests/Simulators/servers/make_cert.sh").path,
             folder.path, "127.0.0.1")
         let data = try #require(try await ground.list("SHOW data_directory").first)
         // The server's user must own its key.
@@ -84,7 +85,8 @@ import Testing
         // database, a wrong password.
         let stranger = folder.appending(path: "stranger").path
         try await run(
-            "/bin/sh", RoleGround.checkout.appending(path: "Tests/Simulators/servers/make_cert.sh").path,
+            "/bin/sh",
+            RoleGround.checkout.appending(path: "Tests/Simulators/servers/make_cert.sh").path,
             stranger, "127.0.0.1")
         for refused in [
             url("errand_look", verified, host: "localhost"),

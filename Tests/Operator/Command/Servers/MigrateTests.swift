@@ -215,7 +215,12 @@ extension CommandLine {
         }
 
         @Test func `a migration that was changed after it was applied is refused`() async throws {
-            try await change("UPDATE errand.migrations SET checksum = '0' WHERE file = 'tables/002_finished_jobs.sql'")
+            try await change(
+                """
+                UPDATE errand.migrations SET checksum = '0'
+                WHERE file = 'tables/002_finished_jobs.sql'
+                """
+            )
             for verb in [[], ["status"]] {
                 let run = try await errand(["migrate"] + verb)
                 run.expect(

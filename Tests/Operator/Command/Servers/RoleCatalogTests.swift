@@ -65,9 +65,11 @@ import Testing
         #expect(
             lesser == [
                 "coupons.code_series S", "coupons.guess_limits S", "errand.audit SI",
-                "errand.instance S", "household.rules S", "ledger.account_kinds S",
-                "ledger.currencies S", "ledger.kept_kinds S", "ledger.pay_rules S",
+                "errand.instance S", "errand.migrations S", "errand.modules S", "household.rules S",
+                "ledger.account_kinds S", "ledger.currencies S", "ledger.kept_kinds S",
+                "ledger.owner_kinds S", "ledger.pay_rules S",
                 "ledger.postings SI", "ledger.transactions SI", "missions.rules S",
+                "notification.apps S",
                 "payouts.changes SI", "payouts.rules S", "votes.ballots SI", "votes.nodes SI",
                 "votes.rules S",
             ])

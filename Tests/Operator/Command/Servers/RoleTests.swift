@@ -90,7 +90,8 @@ import Testing
                 "SELECT sealed FROM payouts.items", "DELETE FROM payouts.bank_details",
                 "SELECT payouts.approve(1, 'x', 'x', true)", "SELECT payouts.void(1, 'x', 'x')",
                 "SELECT household.create_group(9, 'x', 'UTC')",
-                "SELECT * FROM coupons.code(1, 1)", "DELETE FROM errand.migrations", "DELETE FROM errand.modules",
+                "SELECT * FROM coupons.code(1, 1)", "DELETE FROM errand.migrations",
+                "DELETE FROM errand.modules",
                 "COPY (SELECT 1) TO PROGRAM 'true'", "SET ROLE errand_owner",
             ])
         try await run("errand_work", "payout", "rules", "--minimum", "2.00", "--yes").expect(5)
