@@ -1,5 +1,6 @@
 -- The secrets of the rotating codes of coupons.
 
+-- The two ways in which a code is given: drawn for a scanner, and to be typed, which takes longer.
 CREATE TABLE coupons.code_series (
     series text COLLATE "C" PRIMARY KEY CHECK (series IN ('qr', 'typed')),
     -- How long an epoch lasts. A change holds for the epochs that are made from then on.

@@ -1,5 +1,8 @@
 -- Redemptions, wrong codes and alerts.
 
+-- Failed guesses in periods of five minutes: a few for each terminal, more for all of an
+-- establishment (terminal ''). Not worth a disk's time: after a crash they begin at none. Whoever
+-- rolls back the transaction of a guess rolls back its count: tills ask outside of transactions.
 CREATE UNLOGGED TABLE coupons.guesses (
     establishment_id bigint NOT NULL,
     terminal text COLLATE "C" NOT NULL,

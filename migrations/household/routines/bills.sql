@@ -1,3 +1,5 @@
+-- Bills among room-mates: who has to bear what, and who owes whom.
+
 -- Divides an amount by weights; returns one part for each of them. The parts always add up: what
 -- rounding down leaves goes, a unit each, to the largest remainders, of equal ones to the first.
 CREATE OR REPLACE FUNCTION household.split(amount bigint, weights bigint[]) RETURNS bigint[]

@@ -1,3 +1,6 @@
+-- Chores: what is to be done when, and whose turn it is. The rules of RFC 5545 are followed by
+-- jobs: SQL is told the next day and instant of each chore, and keeps them.
+
 -- A chore of the person's group, locked; an error when it is not there, or was removed.
 CREATE OR REPLACE FUNCTION household.standing_chore(home bigint, chore bigint)
 RETURNS household.chores LANGUAGE plpgsql AS $$

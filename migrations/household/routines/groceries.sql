@@ -1,3 +1,5 @@
+-- Groceries: what is to be bought, and trips to the shop, whose cost is split like a bill's.
+
 -- By which names of things to buy are equal: whatever their case and white space, and in the
 -- singular or the plural. It is compared and never shown, so that it need not be a word.
 --

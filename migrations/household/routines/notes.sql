@@ -1,3 +1,5 @@
+-- The board, reminders by hand, what is swept up, and who may call what.
+
 -- Puts a note on the board, and tells all; returns its id.
 --   expires_at  when it deletes itself; null: as household.rules says
 CREATE OR REPLACE FUNCTION household.add_note(

@@ -1,3 +1,5 @@
+-- Who owes whom: read, paid, simplified, and told at the end of the month.
+
 -- Notes that one person has paid another, outside of this system; the other one is told. Either
 -- of the two notes it, also after they have moved out. Any amount may be paid, also to whom nothing
 -- is owed: what is too much is owed back. Returns the payment's id; the same request again changes

@@ -1,3 +1,5 @@
+-- Who lives together: groups, invitations, moving out, and what was told of it all.
+
 -- For what a function looked for and did not find in the person's group.
 CREATE OR REPLACE FUNCTION household.refuse_unknown(what text, id bigint)
 RETURNS void LANGUAGE plpgsql AS $$

@@ -1,3 +1,5 @@
+-- Whose turn it is: see household.turns. Their chore is locked by all who change turns.
+
 -- As many turns as those who are there have had: with so many somebody joins them. The median,
 -- because who has taken over many, or has been away for long, is no measure.
 CREATE OR REPLACE FUNCTION household.level(chore bigint)

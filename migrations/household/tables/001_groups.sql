@@ -1,6 +1,9 @@
--- Room-mates: who lives together, and what happened. Whoever writes locks the group first, then
--- its chores by their ids. Dates are by the clocks of the group's zone; jobs of the kind
--- household.plan compute local times, SQL stores what they find.
+-- Room-mates: who lives together, and what happened.
+--
+-- Whoever writes locks the group first, then its chores by their ids: what happens in a group
+-- happens one after the other, and groups do not wait for each other. Dates are by the clocks of
+-- the group's zone. Jobs of the kind household.plan apply the rules of time zones: SQL stores what
+-- they find, and computes no local time.
 
 CREATE SCHEMA household;
 

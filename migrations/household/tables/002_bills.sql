@@ -1,5 +1,7 @@
 -- Shared bills and payments, and who owes whom by accounts of the ledger.
 
+-- What one owes another of a group. Each pair has two sides, and each side an account: above zero
+-- the other owes the person, and the other's side then stands as far below zero.
 CREATE TABLE household.sides (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     group_id bigint NOT NULL REFERENCES household.groups,

@@ -1,5 +1,6 @@
 -- When rewards are paid, and the proofs of the ledger.
 
+-- How rewards are paid, for what is said of it and for the payouts.
 CREATE TABLE ledger.pay_rules (
     -- Quarters begin at midnight there.
     time_zone text NOT NULL DEFAULT 'America/Toronto'

@@ -1,3 +1,5 @@
+-- What shoppers do with what they are offered: they accept, go there, and work off a checklist.
+
 -- The last step of the checklist that is open: all that is required of those before is done.
 CREATE OR REPLACE FUNCTION missions.open_step(assignment bigint)
 RETURNS int LANGUAGE plpgsql STABLE AS $$

@@ -1,3 +1,5 @@
+-- Missions that are opened, who may be sent there, and offers.
+
 -- Lets shoppers be sought for a mission, whose row is locked, if any may still be sent there.
 CREATE OR REPLACE FUNCTION missions.seek(mission bigint, at timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$

@@ -1,3 +1,5 @@
+-- What operators decide of missions that were done, what time decides, and who may call what.
+
 -- Takes an assignment back from a shopper, who is told the reason; false when it was withdrawn
 -- before. What was submitted is reviewed instead.
 CREATE OR REPLACE FUNCTION missions.withdraw(

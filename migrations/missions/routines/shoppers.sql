@@ -1,3 +1,5 @@
+-- Who is a shopper: found by what reviewers thought, hired, suspended, and gone.
+
 -- Whom a decision by hand, or a refusal, is told of.
 CREATE OR REPLACE FUNCTION missions.expect_actor(actor text, reason text, is_reason_needed boolean)
 RETURNS void LANGUAGE plpgsql AS $$

@@ -1,4 +1,10 @@
--- Who was sent where, and what came of it.
+-- Who holds which slot of a mission, and what came of it.
+--
+-- A row of missions.assignments is one shopper at one slot of one mission, from the offer to the
+-- end; missions.guard_assignment says which way it may go. What must never be is refused by
+-- indexes, whoever writes: two people at one slot, one person twice at a mission, the same person
+-- again at a branch too soon. All functions lock the mission first, then the shopper, then the
+-- assignment.
 
 CREATE TYPE missions.assignment_state AS ENUM (
     'offered',

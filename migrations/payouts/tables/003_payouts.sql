@@ -1,5 +1,6 @@
 -- Payouts, the files and cheques that pay them, and every change.
 
+-- The files of a run are made at once; payouts that come later are issued by another one.
 CREATE TABLE payouts.issues (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     run_id bigint NOT NULL REFERENCES payouts.runs,

@@ -1,3 +1,5 @@
+-- Casting, and the closing that no ballot slips past.
+
 -- The slice in which a connection counts ballots: one for all in a small vote, so that the last one
 -- knows that it is.
 CREATE OR REPLACE FUNCTION votes.slice_for(expected int)

@@ -1,3 +1,5 @@
+-- After the closing: equal names, the count, and the publication.
+
 -- The entries of each name that several of those who cast have, for the initiator to look at: the
 -- names and addresses that were given, and nothing of what was chosen.
 CREATE OR REPLACE FUNCTION votes.exceptions(vote bigint, initiator bigint)

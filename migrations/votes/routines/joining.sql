@@ -1,3 +1,5 @@
+-- Opening a vote, joining it and casting a ballot, as an app's servers do.
+
 -- Functions of pgcrypto and PostGIS by names that do not depend on the schemas that these are in:
 -- they are bound here, and callers look for nothing outside of pg_catalog.
 CREATE OR REPLACE FUNCTION votes.mac(message bytea, key bytea)

@@ -1,3 +1,5 @@
+-- What apps show of votes, before and after: and who may call what.
+
 -- Votes near a place that are open now, the nearest first; distances in metres.
 CREATE OR REPLACE FUNCTION votes.nearby(
     longitude double precision, latitude double precision, radius_m double precision,

@@ -1,5 +1,7 @@
 -- Who takes part, what they cast, and the count.
 
+-- Who takes part. References are checked by the functions that write here: to check the vote's row
+-- would make those who cast wait for each other.
 CREATE TABLE votes.participants (
     vote_id bigint NOT NULL,
     -- Of people.people; a number below 0, and nobody's, once it is erased.

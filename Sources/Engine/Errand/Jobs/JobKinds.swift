@@ -83,7 +83,7 @@ public struct JobKinds: Sendable {
     public mutating func schedule(_ schedule: Schedule) {
         precondition(
             schedules[schedule.name] == nil, "two schedules of the name \(schedule.name)")
-        // Whatever was wrong when it was made has been thrown there; it may have been changed since.
+        // What was wrong when it was made was thrown there; it may have been changed since.
         if let fault = schedule.fault { preconditionFailure("schedule \(schedule.name): \(fault)") }
         schedules[schedule.name] = schedule
     }
