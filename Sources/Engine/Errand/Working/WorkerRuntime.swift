@@ -34,15 +34,13 @@ struct WorkerRuntime: Sendable {
     init(
         servers: Servers, kinds: JobKinds, options: WorkerOptions, vitals: Vitals, log: Log
     ) async throws {
-        self.kinds = kinds
-        self.options = options
-        self.vitals = vitals
+        (self.kinds, self.options, self.vitals) = (kinds, options, vitals)
         heartSession = WorkerConnections.session("errand-heart", at: servers)
         try await heartSession.requireOwnProcess(for: "a worker")
         let instance = try await heartSession.query(Statements.instance).text(0, 0)
+        let keys = RedisKeys(instance: instance)
         let make = WorkerConnections(
-            servers: servers, keys: RedisKeys(instance: instance),
-            windowLimit: options.windowLimit)
+            servers: servers, keys: keys, windowLimit: options.windowLimit)
         pokes = make.window("errand-offer")
         try await pokes.connection.connect()
         queues = options.queues.map { LocalQueue(options: $0, kinds: kinds) }
@@ -53,8 +51,8 @@ struct WorkerRuntime: Sendable {
         let dutySeat = LeadSeat(.duties, host: options.host, worker: identity)
         let scheduleSeat = LeadSeat(.scheduler, host: options.host, worker: identity)
         // Named after the worker: when it is dead, its transactions can be told from others'.
-        handlerPool = make.pool(
-            Rescuer.poolName(of: identity.id), limit: options.handlerConnections)
+        let poolName = Rescuer.poolName(of: identity.id)
+        handlerPool = make.pool(poolName, limit: options.handlerConnections)
         // Apart, or handlers that all hold one session and ask for a second would wait for ever.
         ownPool = make.pool("errand-own", limit: 4)
 
