@@ -191,14 +191,12 @@ OTHERS = [
     ("scripts/home", "cd /home/somebody\n", "paths"),
     ("scripts/registry", "pip install --index-url https://pypi.org/simple x\n", "paths"),
     ("scripts/shell", "#!/usr/bin/env bash\nif\n", "shell"),
-    ("Tests/Simulators/one", ""),
 ]
 
 # Found in a file or folder that is not planted by itself.
 ELSEWHERE = [
     ("scripts/fuller", "folders: 16 files"), ("planted", "folders: the package"),
     ("Tests/Planted", "folders: Tests"), ("Sources/Planted", "folders: Sources"),
-    ("scripts/linting/folders.py", "folders: Tests/Simulators"),
     ("scripts/linting/targets.py", "imports: ErrandDemo does not import Glibc"),
 ]
 
