@@ -210,13 +210,11 @@ let package = Package(
         tests(
             "Modules/Votes",
             of: "Administration Crypto Errand Notification Postgres Recurrence Sealing Votes"),
-        tests("Modules/Missions", of: "Postgres"),
         tests(
-            "Modules/MissionJobs",
+            "Modules/Missions",
             of: "Administration Errand Matching Missions Notification Postgres"),
-        tests("Modules/Household", of: "Postgres"),
         tests(
-            "Modules/HouseholdJobs",
+            "Modules/Household",
             of: "Administration Errand Gregorian Household Notification Postgres Recurrence"),
         tests("Examples", of: "HTTP Postgres"),
         tests("Crash", of: "Administration Demo Errand Postgres Redis"),

@@ -1,10 +1,13 @@
 import Errand
 package import ErrandPostgres
 package import ErrandTerminal
+import Synchronization
 
 /// The modules of a program, and what they are together.
-package struct Modules: Sendable {
+package final class Modules: Sendable {
     package let all: [any Module]
+    /// Made when it is first asked for: not every command needs to know kinds.
+    private let listed = Mutex<JobKinds?>(nil)
 
     package init(_ all: [any Module]) { self.all = all }
 
@@ -25,10 +28,15 @@ package struct Modules: Sendable {
 
     /// Their kinds as far as an enqueue needs to know.
     func listedKinds() -> JobKinds {
+        if let known = listed.withLock({ $0 }) { return known }
         let setup = ModuleSetup(
             purpose: .listing, environment: [:], modules: all, queues: [], log: Log { _ in })
         // Without an environment there is nothing that could be set wrongly.
-        do { return try kinds(setup) } catch { preconditionFailure("\(error)") }
+        do {
+            let kinds = try kinds(setup)
+            listed.withLock { $0 = kinds }
+            return kinds
+        } catch { preconditionFailure("\(error)") }
     }
 
     /// How a worker is started that can run the jobs of a lane; nil when this program cannot.

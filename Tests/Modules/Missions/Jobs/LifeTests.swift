@@ -11,7 +11,7 @@ import Testing
 
     /// Reviews of the last days: so many of each person, of which so many are bad.
     private func review(
-        _ ground: MissionGround, _ people: ClosedRange<Int>, good: Int, bad: Int
+        _ ground: MissionJobGround, _ people: ClosedRange<Int>, good: Int, bad: Int
     ) async throws {
         try await ground.session.script(
             """
@@ -22,13 +22,13 @@ import Testing
             """)
     }
 
-    private func states(_ ground: MissionGround) async throws -> [String] {
+    private func states(_ ground: MissionJobGround) async throws -> [String] {
         try await ground.texts(
             "SELECT state || ' ' || count(*) FROM missions.shoppers GROUP BY state ORDER BY 1")
     }
 
     @Test func `the rules name candidates, page by page, and an operator hires`() async throws {
-        let ground = try await MissionGround(people: 1_300)
+        let ground = try await MissionJobGround(people: 1_300)
         try await review(ground, 1...1_200, good: 20, bad: 0)
         try await review(ground, 1_201...1_250, good: 5, bad: 15)
         let now = Instant.now()
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `quality that drops suspends, with a reason that the person reads`() async throws {
-        let ground = try await MissionGround(people: 3)
+        let ground = try await MissionJobGround(people: 3)
         _ = try await ground.session.query("UPDATE missions.rules SET is_automatic = true")
         try await review(ground, 1...2, good: 20, bad: 0)
         _ = try await ground.session.query("SELECT errand.enqueue('missions.hire')")
@@ -73,7 +73,7 @@ import Testing
     @Test func `offers lapse and go to others, what was accepted is reminded of and missed`()
         async throws
     {
-        let ground = try await MissionGround(people: 3, shoppers: 2)
+        let ground = try await MissionJobGround(people: 3, shoppers: 2)
         let mission = try await ground.open(branch: 1)
         try await ground.assign()
         try await ground.work()
@@ -113,7 +113,7 @@ import Testing
 
     @Test func `a mission is given back, completed and paid, and each of it is told`() async throws
     {
-        let ground = try await MissionGround(people: 2, shoppers: 1)
+        let ground = try await MissionJobGround(people: 2, shoppers: 1)
         _ = try await ground.open(branch: 1)
         try await ground.assign()
         try await ground.perform(1)
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func `what is no longer so is not told, and nothing is told twice`() async throws {
-        let ground = try await MissionGround(people: 2, shoppers: 1)
+        let ground = try await MissionJobGround(people: 2, shoppers: 1)
         let mission = try await ground.open(branch: 1)
         try await ground.assign()
         _ = try await ground.session.query(
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test func `those of a cancelled mission, and who is rejected, are told why`() async throws {
-        let ground = try await MissionGround(people: 3, shoppers: 2)
+        let ground = try await MissionJobGround(people: 3, shoppers: 2)
         let first = try await ground.open(branch: 1)
         let second = try await ground.open(branch: 2)
         try await ground.session.script(
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test func `who waits with an answer is told, and whoever is dismissed, once`() async throws {
-        let ground = try await MissionGround(people: 3, shoppers: 2)
+        let ground = try await MissionJobGround(people: 3, shoppers: 2)
         let mission = try await ground.open(branch: 1)
         _ = try await ground.session.query("SELECT missions.offer(\(mission), 1)")
         try await ground.work()

@@ -7,7 +7,7 @@ import ErrandTestServices
 import Testing
 
 /// A town with branches and shoppers, and workers for their missions.
-struct MissionGround: Sendable {
+struct MissionJobGround: Sendable {
     let pool: Pool
     let session: Session
     let kinds: JobKinds

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Assigning missions", .database) struct AssignTests {
     @Test func `every slot gets the best shopper, and all of it is noted and told`() async throws {
-        let ground = try await MissionGround(people: 4, shoppers: 3)
+        let ground = try await MissionJobGround(people: 4, shoppers: 3)
         // Person 3 is nearer than the others, and person 2 works for the chain of branch 2.
         try await ground.session.script(
             """
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `a slot that was declined is offered to the next best at once`() async throws {
-        let ground = try await MissionGround(people: 3, shoppers: 2)
+        let ground = try await MissionJobGround(people: 3, shoppers: 2)
         _ = try await ground.session.query("SELECT missions.set_shopper(2, -73.59, 45.5)")
         let mission = try await ground.open(branch: 20)
         try await ground.assign()
@@ -76,7 +76,7 @@ import Testing
     @Test func `an urgent mission is assigned when it is opened, a locked one is not`()
         async throws
     {
-        let ground = try await MissionGround(people: 2, shoppers: 1)
+        let ground = try await MissionJobGround(people: 2, shoppers: 1)
         let calm = try await ground.open(branch: 1)
         let locked = try await ground.open(branch: 3)
         _ = try await ground.session.query("SELECT missions.lock_mission(\(locked), true)")
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `one at a time: a second one comes back later`() async throws {
-        let ground = try await MissionGround(people: 2, shoppers: 1)
+        let ground = try await MissionJobGround(people: 2, shoppers: 1)
         _ = try await ground.open()
         try await ground.pool.transaction { transaction in
             try await transaction.query(
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `two assign at once, and no slot is held twice`() async throws {
-        let ground = try await MissionGround(people: 30, shoppers: 30)
+        let ground = try await MissionJobGround(people: 30, shoppers: 30)
         for branch in 1...15 { _ = try await ground.open(branch: branch, slots: 2) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<6 {
@@ -121,7 +121,7 @@ import Testing
     @Test func `what changes between search and offer is refused, and the reason stands there`()
         async throws
     {
-        let ground = try await MissionGround(people: 3, shoppers: 1)
+        let ground = try await MissionJobGround(people: 3, shoppers: 1)
         let mission = try await ground.open()
         let plan = try await ground.pool.transaction {
             try await Assigner(now: .now()).plan(in: $0)
@@ -136,7 +136,7 @@ import Testing
 
     @Test func `an explanation has the score of the offer, and what forbids another`() async throws
     {
-        let ground = try await MissionGround(people: 3, shoppers: 2)
+        let ground = try await MissionJobGround(people: 3, shoppers: 2)
         let mission = try await ground.open(branch: 4)
         let now = Instant.now()
         try await ground.session.script(
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func `runs are listed, and forgotten after 90 days`() async throws {
-        let ground = try await MissionGround(people: 2, shoppers: 1)
+        let ground = try await MissionJobGround(people: 2, shoppers: 1)
         _ = try await ground.open(slots: 2)
         try await ground.assign(now: .now().adding(.seconds(-86_400)))
         try await ground.assign()
@@ -202,7 +202,7 @@ import Testing
 
     /// The plan and the rules of the database agree: nothing of it is refused.
     @Test func `on random towns every pair of a plan is one that the rules allow`() async throws {
-        let ground = try await MissionGround(people: 60, shoppers: 60)
+        let ground = try await MissionJobGround(people: 60, shoppers: 60)
         var random = SplitMix(seed: 9)
         for person in 1...60 {
             let (x, y) = (random.number(-90...90), random.number(-90...90))
