@@ -95,8 +95,11 @@ package struct TestDatabase: Sendable {
 /// Makes the template once, then copies it for each test.
 private actor Template {
     static let shared = Template()
+    /// So many are dropped together.
+    private static let together = 20
     private var made: Task<String, any Error>?
     private var count = 0
+    private var used: [String] = []
 
     func copy() async throws -> String {
         let task =
@@ -128,6 +131,22 @@ private actor Template {
         _ = try await session.query("UPDATE errand.instance SET id = gen_random_uuid()")
         await session.close()
         return name
+    }
+
+    /// Drops a copy, some time: each drop is a checkpoint, which in a row of them costs little.
+    func drop(_ name: String) async {
+        used.append(name)
+        guard used.count >= Self.together else { return }
+        let names = used
+        used = []
+        do {
+            let admin = Session(SessionSettings(try TestDatabase.url(of: "postgres"), name: "drop"))
+            for name in names { try await admin.script("DROP DATABASE \(name) WITH (FORCE)") }
+            await admin.close()
+        } catch {
+            // They go with the private server, and no test depends on them.
+            print("test: databases that were used are not dropped: \(error)")
+        }
     }
 }
 
@@ -166,8 +185,7 @@ package struct DatabaseTrait: SuiteTrait, TestTrait, TestScoping {
         let database = TestDatabase(
             url: try TestDatabase.url(of: name),
             redis: try RedisAddress(url: TestDatabase.environment("REDIS_URL")))
-        // Not dropped afterwards: that would make the server write everything to disk, for every
-        // test anew. It all goes with the private server.
+        defer { Task { await Template.shared.drop(name) } }
         try await TestDatabase.$current.withValue(database) { try await function() }
     }
 }
