@@ -101,11 +101,12 @@ let package = Package(
         target("Wrappers/RepeatRules", uses: "CICal Gregorian"),
 
         // What engine and modules are built from; it knows neither.
+        target("Basics/JSONText"),
         target("Basics/Matching"),
         target("Basics/DurableFiles", uses: "Crypto"),
         target("Basics/Recurrence", uses: "Gregorian"),
-        target("Basics/Terminal", uses: "Gregorian Threads"),
-        target("Basics/Delivery", uses: "Crypto HTTP"),
+        target("Basics/Terminal", uses: "Gregorian JSONText Threads"),
+        target("Basics/Delivery", uses: "Crypto HTTP JSONText"),
         target("Basics/Sealing", uses: "Crypto Postgres"),
         target("Basics/PaymentFiles", uses: "Crypto DurableFiles Gregorian LatinText PDF"),
 
@@ -115,7 +116,7 @@ let package = Package(
             plugins: ["ErrandEmbedSQL"]),
 
         // What operators read and change; no part of the library's own API.
-        target("Engine/Administration", uses: "Errand Postgres Recurrence Redis"),
+        target("Engine/Administration", uses: "Errand JSONText Postgres Recurrence Redis"),
 
         // What programs made of modules are run and operated by.
         target(
@@ -123,8 +124,8 @@ let package = Package(
             uses: "Administration Errand HTTPServer Postgres Redis Threads"),
         target(
             "Operator/Command",
-            uses: "Administration Errand Gregorian HTTP HTTPServer Postgres Recurrence Redis "
-                + "StatusPage Terminal Threads"),
+            uses: "Administration Errand Gregorian HTTP HTTPServer JSONText Postgres Recurrence "
+                + "Redis StatusPage Terminal Threads"),
 
         // The modules.
         module("People", uses: "Command"),
@@ -132,13 +133,13 @@ let package = Package(
         target("Modules/Demo", uses: "Command Errand Postgres"),
         module(
             "Notification",
-            uses: "Command Crypto Delivery Errand Gregorian Keys Postgres Recurrence Sealing "
-                + "Terminal"),
+            uses: "Command Crypto Delivery Errand Gregorian JSONText Keys Postgres Recurrence "
+                + "Sealing Terminal"),
         module("Ledger", uses: "Command Errand Gregorian Postgres Recurrence Terminal"),
         module(
             "Payouts",
-            uses: "Command Crypto DurableFiles Errand Gregorian Keys Ledger Notification "
-                + "PaymentFiles Postgres Recurrence Sealing Terminal"),
+            uses: "Command Crypto DurableFiles Errand Gregorian JSONText Keys Ledger "
+                + "Notification PaymentFiles Postgres Recurrence Sealing Terminal"),
         module("Establishments", uses: "Command"),
         module(
             "Coupons",
@@ -146,8 +147,8 @@ let package = Package(
                 + "Terminal"),
         module(
             "Missions",
-            uses: "Command Errand Gregorian Ledger Matching Notification Postgres Terminal Threads"
-        ),
+            uses: "Command Errand Gregorian JSONText Ledger Matching Notification Postgres "
+                + "Terminal Threads"),
         module(
             "Votes",
             uses: "Command Crypto Errand Keys Notification Postgres Recurrence Sealing Terminal"),
@@ -181,14 +182,15 @@ let package = Package(
         tests("Wrappers/QRCode", of: "QRCode"),
         tests("Wrappers/PDF", of: "Gregorian PDF"),
         tests("Wrappers/RepeatRules", of: "Gregorian Recurrence RepeatRules"),
+        tests("Basics/JSONText", of: "JSONText Postgres"),
         tests("Basics/Matching", of: "Matching"),
         tests("Basics/DurableFiles", of: "DurableFiles"),
         tests("Basics/Recurrence", of: "Gregorian Recurrence"),
-        tests("Basics/Terminal", of: "Terminal"),
+        tests("Basics/Terminal", of: "JSONText Terminal"),
         tests("Basics/Delivery", of: "Delivery HTTP"),
         tests("Basics/Sealing", of: "Crypto Postgres Sealing"),
         tests("Basics/PaymentFiles", of: "DurableFiles Gregorian LatinText PaymentFiles"),
-        tests("Engine/Errand", of: "Administration Demo Errand Postgres Recurrence Redis"),
+        tests("Engine/Errand", of: "Administration Demo Errand JSONText Postgres Recurrence Redis"),
         tests("Operator/StatusPage", of: "Administration Errand HTTPServer Postgres StatusPage"),
         tests("Operator/Command", of: "Administration Command Errand HTTP Postgres Redis"),
         tests(

@@ -18,4 +18,9 @@ package struct SplitMix: RandomNumberGenerator {
     ) -> Number {
         .random(in: range, using: &self)
     }
+
+    /// A number of a range without its end.
+    package mutating func number<Number: FixedWidthInteger>(_ range: Range<Number>) -> Number {
+        .random(in: range, using: &self)
+    }
 }

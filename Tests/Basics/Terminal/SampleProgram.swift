@@ -1,3 +1,4 @@
+import ErrandJSONText
 import Foundation
 import Testing
 import ErrandTerminal

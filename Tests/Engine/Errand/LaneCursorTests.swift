@@ -1,4 +1,5 @@
 import ErrandPostgres
+import ErrandTestServices
 import Testing
 
 @testable import Errand
@@ -96,21 +97,21 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `over random readings and sweeps no waiting row is passed over`(_ seed: UInt64) {
-        var random = JSONMutations(seed: seed)
+        var random = SplitMix(seed: seed)
         var cursor = LaneCursor()
         var waiting: [LanePlace] = []
         var clock: Int64 = 0
         for id in 1...2_000 as ClosedRange<Int64> {
-            clock += Int64(random.random(below: 3))
-            switch random.random(below: 5) {
+            clock += random.number(0..<3)
+            switch random.number(0..<5) {
             case 0, 1: waiting.append(place(clock, id))
             case 2:
-                let limit = 1 + random.random(below: 4)
+                let limit = 1 + random.number(0..<4)
                 let due = waiting.filter { $0 > cursor.read }.sorted().prefix(limit)
                 cursor.advanced(to: due.last, wasFull: due.count == limit)
             case 3:
                 // Rows are finished in any order.
-                if !waiting.isEmpty { waiting.remove(at: random.random(below: waiting.count)) }
+                if !waiting.isEmpty { waiting.remove(at: random.number(0..<waiting.count)) }
             default:
                 let known = waiting.filter { $0 >= cursor.living && $0 <= cursor.read }
                 cursor.swept(first: known.min(), horizon: Instant(microseconds: clock))

@@ -1,4 +1,5 @@
 import ErrandPostgres
+import ErrandTestServices
 import Testing
 
 @testable import Errand
@@ -251,17 +252,17 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `whatever happens, each job comes out once and the counts agree`(_ seed: UInt64) async {
-        var random = JSONMutations(seed: seed)
+        var random = SplitMix(seed: seed)
         let queue = queue(concurrency: 3, batch: 4)
         var given: Int64 = 0
         var out: [Int64] = []
         var running: [Int] = []
         var runners = 0
         for step in 0..<3_000 {
-            switch random.random(below: 8) {
+            switch random.number(0..<8) {
             case 0, 1:
-                let count = Int64(1 + random.random(below: 6))
-                let kind = random.random(below: 2) == 0 ? Plain.kind : Note.kind
+                let count = Int64(1 + random.number(0..<6))
+                let kind = random.number(0..<2) == 0 ? Plain.kind : Note.kind
                 let taken = queue.add(jobs(given + 1...given + count, kind))
                 runners += taken.starting
                 out += taken.refused.map(\.id)
@@ -272,7 +273,7 @@ import Testing
                     running.append(unit.count)
                 }
             case 5, 6: if let count = running.popLast() { _ = queue.finished(count) }
-            case 7: out += queue.setPaused(random.random(below: 2) == 0).map(\.id)
+            case 7: out += queue.setPaused(random.number(0..<2) == 0).map(\.id)
             default: break
             }
             let counts = queue.counts

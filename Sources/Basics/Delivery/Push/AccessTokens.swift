@@ -1,3 +1,4 @@
+import ErrandJSONText
 import ErrandCrypto
 import FoundationEssentials
 import ErrandHTTP
@@ -136,20 +137,17 @@ final class AccessTokens: Sendable {
     }
 
     private func assertion(at now: Date) throws(Refusal) -> String {
-        let header = JSONText.object { text in
-            text.field("alg", "RS256")
-            text.field("typ", "JWT")
-            text.field("kid", settings.keyID)
-        }
-        let claims = JSONText.object { text in
-            text.field("iss", settings.account)
-            text.field("scope", Self.scope)
-            text.field("aud", settings.tokenURL)
-            text.field("iat", Int(now.timeIntervalSince1970))
-            text.field("exp", Int(now.timeIntervalSince1970) + 3600)
-        }
+        let header: JSONValue = [
+            "alg": .text("RS256"), "typ": .text("JWT"), "kid": .text(settings.keyID),
+        ]
+        let seconds = Int(now.timeIntervalSince1970)
+        let claims: JSONValue = [
+            "iss": .text(settings.account), "scope": .text(Self.scope),
+            "aud": .text(settings.tokenURL), "iat": .int(seconds), "exp": .int(seconds + 3600),
+        ]
         do {
-            return try settings.signer.token(header: header, claims: claims)
+            return try settings.signer.token(
+                header: header.serialized, claims: claims.serialized)
         } catch {
             throw Refusal(verdict: .misconfigured(reason: "access token: \(error)"))
         }

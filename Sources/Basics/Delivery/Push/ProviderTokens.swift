@@ -1,3 +1,4 @@
+import ErrandJSONText
 import ErrandCrypto
 import FoundationEssentials
 import Synchronization
@@ -55,14 +56,11 @@ final class ProviderTokens: Sendable {
     }
 
     private func make(at now: Date) throws(CryptoError) -> Token {
-        let header = JSONText.object { text in
-            text.field("alg", "ES256")
-            text.field("kid", keyID)
-        }
-        let claims = JSONText.object { text in
-            text.field("iss", teamID)
-            text.field("iat", Int(now.timeIntervalSince1970))
-        }
-        return Token(text: Secret(try signer.token(header: header, claims: claims)), madeAt: now)
+        let header: JSONValue = ["alg": .text("ES256"), "kid": .text(keyID)]
+        let claims: JSONValue = [
+            "iss": .text(teamID), "iat": .int(Int(now.timeIntervalSince1970)),
+        ]
+        let token = try signer.token(header: header.serialized, claims: claims.serialized)
+        return Token(text: Secret(token), madeAt: now)
     }
 }

@@ -1,3 +1,4 @@
+import ErrandJSONText
 import FoundationEssentials
 
 extension PushMessage {
@@ -9,69 +10,56 @@ extension PushMessage {
     private static let idField = "notification_id"
 
     /// Data in a fixed order, so that a message renders to the same bytes each time.
-    private var fields: [(key: String, value: String)] {
+    private var fields: [JSONValue.Member] {
         data.merging([Self.idField: idText]) { own, _ in own }.sorted { $0.key < $1.key }
+            .map { JSONValue.Member($0.key, .text($0.value)) }
+    }
+
+    private var words: [JSONValue.Member] { members(("title", title), ("body", body)) }
+
+    private func members(_ texts: (name: String, text: String?)...) -> [JSONValue.Member] {
+        texts.compactMap { name, text in text.map { JSONValue.Member(name, .text($0)) } }
     }
 
     /// The payload for APNs: the data stands beside `aps`.
     package func apnsPayload() -> [UInt8] {
-        JSONText.object { text in
-            text.field("aps") { aps in
-                if isSilent {
-                    aps.field("content-available", 1)
-                } else {
-                    aps.field("alert") { alert in
-                        if let title { alert.field("title", title) }
-                        if let body { alert.field("body", body) }
-                    }
-                }
-                if let badge { aps.field("badge", badge) }
-                if let threadID { aps.field("thread-id", threadID) }
-            }
-            for field in fields { text.field(field.key, field.value) }
-        }
+        var aps: [JSONValue.Member] = [
+            isSilent ? .init("content-available", .int(1)) : .init("alert", .object(words))
+        ]
+        if let badge { aps.append(.init("badge", .int(badge))) }
+        aps += members(("thread-id", threadID))
+        return JSONValue.object([.init("aps", .object(aps))] + fields).serialized
     }
 
     /// The request's body for FCM.
     func fcmBody(at now: Date) -> [UInt8] {
-        JSONText.object { text in
-            text.field("message") { message in
-                message.field("token", token.revealed)
-                if !isSilent { message.field("notification", writeWords) }
-                message.field("data", writeData)
-                message.field("android") { android in
-                    android.field("priority", priority == .high ? "HIGH" : "NORMAL")
-                    if let expiresAt {
-                        let seconds = expiresAt.timeIntervalSince(now).rounded(.down)
-                        android.field("ttl", "\(Int(min(max(seconds, 0), 2_419_200)))s")
-                    }
-                    if let collapseKey { android.field("collapse_key", collapseKey) }
-                    if !isSilent {
-                        android.field("notification") { shown in
-                            // A second notification with the same tag replaces the first.
-                            shown.field("tag", collapseText)
-                            if let badge { shown.field("notification_count", badge) }
-                        }
-                    }
-                }
-            }
+        var message = members(("token", token.revealed))
+        if !isSilent { message.append(.init("notification", .object(words))) }
+        message.append(.init("data", .object(fields)))
+        message.append(.init("android", .object(android(at: now))))
+        return JSONValue.object([.init("message", .object(message))]).serialized
+    }
+
+    private func android(at now: Date) -> [JSONValue.Member] {
+        let ttl = expiresAt.map { end in
+            let seconds = end.timeIntervalSince(now).rounded(.down)
+            return "\(Int(min(max(seconds, 0), 2_419_200)))s"
         }
+        var android = members(
+            ("priority", priority == .high ? "HIGH" : "NORMAL"), ("ttl", ttl),
+            ("collapse_key", collapseKey))
+        if !isSilent {
+            // A second notification with the same tag replaces the first.
+            var shown = members(("tag", collapseText))
+            if let badge { shown.append(.init("notification_count", .int(badge))) }
+            android.append(.init("notification", .object(shown)))
+        }
+        return android
     }
 
     /// The part of FCM's body that its limit is about.
     func fcmPayloadSize() -> Int {
-        JSONText.object { text in
-            text.field("notification", writeWords)
-            text.field("data", writeData)
-        }.count
-    }
-
-    private func writeWords(_ text: inout JSONText) {
-        if let title { text.field("title", title) }
-        if let body { text.field("body", body) }
-    }
-
-    private func writeData(_ text: inout JSONText) {
-        for field in fields { text.field(field.key, field.value) }
+        let part: JSONValue = ["notification": .object(words), "data": .object(fields)]
+        return part.serialized.count
     }
 }

@@ -1,3 +1,5 @@
+package import ErrandJSONText
+
 /// Comma-separated values as RFC 4180 has them.
 package enum CSV {
     /// One line, with its end.

@@ -1,3 +1,4 @@
+package import ErrandJSONText
 import FoundationEssentials
 import Synchronization
 

@@ -1,3 +1,4 @@
+package import ErrandJSONText
 public import FoundationEssentials
 
 /// One value of a record, with what both of its printed forms need.

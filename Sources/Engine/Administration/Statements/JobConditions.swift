@@ -1,3 +1,4 @@
+import ErrandJSONText
 import Errand
 import FoundationEssentials
 import ErrandPostgres

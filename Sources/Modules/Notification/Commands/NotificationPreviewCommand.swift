@@ -1,3 +1,4 @@
+import ErrandJSONText
 import ErrandDelivery
 import FoundationEssentials
 import Errand
@@ -115,10 +116,8 @@ enum NotificationPreviewCommand {
         message.title = words.title
         message.body = words.text
         for member in try JSONScanner.members(of: facts[...]) {
-            let value = Data(member.value)
             message.data[member.name] =
-                (try? JSONDecoder().decode(String.self, from: value))
-                ?? String(decoding: value, as: UTF8.self)
+                JSONScanner.text(member.value) ?? String(decoding: member.value, as: UTF8.self)
         }
         return message.apnsPayload()
     }

@@ -1,3 +1,4 @@
+import ErrandJSONText
 import FoundationEssentials
 import ErrandGregorian
 import Errand
@@ -46,8 +47,7 @@ enum NoticeFacts {
         _ data: [UInt8], _ declared: TemplateFacts
     ) throws(NoticeDataError) -> [NoticeFact] {
         let members: [JSONScanner.Member]
-        do throws(JSONScanner.Malformed) { members = try JSONScanner.members(of: data[...]) } catch
-        {
+        do throws(JSONSyntaxError) { members = try JSONScanner.members(of: data[...]) } catch {
             throw .malformed(kind: declared.owner, reason: "\(error)")
         }
         var facts: [NoticeFact] = []
@@ -87,7 +87,7 @@ enum NoticeFacts {
     ) -> NoticeFact? {
         switch field {
         case .text:
-            text(value).map { .text(PlainText.cut($0, to: PlainText.factLimit)) }
+            JSONScanner.text(value).map { .text(PlainText.cut($0, to: PlainText.factLimit)) }
         case .count: whole(value).flatMap { $0 < 0 ? nil : .count(Int($0)) }
         case .metres: metres(value).map { .metres($0) }
         case .amount: amount(value).map { .amount($0) }
@@ -96,19 +96,10 @@ enum NoticeFacts {
                 let amounts = elements.compactMap(amount)
                 return amounts.count == elements.count && !amounts.isEmpty ? .amounts(amounts) : nil
             }
-        case .day: text(value).flatMap(day).map { .day($0) }
-        case .time: text(value).flatMap(time).map { .time($0) }
+        case .day: JSONScanner.text(value).flatMap(day).map { .day($0) }
+        case .time: JSONScanner.text(value).flatMap(time).map { .time($0) }
         case .list: list(value).map { .list($0) }
         }
-    }
-
-    /// What stands between quotation marks; nil for another value.
-    private static func text(_ value: ArraySlice<UInt8>) -> String? {
-        guard value.first == UInt8(ascii: "\"") else { return nil }
-        guard value.contains(UInt8(ascii: "\\")) else {
-            return String(decoding: value.dropFirst().dropLast(), as: UTF8.self)
-        }
-        return try? JSONDecoder().decode(String.self, from: Data(value))
     }
 
     private static func whole(_ value: ArraySlice<UInt8>) -> Int64? {
@@ -124,7 +115,7 @@ enum NoticeFacts {
         guard let members = try? JSONScanner.members(of: value) else { return nil }
         guard let minor = members.last(where: { $0.name == "minor" }).flatMap({ whole($0.value) }),
             let currency = members.last(where: { $0.name == "currency" })
-                .flatMap({ text($0.value) }),
+                .flatMap({ JSONScanner.text($0.value) }),
             currency.utf8.count == 3, currency.utf8.allSatisfy({ (0x41...0x5A).contains($0) })
         else { return nil }
         return NoticeAmount(minor: minor, currency: currency)
@@ -162,54 +153,30 @@ enum NoticeFacts {
         func cut(_ text: String) -> String {
             PlainText.cut(PlainText.line(text), to: PlainText.itemLimit)
         }
-        if let text = text(value) { return .text(cut(text)) }
+        if let text = JSONScanner.text(value) { return .text(cut(text)) }
         guard let amount = amount(value),
             let to = (try? JSONScanner.members(of: value))?.last(where: { $0.name == "to" })
-                .flatMap({ text($0.value) })
+                .flatMap({ JSONScanner.text($0.value) })
         else { return nil }
         return .debt(amount, to: cut(to))
     }
 
-    /// The texts and flat objects of an array; nil for another value, or with others in it.
+    /// The elements of an array; nil for another value.
     private static func elements(of value: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
-        guard value.first == UInt8(ascii: "[") else { return nil }
+        var cursor = JSONCursor(value)
         var elements: [ArraySlice<UInt8>] = []
-        var at = value.startIndex + 1
-        // The scanner has seen that this is JSON: between elements are only blanks and commas.
-        while at < value.endIndex - 1 {
-            switch value[at] {
-            case UInt8(ascii: "\""), UInt8(ascii: "{"):
-                let end = end(of: value[at...])
-                elements.append(value[at...end])
-                at = end + 1
-            case UInt8(ascii: ","), 0x20, 0x0A, 0x0D, 0x09: at += 1
-            default: return nil
+        var isFirst = true
+        do throws(JSONSyntaxError) {
+            while try cursor.nextElement(&isFirst) {
+                elements.append(value[try cursor.skipValue()])
             }
-        }
+        } catch { return nil }
         return elements
-    }
-
-    /// Where the text or flat object ends with which a value begins.
-    private static func end(of value: ArraySlice<UInt8>) -> Int {
-        let isText = value.first == UInt8(ascii: "\"")
-        var (at, isQuoted) = (value.startIndex + 1, isText)
-        while at < value.endIndex - 1 {
-            switch value[at] {
-            case UInt8(ascii: "\\") where isQuoted: at += 1
-            case UInt8(ascii: "\""):
-                if isText { return at }
-                isQuoted.toggle()
-            case UInt8(ascii: "}") where !isQuoted: return at
-            default: break
-            }
-            at += 1
-        }
-        return value.endIndex - 1
     }
 
     /// A point in time in the data of a notice; nil when there is none of that name.
     static func time(_ name: String, in data: [UInt8]) -> Instant? {
         (try? JSONScanner.members(of: data[...]))?.last { $0.name == name }
-            .flatMap { text($0.value) }.flatMap(time)
+            .flatMap { JSONScanner.text($0.value) }.flatMap(time)
     }
 }

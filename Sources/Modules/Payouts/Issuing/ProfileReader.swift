@@ -1,31 +1,4 @@
-import FoundationEssentials
-
-/// A value of JSON.
-private enum JSONValue: Decodable {
-    case null
-    case bool(Bool)
-    case number(Double)
-    case text(String)
-    case list([JSONValue])
-    case object([String: JSONValue])
-
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if value.decodeNil() {
-            self = .null
-        } else if let bool = try? value.decode(Bool.self) {
-            self = .bool(bool)
-        } else if let number = try? value.decode(Double.self) {
-            self = .number(number)
-        } else if let text = try? value.decode(String.self) {
-            self = .text(text)
-        } else if let list = try? value.decode([JSONValue].self) {
-            self = .list(list)
-        } else {
-            self = .object(try value.decode([String: JSONValue].self))
-        }
-    }
-}
+import ErrandJSONText
 
 /// Reads an object of a file of settings key by key; what is wrong is named by its key, and no
 /// value is repeated, because some are account numbers.
@@ -36,15 +9,19 @@ struct ProfileReader {
 
     /// - Throws: ``PayoutError/invalid(_:)``
     init(_ json: [UInt8]) throws(PayoutError) {
-        do { values = try JSONDecoder().decode([String: JSONValue].self, from: Data(json)) } catch {
+        let value: JSONValue
+        do throws(JSONSyntaxError) { value = try JSONValue(parsing: json[...]) } catch {
+            throw .invalid("the profile of who pays is no JSON: \(error)")
+        }
+        guard case .object(let members) = value else {
             throw .invalid("the profile of who pays is no JSON object")
         }
-        path = ""
+        self.init(path: "", members)
     }
 
-    private init(path: String, values: [String: JSONValue]) {
+    private init(path: String, _ members: [JSONValue.Member]) {
         self.path = path
-        self.values = values
+        values = Dictionary(members.map { ($0.name, $0.value) }) { _, last in last }
     }
 
     /// The keys that are there, in their order.
@@ -69,8 +46,8 @@ struct ProfileReader {
     func has(_ key: String) -> Bool { values[key] != nil }
 
     func object(_ key: String) throws(PayoutError) -> ProfileReader {
-        guard case .object(let values) = values[key] else { throw refusal(key, "an object") }
-        return ProfileReader(path: place(key), values: values)
+        guard case .object(let members) = values[key] else { throw refusal(key, "an object") }
+        return ProfileReader(path: place(key), members)
     }
 
     /// - Parameter standard: what holds without the key; nil when it must be there.
@@ -86,7 +63,7 @@ struct ProfileReader {
 
     func texts(_ key: String, atMost count: Int) throws(PayoutError) -> [String] {
         guard let value = values[key] else { return [] }
-        guard case .list(let list) = value, list.count <= count else {
+        guard case .array(let list) = value, list.count <= count else {
             throw refusal(key, "a list of at most \(count) texts")
         }
         var texts: [String] = []
@@ -108,14 +85,17 @@ struct ProfileReader {
     func number(
         _ key: String, or standard: Int64, in range: ClosedRange<Int64>
     ) throws(PayoutError) -> Int64 {
-        switch values[key] {
-        case .number(let number):
-            guard let whole = Int64(exactly: number), range.contains(whole) else { break }
-            return whole
-        case nil: return standard
-        default: break
+        let whole: Int64? =
+            switch values[key] {
+            case .int(let number): Int64(number)
+            case .double(let number): Int64(exactly: number)
+            case nil: standard
+            default: nil
+            }
+        guard let whole, range.contains(whole) else {
+            throw refusal(key, "a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
-        throw refusal(key, "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        return whole
     }
 
     /// One of the words of an enumeration.

@@ -1,3 +1,4 @@
+import ErrandJSONText
 import FoundationEssentials
 import Errand
 import ErrandPostgres
@@ -95,7 +96,7 @@ final class BulkLines: Sendable {
         var job: BulkRows.Job
         var args = line
         if let common {
-            try check { () throws(JSONScanner.Malformed) in try JSONScanner.checkObject(line) }
+            try check { () throws(JSONSyntaxError) in try JSONScanner.checkObject(line) }
             job = common
         } else {
             (job, args) = try parse(line)
@@ -110,7 +111,7 @@ final class BulkLines: Sendable {
     }
 
     private func parse(_ line: ArraySlice<UInt8>) throws -> (BulkRows.Job, ArraySlice<UInt8>) {
-        let members = try check { () throws(JSONScanner.Malformed) in
+        let members = try check { () throws(JSONSyntaxError) in
             try JSONScanner.members(of: line)
         }
         guard let kind = try members.first(where: { $0.name == "kind" }).map(text) else {
@@ -123,7 +124,7 @@ final class BulkLines: Sendable {
         for member in members where member.name != "kind" {
             switch member.name {
             case "args":
-                try check { () throws(JSONScanner.Malformed) in
+                try check { () throws(JSONSyntaxError) in
                     try JSONScanner.checkObject(member.value)
                 }
                 args = member.value
@@ -164,7 +165,7 @@ final class BulkLines: Sendable {
         return job
     }
 
-    private func check<Value>(_ body: () throws(JSONScanner.Malformed) -> Value) throws -> Value {
+    private func check<Value>(_ body: () throws(JSONSyntaxError) -> Value) throws -> Value {
         do { return try body() } catch { throw LineError(text: "\(error)") }
     }
 
@@ -178,12 +179,10 @@ final class BulkLines: Sendable {
     }
 
     private func text(_ member: JSONScanner.Member) throws -> String {
-        // The common case needs no decoder: a text without escapes.
-        let inner = member.value.dropFirst().dropLast()
-        if member.value.first == 0x22, !inner.contains(0x5C) {
-            return String(decoding: inner, as: UTF8.self)
+        guard let text = JSONScanner.text(member.value) else {
+            throw LineError(text: "\"\(member.name)\": expected a text")
         }
-        return try decode(member, String.self, "a text")
+        return text
     }
 
     private func number(

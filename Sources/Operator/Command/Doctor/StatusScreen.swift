@@ -1,3 +1,4 @@
+import ErrandJSONText
 import ErrandAdministration
 import Errand
 import ErrandPostgres

@@ -1,3 +1,4 @@
+import ErrandJSONText
 import Errand
 package import ErrandPostgres
 import ErrandTerminal

@@ -1,3 +1,4 @@
+import ErrandJSONText
 import Dispatch
 import FoundationEssentials
 import Errand

@@ -1,3 +1,4 @@
+import ErrandJSONText
 import Errand
 import ErrandPostgres
 import ErrandRecurrence

@@ -1,3 +1,4 @@
+import ErrandJSONText
 import FoundationEssentials
 import Errand
 import ErrandTerminal
@@ -77,10 +78,7 @@ enum ScheduleSetting: String, CaseIterable {
             {
                 return .text("\(level)")
             }
-            guard value.first == UInt8(ascii: "\""),
-                let text = try? JSONDecoder().decode(String.self, from: Data(value))
-            else { return .json(value) }
-            return .text(text)
+            return JSONScanner.text(value[...]).map(Cell.text) ?? .json(value)
         }
     }
 

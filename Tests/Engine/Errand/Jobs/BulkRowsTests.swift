@@ -1,3 +1,4 @@
+import ErrandJSONText
 import Foundation
 import Errand
 import ErrandPostgres

@@ -142,17 +142,17 @@ extension AppCommands {
 
         @Test func `what is no instance is named by its place`() async throws {
             for (text, message) in [
-                ("", "line 1, column 1: expected '{', but it ends here"),
-                ("missions", "line 1, column 1: expected '{'"),
-                ("[]", "expected '{'"),
+                ("", "line 1, column 1: expected an object"),
+                ("missions", "line 1, column 1: expected an object"),
+                ("[]", "expected an object"),
                 (#"{"missions":[],"shoppers":[]}"#, #""edges" is missing"#),
                 ("{\"missions\":[],\n \"missions\":[]}", #"line 2, column 2: "missions" is there"#),
-                ("{\"missions\n\":[]}", "line 1, column 11: expected '\"' at the end of a name"),
+                ("{\"missions\n\":[]}", "line 1, column 11: expected an escaped control"),
                 (#"{"missions":[],"people":[]}"#, #""people" is not known: expected missions, "#),
-                (#"{"missions":{}}"#, "expected '['"),
+                (#"{"missions":{}}"#, "expected an array"),
                 (#"{"missions":[{"id":1}]}"#, #""slots" is missing"#),
-                (#"{"missions":[{"id":1,"slots":1}{}]}"#, "expected ','"),
-                (#"{"missions":[{"id":1,"slots":1},]}"#, "expected '{'"),
+                (#"{"missions":[{"id":1,"slots":1}{}]}"#, "expected a comma or ]"),
+                (#"{"missions":[{"id":1,"slots":1},]}"#, "expected an object"),
                 (#"{"missions":[{"id":1,"slots":1.5}]}"#, "expected a whole number"),
                 (#"{"missions":[{"id":1,"slots":1e3}]}"#, "expected a whole number"),
                 (#"{"missions":[{"id":1,"slots":01}]}"#, "expected a whole number"),
@@ -160,11 +160,14 @@ extension AppCommands {
                 (#"{"missions":[{"id":-,"slots":1}]}"#, "expected a whole number"),
                 (
                     #"{"missions":[{"id":9223372036854775808,"slots":1}]}"#,
-                    "the number is too large"
+                    "a number that fits into 64 bits"
                 ),
-                (#"{"missions":[{"id":-9223372036854775809,"slots":1}]}"#, "has to fit into 64"),
-                (#"{"missions":[{"id":1,"slots"#, "but it ends here"),
-                (Self.instance() + "}", "expected nothing more"),
+                (
+                    #"{"missions":[{"id":-9223372036854775809,"slots":1}]}"#,
+                    "a number that fits into 64"
+                ),
+                (#"{"missions":[{"id":1,"slots"#, "a closing quotation mark"),
+                (Self.instance() + "}", "expected the end of the text"),
             ] {
                 let run = try await solve(text)
                 run.expect(2, "standard input, line ", message, "in whole numbers")

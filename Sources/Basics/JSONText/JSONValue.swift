@@ -58,6 +58,11 @@ package enum JSONValue: Equatable, Sendable {
         }
     }
 
+    /// A text as it stands between the quotation marks of JSON.
+    package static func escaped(_ text: String) -> String {
+        String(decoding: JSONValue.text(text).serialized.dropFirst().dropLast(), as: UTF8.self)
+    }
+
     /// RFC 8259, section 7: the quotation mark, the backslash and U+0000 to U+001F are escaped.
     private static func append(quoted text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))

@@ -1,8 +1,8 @@
-import Errand
+import ErrandJSONText
 import Testing
 
 @Suite("JSON scanner") struct JSONScannerTests {
-    private func check(_ bytes: [UInt8]) throws(JSONScanner.Malformed) {
+    private func check(_ bytes: [UInt8]) throws(JSONSyntaxError) {
         try JSONScanner.checkObject(bytes[...])
     }
 
@@ -33,8 +33,8 @@ import Testing
         ("null", "column 1: expected an object, {…}"),
         ("\u{FEFF}{}", "column 1: expected an object, {…}"),
         ("{", "column 2: expected a name in quotation marks"),
-        ("{} {}", "column 4: expected the end of the line"),
-        ("{}}", "column 3: expected the end of the line"),
+        ("{} {}", "column 4: expected the end of the text"),
+        ("{}}", "column 3: expected the end of the text"),
         ("{\u{B}}", "column 2: expected a name in quotation marks"),
         ("{a:1}", "column 2: expected a name in quotation marks"),
         ("{'a':1}", "column 2: expected a name in quotation marks"),
@@ -92,8 +92,8 @@ import Testing
         ] as [[UInt8]])
     func `what is not UTF-8 is refused`(_ bytes: [UInt8]) {
         let document = Array(#"{"a":""#.utf8) + bytes + Array(#""}"#.utf8)
-        let error = #expect(throws: JSONScanner.Malformed.self) { try check(document) }
-        #expect(error?.expected == "UTF-8 text")
+        let error = #expect(throws: JSONSyntaxError.self) { try check(document) }
+        #expect(error?.problem == "expected UTF-8 text")
     }
 
     @Test func `nesting goes as deep as it may and no deeper`() {
@@ -126,7 +126,7 @@ import Testing
 
     @Test func `a piece in the middle of a buffer is counted from its own beginning`() throws {
         let buffer = Array(#"{"before":1}{"a":x}{"after":2}"#.utf8)
-        let error = #expect(throws: JSONScanner.Malformed.self) {
+        let error = #expect(throws: JSONSyntaxError.self) {
             try JSONScanner.checkObject(buffer[12..<19])
         }
         #expect(error?.column == 6)
@@ -137,9 +137,31 @@ import Testing
 
     @Test func `no members of what is not an object`() {
         for text in ["", "[]", #"{"a":1"#, #"{"a":1}{}"#] {
-            #expect(throws: JSONScanner.Malformed.self) {
+            #expect(throws: JSONSyntaxError.self) {
                 try JSONScanner.members(of: Array(text.utf8)[...])
             }
         }
+    }
+
+    @Test(
+        "whole numbers are read up to the last that 64 bits hold",
+        arguments: [
+            ("0", 0), ("-0", 0), ("42,", 42), ("-7}", -7),
+            ("9223372036854775807", .max), ("-9223372036854775808", .min),
+        ] as [(String, Int64)])
+    func whole(text: String, number: Int64) throws {
+        var cursor = JSONCursor(Array(text.utf8)[...])
+        #expect(try cursor.wholeNumber() == number)
+    }
+
+    @Test(arguments: [
+        "", "-", "01", "-01", "1.5", "1e3", "1E3", "+1", "x", "9223372036854775808",
+        "-9223372036854775809", "99999999999999999999999",
+    ])
+    func `what is no whole number of 64 bits is refused at its beginning`(_ text: String) {
+        var cursor = JSONCursor(Array(" \(text)".utf8)[...])
+        cursor.skipSpace()
+        let error = #expect(throws: JSONSyntaxError.self) { try cursor.wholeNumber() }
+        #expect(error?.column == 2)
     }
 }

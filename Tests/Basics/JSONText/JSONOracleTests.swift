@@ -1,5 +1,5 @@
+import ErrandJSONText
 import Foundation
-import Errand
 import ErrandPostgres
 import ErrandTestServices
 import Testing
@@ -7,7 +7,7 @@ import Testing
 /// The scanner beside two others that know JSON: Foundation, and PostgreSQL, which has to store
 /// what the scanner lets through.
 @Suite("JSON scanner and its oracles", .database) struct JSONOracleTests {
-    private func refusal(_ bytes: [UInt8]) -> JSONScanner.Malformed? {
+    private func refusal(_ bytes: [UInt8]) -> JSONSyntaxError? {
         do {
             try JSONScanner.checkObject(bytes[...])
             return nil
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Foundation lets a comma stand before a closing bracket.
-    private func isAtTrailingComma(_ bytes: [UInt8], _ refusal: JSONScanner.Malformed) -> Bool {
+    private func isAtTrailingComma(_ bytes: [UInt8], _ refusal: JSONSyntaxError) -> Bool {
         let before = bytes[..<(refusal.column - 1)].reversed()
             .first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         let isClosing =
@@ -75,7 +75,7 @@ import Testing
             let shown = "seed \(seed): \(String(decoding: text, as: UTF8.self))"
             if let refusal = refusal(text) {
                 // Foundation stores U+0000, and PostgreSQL does not.
-                if isAtTrailingComma(text, refusal) || refusal.expected.contains("U+0000") {
+                if isAtTrailingComma(text, refusal) || refusal.problem.contains("U+0000") {
                     continue
                 }
                 #expect(!foundationTakes(text), "\(shown): \(refusal)")

@@ -1,5 +1,5 @@
+import ErrandJSONText
 import Foundation
-import ErrandTerminal
 import Testing
 
 @Suite("JSON") struct JSONTests {
@@ -86,27 +86,39 @@ import Testing
         #expect(String(decoding: value.serialized, as: UTF8.self) == expected)
     }
 
-    @Test func `a record's fields keep their order, names and types`() {
-        let record: Record = [
-            "id": .id(5), "state": .marked("dead", .red), "size": .bytes(2048),
-            "ratio": .number(0.123456, decimals: 1), "is_due": .flag(true),
-            "run_at": .time(Date(timeIntervalSince1970: 1_772_354_400.25)),
-            "made": .age(Date(timeIntervalSince1970: 0), now: Date(timeIntervalSince1970: 60)),
-            "wait": .duration(.milliseconds(1500)), "tags": .list(["a", "b"]),
-            "errors": .records([["attempt": .int(1)]]), "args": .json(Array("[1]".utf8)),
-            "key": .missing, "note": .optional(nil as String?, Cell.text),
-        ]
-        #expect(
-            String(decoding: record.json.serialized, as: UTF8.self)
-                == #"{"id":5,"state":"dead","size":2048,"ratio":0.123456,"is_due":true,"#
-                + #""run_at":"2026-03-01T08:40:00.250000Z","made":"1970-01-01T00:00:00.000000Z","#
-                + #""wait":1.5,"tags":["a","b"],"errors":[{"attempt":1}],"args":[1],"#
-                + #""key":null,"note":null}"#)
-        let texts = record.fields.map(\.cell.text)
-        #expect(
-            texts == [
-                "5", "dead", "2.0 KiB", "0.1", "yes", "2026-03-01 08:40:00Z", "1 m ago", "1.5 s",
-                "a, b", "1", "[1]", "-", "-",
-            ])
+    @Test(
+        "what is read is what is written",
+        arguments: [
+            (" [ null , true,false ] ", "[null,true,false]"),
+            (#"{"b":{"a":1},"a":[],"a":"x"}"#, #"{"b":{"a":1},"a":[],"a":"x"}"#),
+            (#""\u00e9\n\ud83d\ude00\/""#, #""é\n😀/""#), ("-0", "0"), ("-5", "-5"),
+            ("9223372036854775807", "9223372036854775807"), ("1e2", "100.0"), ("0.25", "0.25"),
+            ("9223372036854775808", "9.223372036854776e+18"), ("1e400", "null"),
+        ])
+    func parsed(text: String, written: String) throws {
+        let value = try JSONValue(parsing: Array(text.utf8)[...])
+        #expect(String(decoding: value.serialized, as: UTF8.self) == written)
+    }
+
+    @Test(arguments: ["", "[1,]", "{\"a\":}", "1 2", "tru", "\"\\x\"", "[[[", "\"\u{0}\""])
+    func `what is no JSON is not read`(_ text: String) {
+        #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: Array(text.utf8)[...]) }
+    }
+
+    @Test func `nesting is read as deep as the scanner goes`() throws {
+        func nested(_ depth: Int) -> [UInt8] {
+            Array(repeating: 0x5B, count: depth) + Array(repeating: 0x5D, count: depth)
+        }
+        #expect(try JSONValue(parsing: nested(256)[...]).serialized == nested(256))
+        for depth in [257, 100_000] {
+            #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: nested(depth)[...]) }
+        }
+    }
+
+    @Test func `of members of one name the last counts`() throws {
+        let value = try JSONValue(parsing: Array(#"{"a":1,"b":2,"a":3}"#.utf8)[...])
+        #expect(value["a"] == .int(3))
+        #expect(value["c"] == nil)
+        #expect(JSONValue.array([])["a"] == nil)
     }
 }
