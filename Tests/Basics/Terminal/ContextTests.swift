@@ -2,78 +2,93 @@ import ErrandTerminal
 import Testing
 
 @Suite("Contexts") struct ContextTests {
-    static let sample = """
-        # of this machine
-        current = "staging"   # for now
-
-        [staging]
-        database_url = "postgresql://app@db.example/errand"
-        [prod-1]
-          database_url = "host=db password='a b' user=app" # and more
-          redis_url="redis://:se\\"cret@redis.example"
-          operator = "night watch"
-          production = true
-          read_only = false
-          color = "never"
-        """
+    static let sample = #"""
+        {
+          "current" : "staging",
+          "contexts": {
+            "staging": {"database_url": "postgresql://app@db.example/errand"},
+            "prod-1": {
+              "database_url": "host=db password='a b' user=app",
+              "redis_url": "redis://:se\"cret@redis.example",
+              "operator": "night watch", "production": true, "read_only": false,
+              "color": "never"
+            }
+          }
+        }
+        """#
 
     @Test func `a file says what there is`() throws {
-        let book = try ContextBook(Self.sample)
-        #expect(book.current == "staging")
-        #expect(book.contexts.map(\.name) == ["staging", "prod-1"])
-        let context = try #require(book["prod-1"])
+        let file = try ContextFile(Self.sample)
+        #expect(file.current == "staging")
+        #expect(file.contexts.map(\.name) == ["staging", "prod-1"])
+        let context = try #require(file["prod-1"])
         #expect(context.isProduction)
         #expect(context.isReadOnly == false)
         #expect(context.operatorName == "night watch")
         #expect(context.color == .never)
         #expect(context.redisURL == "redis://:se\"cret@redis.example")
-        #expect(book["staging"]?.isProduction == false)
-        #expect(try ContextBook("").contexts == [])
+        #expect(file["staging"]?.isProduction == false)
+        #expect(try ContextFile("{}").contexts == [])
     }
 
     @Test func `lines may end with CR and LF, and keep doing so`() throws {
         let text = Self.sample.split(separator: "\n", omittingEmptySubsequences: false)
             .joined(separator: "\r\n")
-        #expect(try ContextBook(text) == ContextBook(Self.sample))
-        let changed = ContextBook.text(text, withCurrent: "prod-1")
-        #expect(try ContextBook(changed).current == "prod-1")
-        #expect(changed.count == text.count - "\"staging\"   # for now".count + "\"prod-1\"".count)
-        #expect(ContextBook.text("[a]\r\n", withCurrent: "a") == "current = \"a\"\r\n[a]\r\n")
+        #expect(try ContextFile(text) == ContextFile(Self.sample))
+        let changed = ContextFile.text(text, withCurrent: "prod-1")
+        #expect(
+            changed == text.replacing("\"current\" : \"staging\"", with: "\"current\" : \"prod-1\"")
+        )
+        #expect(
+            ContextFile.text("{\r\n  \"contexts\": {}\r\n}", withCurrent: "a")
+                == "{\r\n  \"current\": \"a\",\r\n  \"contexts\": {}\r\n}")
     }
 
     @Test(
         "what is not understood is refused with its line",
         arguments: [
-            ("[a", 1, "expected [name]"), ("[a b]", 1, "expected [name]"),
-            ("[\"a\"]", 1, "expected [name]"), ("[a]\n[a]", 2, "second time"),
-            ("[a]\n\nproduktion = true", 3, "did you mean production?"),
-            ("[a]\nproduction = yes", 2, "expected production = \"text\", true or false"),
-            ("[a]\nproduction = \"true\"", 2, "expected production = true"),
-            ("[a]\nread_only = truely", 2, "expected the end of the line"),
-            ("[a]\noperator = true", 2, "expected operator = \"text\""),
-            ("[a]\noperator = \"x", 2, "quotation mark"),
-            ("[a]\noperator = \"x\\n\"", 2, "after the backslash"),
-            ("[a]\noperator = \"x\" y", 2, "expected the end of the line"),
-            ("[a]\noperator = 'x'", 2, "expected operator = \"text\""),
-            ("[a]\noperator = [\"x\"]", 2, "expected operator = \"text\""),
-            ("[a]\noperator = \"x\"\noperator = \"y\"", 3, "second time"),
-            ("[a]\ncolor = \"blue\"", 2, "auto"), ("[a]\ncurrent = \"a\"", 2, "above"),
-            ("operator = \"x\"", 1, "expected current"), ("\ncurrent = \"b\"\n[a]", 2, "names no"),
-            ("[a]\nwords", 2, "expected [name], key"), ("= 3", 1, "expected [name], key"),
+            ("", 1, "column 1: expected an object"), ("[]", 1, "column 1: expected an object"),
+            ("{\n  \"contexts\": {},\n}", 3, "column 1: expected a name in quotation marks"),
+            ("{\"contexts\":\n []}", 2, "column 2: expected an object"),
+            ("{\"contexts\": {\"a\": true}}", 1, "column 20: expected an object"),
+            ("{\"contexts\": {\"a b\": {}}}", 1, "\"a b\": expected a name of letters"),
+            ("{\"contexts\": {\"a\": {},\n\"a\": {}}}", 2, "\"a\" is set for the second time"),
+            ("{\"contexts\": {}, \"contexts\": {}}", 1, "second time"),
+            (inA("\n\n\"produktion\": true"), 3, "did you mean \"production\"?"),
+            (inA("\"production\": \"true\""), 1, "\"production\": expected true or false"),
+            (inA("\"production\": 1"), 1, "\"production\": expected true or false"),
+            (inA("\"production\": yes"), 1, "expected a value"),
+            (inA("\"operator\": true"), 1, "\"operator\": expected a text"),
+            (inA("\"operator\": \"\""), 1, "\"operator\": expected a text"),
+            (inA("\"operator\": \"x"), 1, "a closing quotation mark"),
+            (inA("\"operator\": [\"x\"]"), 1, "\"operator\": expected a text"),
+            (inA("\"operator\": \"x\",\n\"operator\": \"y\""), 2, "second time"),
+            (inA("\"color\": \"blue\""), 1, "auto"),
+            (inA("\"current\": \"a\""), 1, "\"current\" is not known"),
+            ("{\"operator\": \"x\"}", 1, "expected current, contexts"),
+            ("{\n\"current\": \"b\", \"contexts\": {\"a\": {}}}", 2, "there are: a"),
+            ("{\"current\": \"b\"}", 1, "there are: none"), ("{} {}", 1, "the end of the text"),
         ])
     func refused(text: String, line: Int, message: String) throws {
-        let flaw = #expect(throws: ContextBook.Flaw.self) { try ContextBook(text) }
+        let flaw = #expect(throws: ContextFile.Flaw.self) { try ContextFile(text) }
         #expect(flaw?.line == line)
         #expect(flaw?.message.contains(message) == true, "\(flaw?.message ?? "")")
     }
 
-    @Test func `another current context changes one line only`() throws {
-        let changed = ContextBook.text(Self.sample, withCurrent: "prod-1")
-        #expect(try ContextBook(changed).current == "prod-1")
-        #expect(
-            changed.split(separator: "\n").dropFirst(2)
-                == Self.sample.split(separator: "\n").dropFirst(2))
-        #expect(ContextBook.text("[a]\n", withCurrent: "a") == "current = \"a\"\n[a]\n")
+    private static func inA(_ settings: String) -> String {
+        "{\"contexts\": {\"a\": {\(settings)}}}"
+    }
+
+    @Test(
+        "another current context changes nothing else",
+        arguments: [
+            ("{\"contexts\": {}}", "{\"current\": \"é\\\"\", \"contexts\": {}}"),
+            (" {}", " {\"current\": \"é\\\"\"}"),
+            ("{\"current\":\"b\",\"c\":1}", "{\"current\":\"é\\\"\",\"c\":1}"),
+            ("{\n\t\"a\": 1\n}\n", "{\n\t\"current\": \"é\\\"\",\n\t\"a\": 1\n}\n"),
+        ])
+    func used(text: String, expected: String) {
+        #expect(ContextFile.text(text, withCurrent: "é\"") == expected)
     }
 
     @Test(

@@ -41,7 +41,7 @@ package enum GlobalOptions {
         help: "Look again every so many seconds, until interrupted; not for what changes things")
     package static let context = Option<String?>.text(
         "context", placeholder: "NAME", environment: "ERRAND_CONTEXT",
-        help: "Use this context of contexts.toml; given here, its URLs win over the environment's")
+        help: "Use this context of contexts.json; given here, its URLs win over the environment's")
     package static let databaseURL = Option<String?>.text(
         "database-url", placeholder: "URL", environment: "DATABASE_URL",
         help: "PostgreSQL to use, as a libpq URL or key=value text; DATABASE_URL_FILE may name "

@@ -9,7 +9,7 @@ public struct Invocation: Sendable {
     /// The program that it is a call of.
     package let program: Program
     /// The named contexts of this user, and which of them is in force.
-    package let contexts: ContextsInForce
+    package let contexts: ResolvedContexts
     /// What is to be stopped when the command must end early.
     package let interruption = Interruption()
     let optionValues: [String: any Sendable]
@@ -92,7 +92,7 @@ public struct Invocation: Sendable {
     /// Reads and checks everything before the command runs.
     init(
         of command: Command, scanned: ScannedArguments, environment: [String: String],
-        contexts: ContextsInForce, screen: Screen, program: Program
+        contexts: ResolvedContexts, screen: Screen, program: Program
     ) throws(CommandFailure) {
         var options: [String: any Sendable] = [:]
         for option in command.allOptions {

@@ -118,7 +118,7 @@ package struct Program: Sendable {
         let scanned = try scanner.scan(rest)
         let needed = [GlobalOptions.databaseURL, GlobalOptions.redisURL].map(\.spec)
             .filter { scanned.options[$0.name] == nil }.compactMap(\.environment)
-        let contexts = try ContextsInForce(
+        let contexts = try ResolvedContexts(
             asked: scanned.options[GlobalOptions.context.spec.name]?.first?.text,
             environment: SecretFile.resolved(needed, in: environment))
         return .run(

@@ -1,4 +1,4 @@
-/// A set of servers with a name, from the user's contexts.toml.
+/// A set of servers with a name, from the user's contexts.json.
 package struct NamedContext: Equatable, Sendable {
     package var name: String
     package var databaseURL: String?

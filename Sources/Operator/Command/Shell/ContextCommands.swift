@@ -12,13 +12,16 @@ enum ContextCommands {
     private static let list = Command(
         "context", "ls", effect: .looks, summary: "List the contexts and which is in use",
         discussion: """
-            They stand in $XDG_CONFIG_HOME/errand/contexts.toml or ~/.config/errand/contexts.toml, \
-            in a small part of TOML. Above all: current = "name", the one that is used when \
-            neither --context nor ERRAND_CONTEXT names one. Then for each [name], any of: \
-            database_url = "…", redis_url = "…", operator = "…", production = true, \
-            read_only = true, color = "never".
+            They stand in $XDG_CONFIG_HOME/errand/contexts.json or ~/.config/errand/contexts.json, \
+            such as:
 
-            production = true asks for the context's name before any change, or takes --yes.
+            {"current": "staging", "contexts": {"staging": {"operator": "Ada", …}, "prod": {…}}}
+
+            "current" is the one that is used when neither --context nor ERRAND_CONTEXT names one. \
+            A context has any of: "database_url", "redis_url" and "operator" (texts), \
+            "production" and "read_only" (true or false), "color" ("auto", "always" or "never").
+
+            "production": true asks for the context's name before any change, or takes --yes.
 
             Options win over the environment, which wins over the file; but the URLs of a context \
             that is named by --context win over the environment's.
@@ -27,11 +30,11 @@ enum ContextCommands {
     ) { invocation in
         let contexts = invocation.contexts
         try invocation.output.list(
-            (contexts.book?.contexts ?? []).map { record($0, contexts.current) },
+            (contexts.file?.contexts ?? []).map { record($0, contexts.current) },
             columns: [
                 Column("name"), Column("current"), Column("production"), Column("read_only"),
                 Column("operator"), Column("database_url", isFlexible: true),
-            ], empty: "there are none: \(contexts.path ?? "contexts.toml") would hold them")
+            ], empty: "there are none: \(contexts.path ?? "contexts.json") would hold them")
         return .done
     }
 
@@ -55,7 +58,7 @@ enum ContextCommands {
 
     private static let use = Command(
         "context", "use", effect: .configures, summary: "Use a context from now on",
-        discussion: "Writes current = \"NAME\" into contexts.toml; the rest of it stays as it is.",
+        discussion: "Writes \"current\" into contexts.json; the rest of it stays as it is.",
         examples: [.init("errand context use staging", "for all commands that name no other")],
         arguments: [name]
     ) { invocation in
@@ -91,10 +94,10 @@ enum ContextCommands {
     }
 
     private static func found(
-        _ name: String, _ contexts: ContextsInForce
+        _ name: String, _ contexts: ResolvedContexts
     ) throws(CommandFailure) -> NamedContext {
-        guard let context = contexts.book?[name] else {
-            let failure = ContextsInForce.unknown(name, contexts.book)
+        guard let context = contexts.file?[name] else {
+            let failure = ResolvedContexts.unknown(name, contexts.file)
             throw CommandFailure(exit: .notFound, message: failure.message, hint: failure.hint)
         }
         return context

@@ -100,7 +100,7 @@ enum ShellCommands {
                 "ERRAND_POOLER",
                 "What stands before PostgreSQL: session, transaction, or detected (the default)."
             ),
-            ("ERRAND_CONTEXT", "The context to use, of those in contexts.toml."),
+            ("ERRAND_CONTEXT", "The context to use, of those in contexts.json."),
             ("ERRAND_OPERATOR", "Who acts, for the record; else USER."),
             ("ERRAND_READ_ONLY", "1 refuses whatever changes something."),
             ("ERRAND_LOG", "The least level that the log shows: debug, info, warning, error."),
@@ -110,10 +110,10 @@ enum ShellCommands {
             ("TZ", "The zone of the times that tables show; else that of the system."),
             ("TZDIR", "Where the time zones are."),
             ("COLUMNS", "The width of the terminal, if it does not tell."),
-            ("XDG_CONFIG_HOME", "Where the folder errand with contexts.toml is; else ~/.config."),
+            ("XDG_CONFIG_HOME", "Where the folder errand with contexts.json is; else ~/.config."),
         ]
         notes.files = [
-            ("~/.config/errand/contexts.toml", "The named contexts; see errand-context(1).")
+            ("~/.config/errand/contexts.json", "The named contexts; see errand-context(1).")
         ]
         notes.exitCodes = [
             (.done, "Done."), (.failed, "It failed."),

@@ -4,7 +4,7 @@ import Testing
 
 extension CommandLine {
     @Suite("Contexts") struct ContextTests {
-        /// A folder of settings with one contexts.toml in it.
+        /// A folder of settings with one contexts.json in it.
         private struct Settings {
             let folder: URL
             let file: URL
@@ -15,7 +15,7 @@ extension CommandLine {
                 let inner = folder.appending(path: "errand")
                 try FileManager.default.createDirectory(
                     at: inner, withIntermediateDirectories: true)
-                file = inner.appending(path: "contexts.toml")
+                file = inner.appending(path: "contexts.json")
                 try text.write(to: file, atomically: true, encoding: .utf8)
                 try FileManager.default.setAttributes(
                     [.posixPermissions: mode], ofItemAtPath: file.path)
@@ -35,19 +35,17 @@ extension CommandLine {
             let url = try TestDatabase.here().url
             return try Settings(
                 """
-                # where
-                [here]
-                database_url = "\(url)"
-                operator = "night"
-                [prod]
-                database_url = "\(url)"
-                production = \(production)
-                [closed]
-                database_url = "\(url)"
-                read_only = true
-                [secret]
-                database_url = "postgresql://u:geheim@127.0.0.1:1/x"
-                redis_url = "redis://:geheim@127.0.0.1:1"
+                {
+                  "contexts": {
+                    "here": {"database_url": "\(url)", "operator": "night"},
+                    "prod": {"database_url": "\(url)", "production": \(production)},
+                    "closed": {"database_url": "\(url)", "read_only": true},
+                    "secret": {
+                      "database_url": "postgresql://u:geheim@127.0.0.1:1/x",
+                      "redis_url": "redis://:geheim@127.0.0.1:1"
+                    }
+                  }
+                }
                 """)
         }
 
@@ -114,19 +112,20 @@ extension CommandLine {
             let names = try await errand(
                 "context", "ls", "-oname", environment: settings.environment)
             #expect(names.output == "here\nprod\nclosed\nsecret\n")
-            try await errand("context", "ls").expect(0, "there are none", "contexts.toml")
+            try await errand("context", "ls").expect(0, "there are none", "contexts.json")
         }
 
         @Test func `use writes the current context and nothing else`() async throws {
             let settings = try Self.settings()
             defer { settings.remove() }
             let before = try String(contentsOf: settings.file, encoding: .utf8)
+            func current(_ name: String) -> String { "{\n  \"current\": \"\(name)\"," }
             try await errand("context", "use", "here", environment: settings.environment).expect(0)
             var after = try String(contentsOf: settings.file, encoding: .utf8)
-            #expect(after == "current = \"here\"\n" + before)
+            #expect(after == current("here") + before.dropFirst())
             try await errand("context", "use", "prod", environment: settings.environment).expect(0)
             after = try String(contentsOf: settings.file, encoding: .utf8)
-            #expect(after == "current = \"prod\"\n" + before)
+            #expect(after == current("prod") + before.dropFirst())
             let mode = try FileManager.default.attributesOfItem(atPath: settings.file.path)
             #expect(mode[.posixPermissions] as? Int == 0o600)
             let inUse = settings.with(["DATABASE_URL": ""])
@@ -237,15 +236,31 @@ extension CommandLine {
         }
 
         @Test func `what the file must not say is refused with its line`() async throws {
-            let settings = try Settings("[a]\n\nproduktion = true\n")
+            let settings = try Settings("{\"contexts\": {\"a\": {\n\n\"produktion\": true}}}")
             defer { settings.remove() }
             try await errand("queue", "ls", environment: settings.environment).expect(
-                2, "contexts.toml:3: produktion is not known", "did you mean production?")
+                2, "contexts.json:3: \"produktion\" is not known",
+                "did you mean \"production\"?")
             try await errand("queue", "ls", "--help", environment: settings.environment).expect(0)
         }
 
+        @Test func `an old contexts.toml is refused until its settings are moved`() async throws {
+            let settings = try Settings("{}")
+            defer { settings.remove() }
+            let old = settings.file.deletingLastPathComponent().appending(path: "contexts.toml")
+            try FileManager.default.moveItem(at: settings.file, to: old)
+            try await errand("queue", "ls", environment: settings.environment).expect(
+                2, "\(old.path) is not read any more", "contexts.json", "errand help context ls")
+            let help = try await errand(
+                "help", "context", "ls", environment: settings.environment)
+            help.expect(0)
+            #expect(help.output.contains(#"{"current": "staging", "contexts": "#))
+            try "{}".write(to: settings.file, atomically: true, encoding: .utf8)
+            try await errand("queue", "ls", environment: settings.environment).expect(0)
+        }
+
         @Test func `a password that others can read is warned of`() async throws {
-            let text = "[a]\ndatabase_url = \"postgresql://u:geheim@127.0.0.1/x\"\n"
+            let text = #"{"contexts":{"a":{"database_url":"postgresql://u:geheim@127.0.0.1/x"}}}"#
             let open = try Settings(text, mode: 0o644)
             defer { open.remove() }
             let run = try await errand("queue", "ls", environment: open.environment)
@@ -254,7 +269,8 @@ extension CommandLine {
             let closed = try Settings(text)
             defer { closed.remove() }
             #expect(try await errand("queue", "ls", environment: closed.environment).errors == "")
-            let harmless = try Settings("[a]\noperator = \"x\"\n", mode: 0o644)
+            let harmless = try Settings(
+                "{\"contexts\": {\"a\": {\"operator\": \"x\"}}}", mode: 0o644)
             defer { harmless.remove() }
             #expect(try await errand("queue", "ls", environment: harmless.environment).errors == "")
         }

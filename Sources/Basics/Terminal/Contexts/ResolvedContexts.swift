@@ -2,10 +2,10 @@ import FoundationEssentials
 import Glibc
 
 /// The user's contexts, and the one that a command uses.
-package struct ContextsInForce: Sendable {
+package struct ResolvedContexts: Sendable {
     /// Where the contexts are read from; nil when the environment names no folder.
     package let path: String?
-    package let book: ContextBook?
+    package let file: ContextFile?
     package let current: NamedContext?
     /// The environment with what the current context adds to it.
     let environment: [String: String]
@@ -26,27 +26,26 @@ package struct ContextsInForce: Sendable {
         }
         let named = asked ?? environment["ERRAND_CONTEXT"].flatMap { $0.isEmpty ? nil : $0 }
         guard let path, let text = try Self.read(path) else {
+            if let path { try Self.refuseEarlierForm(path) }
             if let named {
                 throw .usage(
                     "there is no context '\(named)'",
-                    hint: "there is no file \(path ?? "contexts.toml"); 'errand help context ls' "
+                    hint: "there is no file \(path ?? "contexts.json"); 'errand help context ls' "
                         + "shows what to write into it")
             }
-            (book, current, overruling, warnings) = (nil, nil, [:], [])
+            (file, current, overruling, warnings) = (nil, nil, [:], [])
             self.environment = environment
             return
         }
-        let book: ContextBook
-        do throws(ContextBook.Flaw) {
-            book = try ContextBook(text)
-        } catch {
+        let file: ContextFile
+        do throws(ContextFile.Flaw) { file = try ContextFile(text) } catch {
             throw .usage(
                 "\(path):\(error.line): \(error.message)",
                 hint: "'errand help context ls' shows what the file may say")
         }
-        self.book = book
-        current = try (named ?? book.current).map { name throws(CommandFailure) in
-            guard let context = book[name] else { throw Self.unknown(name, book) }
+        self.file = file
+        current = try (named ?? file.current).map { name throws(CommandFailure) in
+            guard let context = file[name] else { throw Self.unknown(name, file) }
             return context
         }
         let ofContext = ["DATABASE_URL": current?.databaseURL, "REDIS_URL": current?.redisURL]
@@ -58,27 +57,38 @@ package struct ContextsInForce: Sendable {
             }
         self.environment =
             current?.environment(over: environment, winsURLs: asked != nil) ?? environment
-        let isOpen = Self.isOpenToOthers(path) && book.contexts.contains(where: \.holdsPassword)
+        let isOpen = Self.isOpenToOthers(path) && file.contexts.contains(where: \.holdsPassword)
         warnings =
             isOpen
             ? ["others can read the passwords in \(path); 'chmod 600 \(path)' ends that"] : []
     }
 
     /// What to say of a name that the file does not know.
-    package static func unknown(_ name: String, _ book: ContextBook?) -> CommandFailure {
-        let names = book?.contexts.map(\.name) ?? []
+    package static func unknown(_ name: String, _ file: ContextFile?) -> CommandFailure {
+        let names = file?.contexts.map(\.name) ?? []
         let guess = nearest(to: name, among: names).map { "did you mean '\($0)'? " } ?? ""
         let list = names.isEmpty ? "none" : names.joined(separator: ", ")
         return .usage("there is no context '\(name)'", hint: guess + "there are: \(list)")
     }
 
-    /// `$XDG_CONFIG_HOME/errand/contexts.toml`, or below `~/.config`.
+    /// `$XDG_CONFIG_HOME/errand/contexts.json`, or below `~/.config`.
     private static func path(_ environment: [String: String]) -> String? {
         if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
-            return folder + "/errand/contexts.toml"
+            return folder + "/errand/contexts.json"
         }
         guard let home = environment["HOME"], !home.isEmpty else { return nil }
-        return home + "/.config/errand/contexts.toml"
+        return home + "/.config/errand/contexts.json"
+    }
+
+    /// Whoever has an earlier version's contexts.json relies on it, perhaps to be asked before a
+    /// change in production.
+    private static func refuseEarlierForm(_ path: String) throws(CommandFailure) {
+        let earlier = "\(path.dropLast("json".count))toml"
+        guard unsafe access(earlier, F_OK) == 0 else { return }
+        throw .usage(
+            "\(earlier) is not read any more: contexts stand in contexts.json",
+            hint: "write them into \(path), as 'errand help context ls' shows, and remove the "
+                + "old file")
     }
 
     private static func isOpenToOthers(_ path: String) -> Bool {
@@ -98,11 +108,11 @@ package struct ContextsInForce: Sendable {
 
     /// Makes a context the current one, in the file; nothing else of it changes.
     package func use(_ name: String) throws(CommandFailure) {
-        guard let book, book[name] != nil, let path, let text = try Self.read(path) else {
-            throw Self.unknown(name, book)
+        guard let file, file[name] != nil, let path, let text = try Self.read(path) else {
+            throw Self.unknown(name, file)
         }
         // Some keep the file elsewhere, and only a link to it here.
-        let file = URL(filePath: path).resolvingSymlinksInPath().path
-        try TextFile.replace(file, with: ContextBook.text(text, withCurrent: name))
+        let target = URL(filePath: path).resolvingSymlinksInPath().path
+        try TextFile.replace(target, with: ContextFile.text(text, withCurrent: name))
     }
 }
