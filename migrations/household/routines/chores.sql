@@ -1,5 +1,4 @@
--- Chores: what is to be done when, and whose turn it is. The rules of RFC 5545 are followed by
--- jobs: SQL is told the next day and instant of each chore, and keeps them.
+-- Chores: what is to be done, by which rule, and what the app shows of them.
 
 -- A chore of the person's group, locked; an error when it is not there, or was removed.
 CREATE OR REPLACE FUNCTION household.standing_chore(home bigint, chore bigint)
@@ -145,230 +144,86 @@ BEGIN
         jsonb_build_object('chore_id', chore));
 END $$;
 
--- What a job needs to know that finds out when a chore comes next: of one that is not removed,
--- whose plan is still this, and that does not wait for what is due of it.
-CREATE OR REPLACE FUNCTION household.chore_to_plan(chore bigint, plan int)
-RETURNS TABLE (starts_on date, at_time time, rule text, mode text, after_days smallint,
-    time_zone text, last_on date, last_ended_at timestamptz)
-LANGUAGE plpgsql STABLE AS $$
+-- The chores of the person's group.
+CREATE OR REPLACE FUNCTION household.chores(person bigint)
+RETURNS TABLE (chore_id bigint, title text, rule text, mode text, after_days smallint,
+    starts_on date, at_time time, next_on date, does_skip_count boolean, is_for_all boolean,
+    fault text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    RETURN QUERY SELECT c.starts_on, c.at_time, c.rule, c.mode, c.after_days, g.time_zone,
-        l.due_on, coalesce(l.done_at, l.ended_at)
-    FROM household.chores c JOIN household.groups g ON g.id = c.group_id
-    LEFT JOIN LATERAL (
-        SELECT o.due_on, o.done_at, o.ended_at, o.state FROM household.occurrences o
-        WHERE o.chore_id = c.id ORDER BY o.due_on DESC LIMIT 1
-    ) l ON true
-    WHERE c.id = $1 AND c.plan = $2 AND NOT c.is_removed
-      AND (c.mode = 'calendar' OR l.state IS NULL OR l.state NOT IN ('due', 'overdue'));
+    RETURN QUERY SELECT c.id, c.title, c.rule, c.mode, c.after_days, c.starts_on, c.at_time,
+        c.next_on, c.does_skip_count, c.is_for_all, c.fault
+    FROM household.chores c WHERE c.group_id = household.home_of($1) AND NOT c.is_removed
+    ORDER BY c.next_on, c.id;
 END $$;
 
--- Writes down what such a job has found: the next day, and the instant at which its occurrence is
--- taken; both null when there is none any more, or it waits. False when the chore has changed.
-CREATE OR REPLACE FUNCTION household.plan_chore(
-    chore bigint, plan int, next_on date, next_at timestamptz)
-RETURNS boolean LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-BEGIN
-    UPDATE household.chores c SET next_on = next_on, next_at = next_at, plan_job = NULL,
-        fault = NULL
-    WHERE c.id = chore AND c.plan = plan AND NOT c.is_removed
-      AND EXISTS (SELECT FROM household.turns t WHERE t.chore_id = chore);
-    RETURN FOUND;
-END $$;
-
--- Writes down why a chore does not come any more, and tells all who live there, each of whom can
--- mend it. False when that is known, or the chore has changed since.
-CREATE OR REPLACE FUNCTION household.fail_chore(chore bigint, plan int, fault text) RETURNS boolean
-LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    home bigint;
-BEGIN
-    UPDATE household.chores c SET next_on = NULL, next_at = NULL, plan_job = NULL, fault = fault
-    WHERE c.id = chore AND c.plan = plan AND NOT c.is_removed AND c.fault IS DISTINCT FROM fault
-    RETURNING c.group_id INTO home;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    PERFORM errand.enqueue('household.tell',
-        jsonb_build_object('event', 'chore_fault', 'group_id', home, 'chore_id', chore,
-            'plan', plan));
-    RETURN true;
-END $$;
-
--- Chores whose next occurrence is to be taken, locked; each is handed to household.take() with
--- what its rule says comes after next_on. Not in zones that cannot be read.
-CREATE OR REPLACE FUNCTION household.due_chores(
-    at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
-RETURNS TABLE (chore_id bigint, next_on date, starts_on date, at_time time, rule text, mode text,
-    time_zone text, plan int) LANGUAGE plpgsql AS $$
+-- Turns at the chores of the person's group, from a day until another, which is not among them;
+-- the newest first.
+CREATE OR REPLACE FUNCTION household.occurrences(person bigint, from_on date, until_on date)
+RETURNS TABLE (occurrence_id bigint, chore_id bigint, title text, due_on date, due_at timestamptz,
+    state text, assignee_id bigint, instead_of bigint, done_by bigint, done_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    at := coalesce(at, clock_timestamp());
-    RETURN QUERY SELECT c.id, c.next_on, c.starts_on, c.at_time, c.rule, c.mode, g.time_zone, c.plan
-    FROM household.chores c JOIN household.groups g ON g.id = c.group_id
-    WHERE c.next_at <= at AND NOT EXISTS (SELECT FROM household.zones z
-        WHERE z.time_zone = g.time_zone AND z.fault IS NOT NULL)
-    ORDER BY c.next_at, c.id LIMIT at_most
-    FOR NO KEY UPDATE OF c SKIP LOCKED;
+    RETURN QUERY SELECT o.id, o.chore_id, c.title, o.due_on, o.due_at, o.state::text,
+        o.assignee_id, o.instead_of, o.done_by, o.done_at
+    FROM household.occurrences o JOIN household.chores c ON c.id = o.chore_id
+    WHERE o.group_id = household.home_of($1) AND o.due_on >= from_on AND o.due_on < until_on
+    ORDER BY o.due_on DESC, o.id DESC LIMIT 10000;
 END $$;
 
--- Takes the occurrence of a day: gives it to whose turn it is, and sets the next one;
--- household.take_many() has them told. What was due before and was not done is missed. Null when
--- that day is not the chore's next any more, and then nothing is done: a job that is repeated
--- shifts no turn.
---   due_at            from when it is overdue
---   next_on, next_at  as of household.plan_chore(); null for what counts from its completion
---   remind_from       before then nobody is told that it is overdue; null: due_at
---   is_over           its day is over, and a later one has come: it is missed, and nobody's
-CREATE OR REPLACE FUNCTION household.take_turn(
-    chore bigint, due_on date, due_at timestamptz, next_on date DEFAULT NULL,
-    next_at timestamptz DEFAULT NULL, remind_from timestamptz DEFAULT NULL,
-    is_over boolean DEFAULT false
-) RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
+-- What each has done of the chores of a group, by days, weeks (from Monday), months or years, from
+-- a day until another, which is not among them. All who live there in a period are in it, with 0
+-- where they had no turn, but for periods that are still to come.
+--   assigned    turns that were theirs in the end
+--   done        of all, whoever's turn it was; late: of those, after they were due
+--   for_others  of those done, instead of somebody else
+CREATE OR REPLACE FUNCTION household.stats_of(home bigint, from_on date, until_on date, period text)
+RETURNS TABLE (begins_on date, person_id bigint, assigned bigint, done bigint, late bigint,
+    for_others bigint, skipped bigint, missed bigint) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
 DECLARE
-    of household.chores;
-    occurrence bigint;
+    step interval;
+    -- Their days by the clocks of any zone: which is theirs is not known here.
+    today CONSTANT date := (clock_timestamp() AT TIME ZONE 'UTC' + interval '14 hours')::date;
 BEGIN
-    SELECT * INTO of FROM household.chores c WHERE c.id = chore FOR NO KEY UPDATE;
-    IF (of.next_on = due_on) IS NOT TRUE THEN
-        RETURN NULL;
-    END IF;
-    PERFORM errand.expect(next_on IS NULL AND next_at IS NULL
-            OR next_on > due_on AND next_at IS NOT NULL AND of.mode = 'calendar',
-        'next_on: expected a later day with its instant, or none');
-    PERFORM errand.expect(due_at IS NOT NULL, 'due_at: found null');
-    UPDATE household.chores c SET next_on = next_on, next_at = next_at, taken = c.taken + 1
-    WHERE c.id = chore;
-    IF of.taken > 0 THEN
-        -- A chore that was changed so that it comes on a day again that it has had.
-        IF EXISTS (SELECT FROM household.occurrences o
-            WHERE o.chore_id = chore AND o.due_on = due_on) THEN
-            RETURN NULL;
-        END IF;
-        UPDATE household.occurrences o SET state = 'missed', remind_at = NULL,
-            ended_at = clock_timestamp()
-        WHERE o.chore_id = chore AND o.state IN ('due', 'overdue');
-    END IF;
-    INSERT INTO household.occurrences AS o (chore_id, group_id, due_on, due_at, remind_at,
-        remind_from, number, assignee_id, state, ended_at)
-    VALUES (chore, of.group_id, due_on, due_at, CASE WHEN NOT is_over THEN due_at END,
-        greatest(remind_from, due_at), of.taken + 1,
-        CASE WHEN NOT is_over THEN household.next_turn(of.group_id, chore) END,
-        CASE WHEN is_over THEN 'missed' ELSE 'due' END::household.occurrence_state,
-        CASE WHEN is_over THEN clock_timestamp() END)
-    RETURNING o.id INTO occurrence;
-    RETURN CASE WHEN NOT is_over THEN occurrence END;
+    PERFORM errand.expect(period IN ('day', 'week', 'month', 'year'),
+        'period: expected day, week, month or year');
+    step := ('1 ' || period)::interval;
+    -- Who does it has the turn: done_by is the assignee.
+    RETURN QUERY SELECT date_trunc($4, o.due_on::timestamp)::date, o.assignee_id, count(*),
+        count(*) FILTER (WHERE o.state = 'done'),
+        count(*) FILTER (WHERE o.state = 'done' AND o.done_at > o.due_at),
+        count(*) FILTER (WHERE o.state = 'done' AND o.instead_of <> o.done_by),
+        count(*) FILTER (WHERE o.state = 'skipped'),
+        count(*) FILTER (WHERE o.state = 'missed')
+    FROM household.occurrences o
+    WHERE o.group_id = home AND o.due_on >= from_on AND o.due_on < until_on
+      AND o.assignee_id IS NOT NULL AND o.state <> 'dropped'
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT b.begins_on, m.person_id, 0, 0, 0, 0, 0, 0
+    FROM household.members m CROSS JOIN LATERAL (
+        SELECT p::date AS begins_on FROM generate_series(
+            date_trunc($4, greatest(from_on,
+                (m.joined_at AT TIME ZONE 'UTC' - interval '12 hours')::date)::timestamp),
+            least(until_on - 1, today,
+                (m.left_at AT TIME ZONE 'UTC' + interval '14 hours')::date)::timestamp, step) p) b
+    WHERE m.group_id = home AND NOT EXISTS (SELECT FROM household.occurrences o
+        WHERE o.group_id = home AND o.due_on >= greatest(from_on, b.begins_on)
+          AND o.due_on < least(until_on, (b.begins_on + step)::date)
+          AND o.assignee_id = m.person_id AND o.state <> 'dropped')
+    ORDER BY 1, 2;
 END $$;
 
--- An occurrence of the person's group that is still to be done, with its chore locked.
-CREATE OR REPLACE FUNCTION household.open_occurrence(home bigint, occurrence bigint)
-RETURNS household.occurrences LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    of household.occurrences;
+-- The same of the group that the person lives in.
+CREATE OR REPLACE FUNCTION household.stats(
+    person bigint, from_on date, until_on date, period text DEFAULT 'week'
+) RETURNS TABLE (begins_on date, person_id bigint, assigned bigint, done bigint, late bigint,
+    for_others bigint, skipped bigint, missed bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
 BEGIN
-    PERFORM FROM household.chores c WHERE c.id = (
-        SELECT o.chore_id FROM household.occurrences o
-        WHERE o.id = occurrence AND o.group_id = home) FOR NO KEY UPDATE;
-    SELECT * INTO of FROM household.occurrences o
-    WHERE o.id = occurrence AND o.group_id = home FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        PERFORM household.refuse_unknown('turn at a chore', occurrence);
-    END IF;
-    IF of.state NOT IN ('due', 'overdue') THEN
-        PERFORM household.refuse_state(
-            format('turn %s at chore %s is %s', occurrence, of.chore_id, of.state),
-            'household.chores() lists what is to be done now.');
-    END IF;
-    RETURN of;
-END $$;
-
--- Ends what is due, and has the next found out where that counts from now. What does not come any
--- more leaves the lists with that; its history stays.
-CREATE OR REPLACE FUNCTION household.finish_occurrence(
-    of household.occurrences, after household.occurrence_state, done_by bigint, at timestamptz
-) RETURNS void LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-BEGIN
-    UPDATE household.occurrences o SET state = after, done_by = done_by, remind_at = NULL,
-        done_at = CASE after WHEN 'done' THEN at END, ended_at = clock_timestamp()
-    WHERE o.id = of.id;
-    PERFORM household.replan(c.id) FROM household.chores c
-    WHERE c.id = of.chore_id AND c.mode = 'after_done' AND NOT c.is_removed;
-    UPDATE household.chores c SET is_removed = true, plan = c.plan + 1
-    WHERE c.id = of.chore_id AND c.mode = 'calendar' AND c.next_on IS NULL
-      AND c.plan_job IS NULL AND c.fault IS NULL;
-END $$;
-
--- Notes that somebody has done what was due, whoever's turn it was, and tells all. Who steps in
--- takes the turn, and the other one is due again sooner. False when the same was noted before.
---   at  when it was done; now when it is null
-CREATE OR REPLACE FUNCTION household.done(
-    person bigint, occurrence bigint, at timestamptz DEFAULT NULL)
-RETURNS boolean LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    home CONSTANT bigint := household.enter(person);
-    instant CONSTANT timestamptz := clock_timestamp();
-    of household.occurrences;
-BEGIN
-    IF EXISTS (SELECT FROM household.occurrences o WHERE o.id = occurrence AND o.group_id = home
-        AND o.done_by = person) THEN
-        RETURN false;
-    END IF;
-    at := coalesce(at, instant);
-    PERFORM errand.expect(at BETWEEN instant - interval '31 days'
-        AND instant + interval '1 minute', 'at: expected an instant of the last 31 days');
-    of := household.open_occurrence(home, occurrence);
-    PERFORM household.pass_turn(of, person);
-    PERFORM household.finish_occurrence(of, 'done', person, least(at, instant));
-    PERFORM household.happened(home, 'chore_done', person,
-        jsonb_build_object('chore_id', of.chore_id, 'occurrence_id', occurrence));
-    RETURN true;
-END $$;
-
--- Lets a turn of one's own be: nobody does it this time.
-CREATE OR REPLACE FUNCTION household.skip(person bigint, occurrence bigint) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    home CONSTANT bigint := household.enter(person);
-    of household.occurrences;
-BEGIN
-    of := household.open_occurrence(home, occurrence);
-    IF of.assignee_id IS DISTINCT FROM person THEN
-        PERFORM household.refuse_state(format('turn %s is not that of person %s', occurrence,
-            person), 'Who has it skips it; anybody may do it instead.');
-    END IF;
-    UPDATE household.turns t SET turns = t.turns - 1
-    FROM household.chores c
-    WHERE c.id = of.chore_id AND NOT c.does_skip_count
-      AND t.chore_id = of.chore_id AND t.person_id = of.assignee_id;
-    PERFORM household.finish_occurrence(of, 'skipped', NULL, NULL);
-    PERFORM household.happened(home, 'chore_skipped', person,
-        jsonb_build_object('chore_id', of.chore_id, 'occurrence_id', occurrence));
-END $$;
-
--- Takes a turn of somebody else's, who is due again sooner for it; all are told. False when it was
--- the person's already.
-CREATE OR REPLACE FUNCTION household.take_over(person bigint, occurrence bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    home CONSTANT bigint := household.enter(person);
-    of household.occurrences;
-BEGIN
-    of := household.open_occurrence(home, occurrence);
-    IF of.assignee_id = person THEN
-        RETURN false;
-    END IF;
-    PERFORM household.pass_turn(of, person);
-    PERFORM household.happened(home, 'chore_taken_over', person,
-        jsonb_build_object('chore_id', of.chore_id, 'occurrence_id', occurrence));
-    RETURN true;
+    RETURN QUERY SELECT s.* FROM household.stats_of(household.home_of($1), $2, $3, $4) s;
 END $$;

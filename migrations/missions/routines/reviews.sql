@@ -1,4 +1,4 @@
--- What operators decide of missions that were done, what time decides, and who may call what.
+-- What operators decide of missions that were done, what time decides.
 
 -- Takes an assignment back from a shopper, who is told the reason; false when it was withdrawn
 -- before. What was submitted is reviewed instead.

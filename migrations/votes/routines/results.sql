@@ -1,4 +1,4 @@
--- What apps show of votes, before and after: and who may call what.
+-- What apps show of votes, before and after.
 
 -- Votes near a place that are open now, the nearest first; distances in metres.
 CREATE OR REPLACE FUNCTION votes.nearby(

@@ -1,4 +1,4 @@
--- The board, reminders by hand, what is swept up, and who may call what.
+-- The board, reminders by hand and of what is overdue, and jobs that failed.
 
 -- Puts a note on the board, and tells all; returns its id.
 --   expires_at  when it deletes itself; null: as household.rules says
@@ -261,66 +261,4 @@ BEGIN
         ORDER BY o.at LIMIT at_most FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS forgotten = ROW_COUNT;
     RETURN forgotten;
-END $$;
-
--- Says what the others of the group are told that the person is called; null: their number.
-CREATE OR REPLACE FUNCTION household.set_name(person bigint, called text)
-RETURNS void LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    home CONSTANT bigint := household.enter(person);
-BEGIN
-    PERFORM errand.expect(called IS NULL
-            OR length(called) BETWEEN 1 AND 50 AND called !~ '[[:cntrl:]]',
-        'called: expected 1 to 50 characters in one line');
-    UPDATE household.members m SET called = called
-    WHERE m.group_id = home AND m.person_id = person;
-END $$;
-
--- What a notice calls a person of a group.
-CREATE OR REPLACE FUNCTION household.name_of(home bigint, person bigint) RETURNS text
-LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
-BEGIN
-    RETURN coalesce((SELECT m.called FROM household.members m
-        WHERE m.group_id = home AND m.person_id = person), 'Room-mate ' || person);
-END $$;
-
--- The group that a person lives in; no row when they live in none.
-CREATE OR REPLACE FUNCTION household.my_group(person bigint)
-RETURNS TABLE (group_id bigint, name text, time_zone text, currency text, joined_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY SELECT g.id, g.name, g.time_zone, g.currency, m.joined_at
-    FROM household.members m JOIN household.groups g ON g.id = m.group_id
-    WHERE m.person_id = person AND m.left_at IS NULL;
-END $$;
-
--- Who lives, and has lived, in the person's group.
-CREATE OR REPLACE FUNCTION household.roommates(person bigint)
-RETURNS TABLE (person_id bigint, joined_at timestamptz, left_at timestamptz, is_away boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY SELECT m.person_id, m.joined_at, m.left_at, m.is_away FROM household.members m
-    WHERE m.group_id = household.home_of($1) ORDER BY m.left_at DESC NULLS FIRST, m.joined_at, 1;
-END $$;
-
--- Invitations that a person can answer, and those that their group waits for.
-CREATE OR REPLACE FUNCTION household.invitations(person bigint)
-RETURNS TABLE (invitation_id bigint, group_id bigint, name text, inviter_id bigint,
-    invitee_id bigint, expires_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    at CONSTANT timestamptz := clock_timestamp();
-BEGIN
-    RETURN QUERY SELECT i.id, g.id, g.name, i.inviter_id, i.invitee_id, i.expires_at
-    FROM household.invitations i JOIN household.groups g ON g.id = i.group_id
-    WHERE i.state = 'sent' AND i.expires_at > at
-      AND (i.invitee_id = person OR i.group_id = (SELECT m.group_id FROM household.members m
-          WHERE m.person_id = person AND m.left_at IS NULL))
-    ORDER BY i.id;
 END $$;

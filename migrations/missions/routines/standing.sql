@@ -1,0 +1,203 @@
+-- What reviewers thought of people, and what follows for who may become and stay a shopper.
+
+-- The lower bound of a share with 97.5 % confidence (Wilson 1927, z = 1.96); 0 for none of none.
+CREATE OR REPLACE FUNCTION missions.wilson(good bigint, reviewed bigint)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN reviewed > 0 THEN greatest(0,
+    (good::double precision / reviewed + 1.9208 / reviewed
+        - 1.96 * sqrt((good::double precision / reviewed * (reviewed - good) / reviewed
+            + 0.9604 / reviewed) / reviewed))
+    / (1 + 3.8416 / reviewed)) ELSE 0 END;
+
+-- Takes note of what a reviewer thought; returns recorded, same (it was known, or something later
+-- is), or replaced (somebody thought otherwise of the same source before).
+--   source       what was reviewed, such as survey:12; missions are reviewed by missions.review
+--   reviewed_at  null: now
+CREATE OR REPLACE FUNCTION missions.record_review(
+    person bigint, source text, is_good boolean, reviewed_at timestamptz DEFAULT NULL
+) RETURNS text LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM errand.expect(source NOT LIKE 'mission:%',
+        'source: expected no mission, which operators review');
+    RETURN missions.keep_review(person, source, is_good, reviewed_at);
+END $$;
+
+CREATE OR REPLACE FUNCTION missions.keep_review(
+    person bigint, source text, is_good boolean, reviewed_at timestamptz
+) RETURNS text LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := coalesce(reviewed_at, clock_timestamp());
+BEGIN
+    PERFORM errand.expect(is_good IS NOT NULL, 'is_good: expected true or false');
+    PERFORM errand.expect(length(source) BETWEEN 3 AND 100 AND source LIKE '_%:_%',
+        'source: expected what was reviewed, such as survey:12, in up to 100 characters');
+    PERFORM errand.expect(at <= clock_timestamp() + interval '1 minute',
+        'reviewed_at: expected a time that has been');
+    PERFORM people.expect_person(person);
+    INSERT INTO missions.reviews (person_id, reviewed_at, is_good, source)
+    VALUES (person, at, is_good, source) ON CONFLICT ON CONSTRAINT reviews_pkey DO NOTHING;
+    IF FOUND THEN
+        RETURN 'recorded';
+    END IF;
+    UPDATE missions.reviews r SET is_good = is_good, reviewed_at = at
+    WHERE r.person_id = person AND r.source = source AND r.is_good <> is_good
+      AND r.reviewed_at <= at;
+    RETURN CASE WHEN FOUND THEN 'replaced' ELSE 'same' END;
+END $$;
+
+-- Tells a person of a change of their own state.
+CREATE OR REPLACE FUNCTION missions.tell_person(person bigint, event text, at timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM errand.enqueue('missions.tell', jsonb_build_object('person_id', person, 'event', event,
+        'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')));
+END $$;
+
+-- What hiring looks at, of each of some people at a time.
+CREATE OR REPLACE FUNCTION missions.merits(persons bigint[], at timestamptz)
+RETURNS TABLE (person_id bigint, reviewed int, good int, latest timestamptz, is_flagged boolean,
+    is_of_age boolean) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT p.id, n.reviewed, n.good, n.latest,
+        EXISTS (SELECT FROM missions.flags f WHERE f.person_id = p.id AND f.cleared_at IS NULL),
+        (p.age_verified_at IS NOT NULL AND p.birth_date
+            <= ($2 AT TIME ZONE p.time_zone)::date - make_interval(years => r.least_age)) IS TRUE
+    FROM people.people p CROSS JOIN missions.rules r
+    CROSS JOIN LATERAL (
+        SELECT count(*)::int AS reviewed, (count(*) FILTER (WHERE v.is_good))::int AS good,
+            max(v.reviewed_at) AS latest
+        FROM missions.reviews v WHERE v.person_id = p.id
+          AND v.reviewed_at > $2 - r.reviews_within AND v.reviewed_at <= $2
+    ) n
+    WHERE p.id = ANY ($1) ORDER BY p.id;
+END $$;
+
+-- Computes the quality of some people anew and decides who of them is a shopper; returns those
+-- whose state changed (before is null for who was none). Hired is who is good by the rules;
+-- suspended are active ones below suspend_below, or with a flag; who was suspended by the rules is
+-- active again when they are good again, or when the flag that was the reason is cleared.
+--
+-- From few reviews nobody is suspended unless even the upper bound of their share is too low.
+CREATE OR REPLACE FUNCTION missions.assess(persons bigint[], at timestamptz DEFAULT NULL)
+RETURNS TABLE (person bigint, before missions.shopper_state, after missions.shopper_state,
+    reason text) LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    rules missions.rules;
+    of record;
+    quality double precision;
+    is_bad boolean;
+BEGIN
+    at := coalesce(at, clock_timestamp());
+    SELECT * INTO rules FROM missions.rules;
+    PERFORM FROM missions.shoppers s WHERE s.person_id = ANY (persons)
+    ORDER BY s.person_id FOR NO KEY UPDATE;
+    FOR of IN
+        SELECT m.*, s.state, s.actor, s.reviewed AS had, s.good AS had_good,
+            s.reason AS said, EXISTS (
+                SELECT FROM missions.flags f
+                WHERE f.person_id = m.person_id AND f.raised_at <= s.state_since
+                  AND (f.cleared_at > s.state_since OR f.cleared_at IS NULL)) AS was_flagged
+        FROM missions.merits(persons, at) m LEFT JOIN missions.shoppers s USING (person_id)
+    LOOP
+        person := of.person_id;
+        before := of.state;
+        quality := missions.wilson(of.good, of.reviewed);
+        is_bad := of.reviewed >= rules.hire_reviews AND quality < rules.suspend_below
+            OR 1 - missions.wilson(of.reviewed - of.good, of.reviewed) < rules.suspend_below;
+        after := CASE
+            WHEN (before IS NULL OR before = 'candidate') AND of.reviewed >= rules.hire_reviews
+                AND quality >= rules.hire_from AND of.latest > at - rules.active_within
+                AND of.is_of_age AND NOT of.is_flagged
+                THEN CASE WHEN rules.is_automatic THEN 'active' ELSE 'candidate'
+                    END::missions.shopper_state
+            WHEN before = 'active' AND (is_bad OR of.is_flagged OR NOT of.is_of_age)
+                THEN 'suspended'
+            WHEN before = 'suspended' AND of.actor IS NULL AND of.is_of_age AND NOT of.is_flagged
+                AND NOT is_bad AND (quality >= rules.hire_from OR of.was_flagged
+                    OR of.said LIKE 'the age %')
+                THEN 'active'
+            ELSE before END;
+        CONTINUE WHEN after IS NULL
+            OR after = before AND of.had = of.reviewed AND of.had_good = of.good;
+        reason := CASE WHEN after = 'suspended' AND of.is_flagged THEN 'it is being looked into'
+            WHEN after = 'suspended' AND NOT of.is_of_age
+                THEN 'the age is not verified, or below ' || rules.least_age
+            ELSE of.good || ' of ' || of.reviewed || ' answers were good' END;
+        IF before IS NULL THEN
+            INSERT INTO missions.shoppers (person_id, state_since, state, reviewed, good, quality)
+            VALUES (person, at, 'candidate', 0, 0, 0) ON CONFLICT DO NOTHING;
+            -- Somebody else has found them good at this moment.
+            CONTINUE WHEN NOT FOUND;
+        END IF;
+        UPDATE missions.shoppers s
+        SET reviewed = of.reviewed, good = of.good, quality = quality
+        WHERE s.person_id = person;
+        IF after IS DISTINCT FROM before THEN
+            PERFORM missions.enter_state(person, after, NULL, reason, at);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END $$;
+
+-- Puts a shopper, whose row is locked, in a state.
+CREATE OR REPLACE FUNCTION missions.enter_state(
+    person bigint, after missions.shopper_state, actor text, reason text, at timestamptz
+) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    UPDATE missions.shoppers s SET state = after, state_since = at, actor = actor,
+        reason = reason,
+        hired_at = CASE WHEN after = 'active' THEN coalesce(s.hired_at, at) ELSE s.hired_at END,
+        waiting_since = CASE WHEN after = 'active' THEN coalesce(s.waiting_since, at)
+            ELSE s.waiting_since END
+    WHERE s.person_id = person;
+    IF after IN ('active', 'suspended') THEN
+        PERFORM missions.tell_person(
+            person, CASE after WHEN 'active' THEN 'hired' ELSE 'suspended' END, at);
+    END IF;
+END $$;
+
+-- Raises a suspicion of fraud: from now on they are sent nowhere. Returns the flag's id.
+--   reason  for operators; the person never reads it
+CREATE OR REPLACE FUNCTION missions.raise_flag(person bigint, reason text)
+RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    flag bigint;
+BEGIN
+    PERFORM errand.expect(length(reason) BETWEEN 1 AND 500,
+        'reason: expected 1 to 500 characters for operators to read');
+    PERFORM people.expect_person(person);
+    -- With the shopper's lock: who is being sent at this moment is seen by the other.
+    PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
+    INSERT INTO missions.flags AS f (person_id, raised_at, reason) VALUES (person, at, reason)
+    RETURNING f.id INTO flag;
+    PERFORM missions.assess(ARRAY[person], at);
+    RETURN flag;
+END $$;
+
+-- Takes a suspicion back; false when it was before.
+CREATE OR REPLACE FUNCTION missions.clear_flag(flag bigint) RETURNS boolean LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    person CONSTANT bigint := (SELECT f.person_id FROM missions.flags f WHERE f.id = flag);
+BEGIN
+    IF person IS NULL THEN
+        RAISE EXCEPTION 'no flag has the id %', flag USING ERRCODE = 'no_data_found';
+    END IF;
+    PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
+    UPDATE missions.flags f SET cleared_at = at WHERE f.id = flag AND f.cleared_at IS NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM missions.assess(ARRAY[person], at);
+    RETURN true;
+END $$;

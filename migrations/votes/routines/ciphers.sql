@@ -1,0 +1,82 @@
+-- What ballots, receipts and links are hashed and sealed with, and where people are.
+
+-- Functions of pgcrypto and PostGIS by names that do not depend on the schemas that these are in:
+-- they are bound here, and callers look for nothing outside of pg_catalog.
+CREATE OR REPLACE FUNCTION votes.mac(message bytea, key bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hmac(message, key, 'sha256');
+
+CREATE OR REPLACE FUNCTION votes.encrypt(plain bytea, key bytea, iv bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN encrypt_iv(plain, key, iv, 'aes-cbc/pad:pkcs');
+
+CREATE OR REPLACE FUNCTION votes.decrypt(cipher bytea, key bytea, iv bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN decrypt_iv(cipher, key, iv, 'aes-cbc/pad:pkcs');
+
+CREATE OR REPLACE FUNCTION votes.random_bytes(count int)
+RETURNS bytea LANGUAGE sql VOLATILE PARALLEL SAFE RETURN gen_random_bytes(count);
+
+CREATE OR REPLACE FUNCTION votes.new_slow_hash(secret text)
+RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE RETURN crypt(secret, gen_salt('bf', 10));
+
+CREATE OR REPLACE FUNCTION votes.is_slow_hash(secret text, hash text)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN crypt(secret, hash) = hash;
+
+CREATE OR REPLACE FUNCTION votes.point(longitude double precision, latitude double precision)
+RETURNS geography LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN st_setsrid(st_makepoint(longitude, latitude), 4326)::geography;
+
+CREATE OR REPLACE FUNCTION votes.distance(one geography, other geography)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_distance(one, other);
+
+CREATE OR REPLACE FUNCTION votes.is_within(one geography, other geography, metres double precision)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_dwithin(one, other, metres);
+
+-- A choice as it is hashed and printed: the options' numbers, the lowest first, 1-3-4.
+--
+-- Stable, because what it calls is: a function in SQL that claims more than its body is not
+-- inlined, and is planned anew with each call.
+CREATE OR REPLACE FUNCTION votes.choice_text(choice int[])
+RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+RETURN array_to_string(choice, '-');
+
+-- A field of what is hashed: its length in four bytes, the highest first, and itself.
+CREATE OR REPLACE FUNCTION votes.field(value bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN int4send(length(value)) || value;
+
+-- What a ballot is in the tree: SHA-256 over four fields, errand-ballot-v1, the vote's id and the
+-- choice as texts, and 32 random bytes that the voter alone has.
+CREATE OR REPLACE FUNCTION votes.commitment(vote bigint, choice int[], nonce bytea)
+RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
+RETURN sha256(votes.field('errand-ballot-v1'::bytea) || votes.field(vote::text::bytea)
+    || votes.field(votes.choice_text(choice)::bytea) || votes.field(nonce));
+
+-- A receipt: v1.VOTE.CHOICE.NONCE, the nonce in base64url (RFC 4648 section 5) without padding.
+CREATE OR REPLACE FUNCTION votes.receipt(vote bigint, choice int[], nonce bytea)
+RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+RETURN 'v1.' || vote || '.' || votes.choice_text(choice) || '.'
+    || rtrim(translate(encode(nonce, 'base64'), '+/', '-_'), '=');
+
+-- A sealed link: IV, AES-256-CBC of nonce and choice, and HMAC-SHA-256 over the vote, the person
+-- and the two. Those of a vote are all of one length.
+CREATE OR REPLACE FUNCTION votes.encrypt_link(
+    nonce bytea, choice int[], at_most int, cipher_key bytea, iv bytea
+) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
+RETURN iv || votes.encrypt(
+    nonce || rpad(votes.choice_text(choice), 4 * at_most)::bytea, cipher_key, iv);
+
+CREATE OR REPLACE FUNCTION votes.link_mac(vote bigint, person bigint, body bytea, mac_key bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN votes.mac('link'::bytea || int8send(vote) || int8send(person) || body, mac_key);
+
+-- Whether it was sealed for these two.
+CREATE OR REPLACE FUNCTION votes.is_link_of(vote bigint, person bigint, sealed bytea, mac_key bytea)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN substr(sealed, length(sealed) - 31)
+    = votes.link_mac(vote, person, substr(sealed, 1, length(sealed) - 32), mac_key);
+
+-- Opens it: the nonce, and behind it the choice with spaces.
+CREATE OR REPLACE FUNCTION votes.open_link(sealed bytea, cipher_key bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN votes.decrypt(substr(sealed, 17, length(sealed) - 48), cipher_key, substr(sealed, 1, 16));
