@@ -63,6 +63,7 @@ import Testing
         }
         let metrics = try await metrics(of: worker)
         #expect(metrics.contains(#"queue="orders""#) && metrics.contains("order.confirm"))
+        #expect(metrics.contains(#"shop_orders{state="confirmed"} "#))
         let jobs = try await shop.records("job", "ls", "--state", "completed")
         #expect(Set(jobs.map { $0["kind"] }) == ["order.confirm", "receipt.send"])
         let orders = try await shop.records("order", "ls")

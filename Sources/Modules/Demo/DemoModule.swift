@@ -4,6 +4,10 @@ package import ErrandCommand
 package struct DemoModule: Module {
     package let migrations = MigrationLine(module: "demo", files: [])
 
+    package let variables: [VariableName] = [
+        ("ERRAND_DEMO_EXIT", "1 lets jobs of the kind demo.exit end this worker: for trials.")
+    ]
+
     package init() {}
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) {

@@ -9,6 +9,10 @@ package struct KeysModule: Module {
         "key": "Make and list the keys that seal secrets in the database, and change them"
     ]
 
+    package let variables: [VariableName] = [
+        (KeySettings.variable, "A file of the keys that seal secrets, one a line: NAME BASE64.")
+    ]
+
     package init() {}
 
     package func findings(of checkup: Checkup) async -> [Finding] {

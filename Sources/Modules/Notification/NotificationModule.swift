@@ -16,6 +16,8 @@ package struct NotificationModule: Module, SealingModule {
         "webhook": "Send events to other people's servers: add, try, look at and change endpoints",
     ]
 
+    package var variables: [VariableName] { NotificationVariables.all }
+
     package init() {}
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
@@ -59,6 +61,10 @@ package struct NotificationModule: Module, SealingModule {
         case WebhookDelivery.kind: KeySettings.variable
         default: nil
         }
+    }
+
+    package func metrics(of checkup: Checkup) async throws -> [MetricFamily] {
+        try await WebhookMetrics.families(checkup.session)
     }
 
     package func findings(of checkup: Checkup) async -> [Finding] {

@@ -17,6 +17,10 @@ package struct PayoutsModule: Module, NotifyingModule, SealingModule {
         "payout": "Close quarters, approve and issue what people are paid, take back what returns"
     ]
 
+    package let variables: [VariableName] = [
+        (PayoutSettings.variable, "A file of JSON that says who pays, from which accounts.")
+    ]
+
     package init() {}
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {

@@ -9,6 +9,8 @@ actor EngineWatch {
     /// What was read, and what could not be.
     struct Reading: Sendable {
         var engine: EngineNumbers?
+        /// Those of the modules.
+        var others: [MetricFamily] = []
         /// Ids that Redis holds, by queue; nil where no queue is worked.
         var windows: [String: Int]?
         var postgresAnswers = false
@@ -22,15 +24,18 @@ actor EngineWatch {
 
     private let session: Session
     private let vitals: Vitals
+    private let others: OtherMetrics
     private let log: Log
     private let complaint = Complaint()
+    private let complaintOfOthers = Complaint()
     private var last: (reading: Reading, at: ContinuousClock.Instant)?
     private var underWay: Task<Reading, Never>?
     /// Readings that failed, in part or as a whole.
     private(set) var failures = 0
 
-    init(database: String, vitals: Vitals, log: Log) {
+    init(database: String, vitals: Vitals, others: @escaping OtherMetrics, log: Log) {
         session = EngineNumbers.session(database)
+        self.others = others
         self.vitals = vitals
         self.log = log
     }
@@ -72,10 +77,32 @@ actor EngineWatch {
             }
             complaint.warn(log, "the numbers for metrics could not be read: \(error)")
         }
+        if reading.engine != nil { await readOthers(into: &reading) }
         (reading.windows, reading.redisAnswers) = await windows
         if reading.redisAnswers == false { failures += 1 }
         reading.length = .now - start
         return reading
+    }
+
+    private func readOthers(into reading: inout Reading) async {
+        let (families, failure) = await others(session)
+        var names: Set<String> = []
+        var flaws: [String] = []
+        for family in families {
+            if let flaw = family.flaw {
+                flaws.append(flaw)
+            } else if !names.insert(family.name).inserted {
+                flaws.append("the metric \(family.name) is there twice")
+            } else {
+                reading.others.append(family)
+            }
+        }
+        if let problem = failure ?? flaws.first {
+            failures += 1
+            complaintOfOthers.warn(log, "metrics of a module are left out: \(problem)")
+        } else {
+            complaintOfOthers.resolved(log, "the metrics of all modules are read again")
+        }
     }
 
     private func readWindows() async -> ([String: Int]?, Bool?) {

@@ -1,7 +1,7 @@
 /// A metric with its samples, as Prometheus and OpenMetrics define them.
-package struct MetricFamily: Sendable {
+public struct MetricFamily: Sendable {
     /// How its values move.
-    package enum Kind: String, Sendable {
+    public enum Kind: String, Sendable {
         /// Only ever grows while the process lives; its samples are named `…_total`.
         case counter
         /// Goes up and down.
@@ -13,14 +13,16 @@ package struct MetricFamily: Sendable {
     }
 
     /// The value of one histogram.
-    package struct Distribution: Sendable {
+    public struct Distribution: Sendable {
         /// Upper bounds, ascending, without infinity, and how many observations they cover.
-        package var buckets: [(bound: Double, count: Int)]
-        package var count: Int
-        package var sum: Double
+        public var buckets: [(bound: Double, count: Int)]
+        /// How many observations there were.
+        public var count: Int
+        /// Their sum, in seconds or bytes.
+        public var sum: Double
 
         /// A distribution in base units, seconds or bytes.
-        package init(buckets: [(bound: Double, count: Int)], count: Int, sum: Double) {
+        public init(buckets: [(bound: Double, count: Int)], count: Int, sum: Double) {
             self.buckets = buckets
             self.count = count
             self.sum = sum
@@ -34,7 +36,7 @@ package struct MetricFamily: Sendable {
         var value: Value
     }
 
-    let name: String
+    package let name: String
     let kind: Kind
     let help: String
     private(set) var samples: [Sample] = []
@@ -42,30 +44,55 @@ package struct MetricFamily: Sendable {
     /// A family without samples; it is left out until it has some.
     ///
     /// - Parameter name: without `_total` and `_info`, which belong to the samples.
-    package init(_ name: String, _ kind: Kind, _ help: String) {
+    public init(_ name: String, _ kind: Kind, _ help: String) {
         self.name = name
         self.kind = kind
         self.help = help
     }
 
     /// A gauge or counter of one sample.
-    package init(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
+    public init(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         self.init(name, kind, help)
         add(value)
     }
 
     /// Adds a sample; its labels must differ from those of the others.
-    package mutating func add(_ value: Double, _ labels: (name: String, value: String)...) {
+    public mutating func add(_ value: Double, _ labels: (name: String, value: String)...) {
         samples.append(Sample(labels: labels, value: .number(value)))
     }
 
     /// Adds a sample.
-    package mutating func add(_ value: Int, _ labels: (name: String, value: String)...) {
+    public mutating func add(_ value: Int, _ labels: (name: String, value: String)...) {
         samples.append(Sample(labels: labels, value: .number(Double(value))))
     }
 
+    /// Why it cannot be shown; nil when it can.
+    ///
+    /// A name that the data model of Prometheus does not know would make the whole page unreadable.
+    var flaw: String? {
+        let form = "expected letters, digits and _, and no digit first"
+        guard Self.isName(name) else { return "the metric '\(name)': \(form)" }
+        let labels = samples.flatMap(\.labels).map(\.name)
+        if let bad = labels.first(where: { !Self.isName($0) }) {
+            return "the label '\(bad)' of the metric \(name): \(form)"
+        }
+        let texts = samples.map { $0.labels.map { "\($0.name)=\($0.value)" } }
+        guard Set(texts).count == texts.count else {
+            return "the metric \(name): two of its samples have the same labels"
+        }
+        return nil
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
+        return text.utf8.allSatisfy { byte in
+            byte == 0x5F || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                || (0x61...0x7A).contains(byte)
+        }
+    }
+
     /// Adds a histogram.
-    package mutating func add(
+    public mutating func add(
         _ distribution: Distribution, _ labels: (name: String, value: String)...
     ) {
         samples.append(Sample(labels: labels, value: .distribution(distribution)))

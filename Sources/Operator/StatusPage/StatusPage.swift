@@ -1,6 +1,11 @@
 package import ErrandHTTPServer
 package import Errand
-import ErrandPostgres
+package import ErrandPostgres
+
+/// Reads the metrics of others than the engine, in a session that waits for nothing for long;
+/// and what went wrong with some of them.
+package typealias OtherMetrics =
+    @Sendable (Session) async -> (families: [MetricFamily], failure: String?)
 
 /// What a process that works shows over HTTP: `/metrics`, and the probes of containers.
 ///
@@ -28,10 +33,14 @@ package struct StatusPage: Sendable {
     /// - Parameters:
     ///   - database: whose gauges are read for `/metrics`, as libpq takes it.
     ///   - version: of this program.
-    package init(vitals: Vitals, database: String, version: String, log: Log) {
+    ///   - others: what ``OtherMetrics`` says.
+    package init(
+        vitals: Vitals, database: String, version: String,
+        others: @escaping OtherMetrics = { _ in ([], nil) }, log: Log
+    ) {
         self.vitals = vitals
         self.version = version
-        watch = EngineWatch(database: database, vitals: vitals, log: log)
+        watch = EngineWatch(database: database, vitals: vitals, others: others, log: log)
     }
 
     /// Shows the page at `address` while `body` runs, and closes it then.
@@ -102,7 +111,7 @@ package struct StatusPage: Sendable {
             }
             families.append(family)
         }
-        return families + ProcessMetrics.families()
+        return families + ProcessMetrics.families() + reading.others
     }
 
     private func servers(_ reading: EngineWatch.Reading) async -> [MetricFamily] {

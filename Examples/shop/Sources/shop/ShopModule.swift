@@ -1,6 +1,6 @@
 import ErrandCommand
 
-/// What the shop brings: its table, its jobs, a schedule, a command and a check.
+/// What the shop brings: its table, its jobs, a schedule, a command, a check and a metric.
 struct ShopModule: Module {
     let migrations = MigrationLine(
         module: "shop", files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
@@ -11,6 +11,18 @@ struct ShopModule: Module {
     func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
         kinds.handle(ConfirmOrder.self) { job, context in try await job.run(context) }
         kinds.handle(SendReceipt.self) { job, context in try await job.run(context) }
+    }
+
+    func metrics(of checkup: Checkup) async throws -> [MetricFamily] {
+        let counts = try await checkup.session.query(
+            """
+            SELECT count(*) FILTER (WHERE confirmed_at IS NULL), count(confirmed_at)
+            FROM shop.orders
+            """)
+        var orders = MetricFamily("shop_orders", .gauge, "Orders by their state")
+        orders.add(Int(try counts.int64(0, 0)), ("state", "placed"))
+        orders.add(Int(try counts.int64(0, 1)), ("state", "confirmed"))
+        return [orders]
     }
 
     func findings(of checkup: Checkup) async -> [Finding] {

@@ -36,6 +36,11 @@ package struct MigrationRecords: Sendable {
         }
     }
 
+    /// The names of the modules that are installed, for what needs no more.
+    package static func installedModules(_ session: Session) async throws -> Set<String> {
+        Set(try await session.query("SELECT name FROM errand.modules").map { try $0.text("name") })
+    }
+
     /// - Throws: ``MigrationError/earlierLayout``.
     static func read(_ session: Session) async throws -> MigrationRecords {
         let found = try await session.query(

@@ -46,9 +46,17 @@ public protocol Module: Sendable {
     /// What the names of fields in its JSON mean.
     var fieldNames: [FieldName] { get }
 
+    /// The variables of the environment that it reads, for the manual.
+    var variables: [VariableName] { get }
+
     /// What `doctor` finds of it. What cannot be read is left out: servers, migrations and rights
     /// have findings of their own.
     func findings(of checkup: Checkup) async -> [Finding]
+
+    /// Its numbers for `/metrics`, read every ten seconds at most.
+    ///
+    /// Each name begins with the module's: `shop_orders`.
+    func metrics(of checkup: Checkup) async throws -> [MetricFamily]
 }
 
 extension Module {
@@ -65,7 +73,11 @@ extension Module {
     /// None.
     public var fieldNames: [FieldName] { [] }
     /// None.
+    public var variables: [VariableName] { [] }
+    /// None.
     public func findings(of checkup: Checkup) async -> [Finding] { [] }
+    /// None.
+    public func metrics(of checkup: Checkup) async throws -> [MetricFamily] { [] }
 
     /// What it is called.
     public var name: String { migrations.module }
@@ -73,6 +85,9 @@ extension Module {
 
 /// What a name of a field in JSON, CSV and `--columns` means.
 public typealias FieldName = (name: String, meaning: String)
+
+/// What a variable of the environment, or several of one purpose, are for.
+public typealias VariableName = (name: String, meaning: String)
 
 /// For what a module is asked for its kinds, and by which settings.
 public struct ModuleSetup: Sendable {
@@ -98,7 +113,7 @@ public struct ModuleSetup: Sendable {
     public let log: Log
 }
 
-/// What the checks of `doctor` go by.
+/// What the checks of `doctor`, and metrics, go by.
 public struct Checkup: Sendable {
     /// A read-only session in which nothing takes long.
     public let session: Session

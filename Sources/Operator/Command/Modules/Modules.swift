@@ -39,6 +39,29 @@ package final class Modules: Sendable {
         } catch { preconditionFailure("\(error)") }
     }
 
+    /// The numbers of those that are installed, and what went wrong with the others.
+    package func metrics(
+        _ session: Session, environment: [String: String]
+    ) async -> (families: [MetricFamily], failure: String?) {
+        var families: [MetricFamily] = []
+        var failure: String?
+        do {
+            let installed = try await MigrationRecords.installedModules(session)
+            let usable = usable(installed).all
+            let checkup = Checkup(session: session, environment: environment, modules: usable)
+            for module in usable {
+                do {
+                    let own = try await module.metrics(of: checkup)
+                    families += own.filter { $0.name.hasPrefix(module.name + "_") }
+                    if let other = own.first(where: { !$0.name.hasPrefix(module.name + "_") }) {
+                        failure = "\(other.name) of \(module.name) has to be \(module.name)_…"
+                    }
+                } catch { failure = "\(module.name): \(error)" }
+            }
+        } catch { failure = "\(error)" }
+        return (families, failure)
+    }
+
     /// How a worker is started that can run the jobs of a lane; nil when this program cannot.
     func workCommand(for lane: Lane) -> String? {
         guard listedKinds().argsVersion(of: lane.kind) == lane.version else { return nil }

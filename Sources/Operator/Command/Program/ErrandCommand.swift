@@ -1,4 +1,5 @@
 @_exported public import Errand
+@_exported public import struct ErrandStatusPage.MetricFamily
 @_exported public import ErrandTerminal
 import ErrandPostgres
 import FoundationEssentials

@@ -43,7 +43,7 @@ enum ShellCommands {
                 hint: flaws.joined(separator: "\n"))
         }
         let folder = invocation[folder]
-        let pages = Manual(of: invocation.program, notes: notes).pages
+        let pages = Manual(of: invocation.program, notes: notes(invocation.modules)).pages
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true)
@@ -88,30 +88,31 @@ enum ShellCommands {
         return .done
     }
 
-    private static var notes: ManualNotes {
+    private static func notes(_ modules: Modules) -> ManualNotes {
         var notes = ManualNotes()
         notes.environment = [
             ("DATABASE_URL, REDIS_URL", "The servers; --database-url and --redis-url win."),
             (
-                "DATABASE_URL_FILE, REDIS_URL_FILE, ERRAND_SMTP_URL_FILE",
+                "DATABASE_URL_FILE, REDIS_URL_FILE",
                 "Files whose only line stands for the variable without _FILE."
             ),
             (
                 "ERRAND_POOLER",
                 "What stands before PostgreSQL: session, transaction, or detected (the default)."
             ),
+            ("ERRAND_MODULES", "The modules that 'migrate' installs: names with commas, or all."),
             ("ERRAND_CONTEXT", "The context to use, of those in contexts.json."),
             ("ERRAND_OPERATOR", "Who acts, for the record; else USER."),
             ("ERRAND_READ_ONLY", "1 refuses whatever changes something."),
             ("ERRAND_LOG", "The least level that the log shows: debug, info, warning, error."),
             ("ERRAND_LOG_FORMAT", "text or json; else text on a terminal and JSON elsewhere."),
-            ("ERRAND_DEMO_EXIT", "1 lets jobs of the kind demo.exit end this worker: for trials."),
             ("ERRAND_COLOR, NO_COLOR", "auto, always or never; NO_COLOR turns colour off."),
             ("TZ", "The zone of the times that tables show; else that of the system."),
             ("TZDIR", "Where the time zones are."),
             ("COLUMNS", "The width of the terminal, if it does not tell."),
             ("XDG_CONFIG_HOME", "Where the folder errand with contexts.json is; else ~/.config."),
         ]
+        notes.environment += modules.all.flatMap(\.variables)
         notes.files = [
             ("~/.config/errand/contexts.json", "The named contexts; see errand-context(1).")
         ]

@@ -33,9 +33,10 @@ enum ListenOption {
         while body: () async throws -> Value
     ) async throws -> Value {
         guard let address = invocation[option] else { return try await body() }
+        let (modules, environment) = (invocation.modules, invocation.environment)
         let page = StatusPage(
             vitals: vitals, database: try invocation.databaseURL(), version: Build.version,
-            log: log)
+            others: { await modules.metrics($0, environment: environment) }, log: log)
         do {
             return try await page.shown(at: address) { port in
                 let place = ListenAddress(host: address.host, port: port)

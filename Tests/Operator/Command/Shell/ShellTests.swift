@@ -26,7 +26,7 @@ extension CommandLine {
             script.expect(0)
             let words = ["/usr/bin/env", shell, "-n"]
             let look = try start([], through: ["/bin/sh", "-c", "command -v \(shell)"])
-            guard try await look.end(within: .seconds(20)) == .exited(0) else { return }
+            try #require(try await look.end(within: .seconds(20)) == .exited(0), "not installed")
             let file = FileManager.default.temporaryDirectory
                 .appending(path: "completion-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: file) }
@@ -85,8 +85,15 @@ extension CommandLine {
             ] {
                 #expect(page.contains(part), "\(part)")
             }
+            let main = try String(contentsOfFile: folder.path + "/errand.1", encoding: .utf8)
+            for variable in [
+                "DATABASE_URL", "ERRAND_MODULES", "ERRAND_DEMO_EXIT", "ERRAND_KEYS_FILE",
+                "ERRAND_NOTICES", "ERRAND_PAYOUTS_FILE", "ERRAND_SMTP_URL_FILE",
+            ] {
+                #expect(main.contains(variable), "\(variable)")
+            }
             let look = try start([], through: ["/bin/sh", "-c", "command -v groff"])
-            guard try await look.end(within: .seconds(20)) == .exited(0) else { return }
+            try #require(try await look.end(within: .seconds(20)) == .exited(0), "not installed")
             let check = try await finish(
                 try start(
                     [], through: ["/usr/bin/env", "groff", "-man", "-Tutf8", "-ww", "-z"] + names))

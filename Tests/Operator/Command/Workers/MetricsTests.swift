@@ -63,6 +63,7 @@ extension CommandLine {
                 #expect(scrape["errand_up", ["server": "postgresql"]] == 1)
                 #expect(scrape["errand_up", ["server": "redis"]] == 1)
                 #expect(scrape["errand_ready"] == 1)
+                #expect(scrape["notification_webhook_endpoints", ["state": "live"]] == 0)
                 #expect(try #require(scrape["process_resident_memory_bytes"]) > 1_000_000)
                 let began = Date(
                     timeIntervalSince1970: try #require(scrape["process_start_time_seconds"]))

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import ErrandStatusPage
+
+@Suite("What a metric may be called") struct MetricFlawTests {
+    @Test(arguments: ["shop_orders", "a", "_x9", "Shop_Orders"])
+    func `names of Prometheus are taken`(_ name: String) {
+        var family = MetricFamily(name, .gauge, "")
+        family.add(1, ("state", "new"))
+        family.add(2, ("state", "old"), ("of", "x"))
+        #expect(family.flaw == nil)
+    }
+
+    @Test(arguments: ["", "9a", "shop orders", "shop-orders", "é", "a\nb 1", "a{b=\"c\"}"])
+    func `others are refused, of metrics and of labels`(_ name: String) {
+        #expect(MetricFamily(name, .gauge, "", 1).flaw?.contains("'\(name)'") == true)
+        var family = MetricFamily("shop_orders", .gauge, "")
+        family.add(1, (name, "x"))
+        #expect(family.flaw?.contains("label '\(name)' of the metric shop_orders") == true)
+    }
+
+    @Test func `two samples cannot have the same labels`() {
+        var family = MetricFamily("shop_orders", .gauge, "")
+        family.add(1, ("state", "new"))
+        family.add(1, ("state", "new"))
+        #expect(family.flaw?.contains("same labels") == true)
+    }
+}
