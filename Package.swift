@@ -89,6 +89,7 @@ let package = Package(
 
         // Thin, safe Swift over them; pointers stop here.
         target("Wrappers/Threads", uses: "CSystem"),
+        target("Wrappers/Memory", uses: "CSystem"),
         target("Wrappers/Gregorian"),
         target("Wrappers/LatinText"),
         target("Wrappers/Postgres", uses: "CPostgres Gregorian Threads"),
@@ -124,8 +125,8 @@ let package = Package(
             uses: "Administration Errand HTTPServer Postgres Redis Threads"),
         target(
             "Operator/Command",
-            uses: "Administration Errand Gregorian HTTP HTTPServer JSONText Postgres Recurrence "
-                + "Redis StatusPage Terminal Threads"),
+            uses: "Administration Errand Gregorian HTTP HTTPServer JSONText Memory Postgres "
+                + "Recurrence Redis StatusPage Terminal Threads"),
 
         // The modules.
         module("People", uses: "Command"),
@@ -174,6 +175,7 @@ let package = Package(
                 "CSystem Command Coupons Crypto Demo Errand Establishments Household Keys Ledger "
                     + "Missions Notification Payouts People Postgres Redis Votes"),
             path: "Tests/Services", swiftSettings: strict),
+        tests("Wrappers/Memory", of: "Memory"),
         tests("Wrappers/Postgres", of: "Postgres Threads"),
         tests("Wrappers/Redis", of: "Redis Threads"),
         tests("Wrappers/HTTP", of: "HTTP"),

@@ -1,3 +1,4 @@
+import ErrandMemory
 import FoundationEssentials
 import Errand
 import ErrandPostgres
@@ -97,6 +98,7 @@ enum ScheduleRunCommands {
             invocation[now].map { ScheduleClock.given($0, pace: invocation[pace] ?? 1) } ?? .server
         let log = try invocation.log
         let vitals = Vitals(patience: patience)
+        async let _ = StartMemory().release(after: .seconds(10))
         try await ListenOption.shown(invocation, vitals, log: log) {
             try await runSchedules(invocation, clock, vitals, log)
         }

@@ -1,3 +1,4 @@
+import ErrandMemory
 import Dispatch
 import FoundationEssentials
 import Glibc
@@ -66,6 +67,7 @@ enum WorkCommand {
         let log = try invocation.log
         // Probes are answered from the start, also while a server is slow to connect to.
         let vitals = Vitals(patience: options.leaseTime)
+        async let _ = StartMemory().release(after: .seconds(10))
         let summary = try await ListenOption.shown(invocation, vitals, log: log) {
             try await work(invocation, options, vitals, log)
         }
