@@ -75,6 +75,14 @@ import Testing
             try await shop.records("kind", "ls").compactMap { $0["kind"] }.sorted()
                 == ["order.confirm", "receipt.send"])
         #expect(!checks.contains { $0["remedy"]?.contains("errand ") == true })
+        // Once it has given back what only its start needed.
+        try await eventually("it idles in 20 MiB") {
+            let name = "process_resident_memory_bytes "
+            let line = try await self.metrics(of: worker).split(separator: "\n")
+                .first { $0.hasPrefix(name) }
+            let bytes = line.flatMap { Double($0.dropFirst(name.count)) }
+            return try #require(bytes) <= 20 * 1_048_576
+        }
         worker.signal(SIGTERM)
         #expect(try await worker.end(within: .seconds(60)) == .exited(0))
 

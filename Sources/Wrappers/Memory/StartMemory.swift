@@ -1,5 +1,4 @@
 import CErrandSystem
-import FoundationEssentials
 import Glibc
 
 /// The memory that the start of this process has taken, most of which it does not need again.
@@ -45,12 +44,23 @@ public struct StartMemory: Sendable {
         malloc_trim(0)
     }
 
+    /// What the system writes as it is read, a page or so at a time, so that its size is not known.
+    private static func text(of path: String) -> String {
+        guard let file = unsafe fopen(path, "re") else { return "" }
+        defer { _ = unsafe fclose(file) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while case let count = unsafe fread(&piece, 1, piece.count, file), count > 0 {
+            bytes += piece[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Files that are mapped to be read only; of `smaps`, those of which no page is a copy.
     private static func unchangedMappings(in path: String) -> [Mapping] {
-        guard let data = FileManager.default.contents(atPath: path) else { return [] }
         var found: [Mapping] = []
         var isCandidate = false
-        for line in String(decoding: data, as: UTF8.self).split(separator: "\n") {
+        for line in text(of: path).split(separator: "\n") {
             let words = line.split(separator: " ", maxSplits: 5)
             guard let first = words.first else { continue }
             if first.last != ":" {

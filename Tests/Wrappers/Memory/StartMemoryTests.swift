@@ -15,7 +15,8 @@ import Testing
     @Test func `less is mapped afterwards, and all of it still works`() throws {
         let before = try Self.resident()
         StartMemory().release()
-        #expect(try Self.resident() < before)
+        // Most of it: not only the program, but its libraries too.
+        #expect(try Self.resident() < before * 2 / 3)
         // Code that was mapped, and is mapped again.
         let text = String(repeating: "é", count: 10_000)
         #expect(
