@@ -14,6 +14,10 @@ public enum MigrationError: Error, CustomStringConvertible {
     case unknown(module: String, file: String)
     /// A file's SQL failed; nothing of the whole run was kept.
     case failed(module: String, file: String, cause: PostgresError)
+    /// A file ended the transaction of the whole migration.
+    case endedTransaction(module: String, file: String)
+    /// Two modules have the same name, or one has that of the engine.
+    case nameTaken(String)
     /// The database lacks what this program has.
     case behind(module: String, pending: [String])
     /// The database has no schema of Errand, or a module is not installed in it.
@@ -25,7 +29,7 @@ public enum MigrationError: Error, CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownModule(let name, let known):
-            "there is no module \(name): "
+            "there is no module '\(name)': "
                 + (known.isEmpty
                     ? "this program has none besides the engine"
                     : "there are \(known.joined(separator: ", ")), and all")
@@ -41,6 +45,14 @@ public enum MigrationError: Error, CustomStringConvertible {
                 + "migrated by a newer version; use that one"
         case .failed(let module, let file, let cause):
             "\(module): \(file) failed, and everything was rolled back: \(cause)"
+        case .endedTransaction(let module, let file):
+            "\(module): \(file) ended the transaction of the migration, and what came before is "
+                + "kept: a file of a migration may hold no BEGIN, COMMIT or ROLLBACK; take them "
+                + "out, and look at the database before going on"
+        case .nameTaken(let name):
+            "two modules are called \(name)"
+                + (MigrationLine.reserved.contains(name)
+                    ? ": that is the engine's name" : ": give one of them another name")
         case .behind(let module, let pending):
             "the database's schema is older than this program: \(module) lacks "
                 + pending.prefix(3).joined(separator: ", ")

@@ -3,7 +3,9 @@
 /// Its files are of two sorts. `tables/NNN_name.sql` are steps: each is applied once, in the order
 /// of the numbers, and never changes after a release. `routines/name.sql` hold functions, views and
 /// triggers, each written so that it can be applied again (`CREATE OR REPLACE`); a file is applied
-/// whenever it has changed. `routines/rights.sql` comes last, and again whenever anything of the
+/// whenever it has changed to a text that the database has not had yet: an older program must not
+/// take a function back, so one that is to be what it was gets at least another comment.
+/// `routines/rights.sql` comes last, and again whenever anything of the
 /// line was applied. A step never calls a routine.
 public struct MigrationLine: Sendable {
     /// One file of SQL.
@@ -32,6 +34,9 @@ public struct MigrationLine: Sendable {
             return String(repeating: "0", count: 16 - digits.count) + digits
         }
     }
+
+    /// Names that no module may have.
+    static let reserved: Set<String> = ["engine", "errand"]
 
     /// What the line is called: `engine`, or the module's name.
     public let module: String

@@ -3,10 +3,15 @@ struct MigrationPlan {
     /// The engine's first.
     let lines: [MigrationLine]
 
-    /// - Throws: ``MigrationError/missingModule(_:neededBy:)``, ``MigrationError/circle(_:)``.
+    /// - Throws: ``MigrationError/missingModule(_:neededBy:)``, ``MigrationError/circle(_:)``,
+    ///   ``MigrationError/nameTaken(_:)``.
     init(
         _ modules: [MigrationLine], engine: MigrationLine = .engine
     ) throws(MigrationError) {
+        var names = MigrationLine.reserved
+        for line in modules where !names.insert(line.module).inserted {
+            throw .nameTaken(line.module)
+        }
         var ordered = [engine]
         let named = Dictionary(modules.map { ($0.module, $0) }) { first, _ in first }
         func visit(_ line: MigrationLine, path: [String]) throws(MigrationError) {

@@ -43,10 +43,13 @@ package struct MigrationRecords: Sendable {
 
     /// - Throws: ``MigrationError/earlierLayout``.
     static func read(_ session: Session) async throws -> MigrationRecords {
+        // Not to_regclass(): behind a lock it may answer from what this session knew before it.
         let found = try await session.query(
             """
-            SELECT to_regclass('errand.migrations') IS NOT NULL,
-                to_regclass('public.errand_migrations') IS NOT NULL
+            SELECT coalesce(bool_or(n.nspname = 'errand' AND c.relname = 'migrations'), false),
+                coalesce(bool_or(n.nspname = 'public' AND c.relname = 'errand_migrations'), false)
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.relname IN ('migrations', 'errand_migrations')
             """, [])
         guard try found.bool(0, 0) else {
             if try found.bool(0, 1) { throw MigrationError.earlierLayout }

@@ -6,6 +6,9 @@ struct MigrationRun {
     let records: MigrationRecords
     let session: Session
 
+    /// That of the whole migration, as `pg_current_xact_id()` tells it.
+    let transaction: String
+
     /// - Returns: the paths of the files that were applied.
     /// - Throws: ``MigrationError``.
     func run() async throws -> [String] {
@@ -23,12 +26,14 @@ struct MigrationRun {
                 "INSERT INTO errand.modules (name) VALUES ($1)", [.text(line.module)])
         }
         let pending = Set(status.pending)
+        let superseded = Set(status.files.filter { $0.state == .superseded }.map(\.path))
         let steps = line.tables.filter { pending.contains($0.path) }
         let routines = line.routines.filter { file in
-            pending.contains(file.path) || file.isRights && !pending.isEmpty
+            pending.contains(file.path)
+                || file.isRights && !pending.isEmpty && !superseded.contains(file.path)
         }
         for file in steps { try await apply(file) }
-        guard !routines.isEmpty else { return steps.map(\.path) }
+        guard !steps.isEmpty || !routines.isEmpty else { return [] }
         // Functions call each other across files: their bodies are checked when all are there.
         try await session.script("SET LOCAL check_function_bodies = off")
         for file in routines { try await apply(file) }
@@ -40,12 +45,25 @@ struct MigrationRun {
     private func apply(_ file: MigrationLine.File) async throws {
         do throws(PostgresError) {
             try await session.script(file.sql)
+        } catch {
+            throw MigrationError.failed(module: line.module, file: file.path, cause: error)
+        }
+        // Before anything more is written, which would be kept at once.
+        guard try await Self.transaction(of: session) == transaction else {
+            throw MigrationError.endedTransaction(module: line.module, file: file.path)
+        }
+        do throws(PostgresError) {
             _ = try await session.query(
                 "INSERT INTO errand.migrations (module, file, checksum) VALUES ($1, $2, $3)",
                 [.text(line.module), .text(file.path), .text(file.checksum)])
         } catch {
             throw MigrationError.failed(module: line.module, file: file.path, cause: error)
         }
+    }
+
+    /// The running transaction of a session.
+    static func transaction(of session: Session) async throws -> String {
+        try await session.query("SELECT pg_current_xact_id()::text", []).text(0, 0)
     }
 
     /// Has PostgreSQL compile every function of the schema, as it would have when it was made.

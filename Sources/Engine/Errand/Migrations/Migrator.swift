@@ -36,7 +36,8 @@ public struct Migrator: Sendable {
     /// Brings the engine and the installed modules up to date, and installs more of them.
     ///
     /// All of it is one transaction under an advisory lock: when anything fails, the database is
-    /// as it was before. Running it again does nothing.
+    /// as it was before. Running it again does nothing. It takes as long as the longest of its
+    /// statements and the wait for another migration: the pool's `timeLimit` has to allow that.
     /// - Parameter names: modules to install, with all that they need; none: only the engine and
     ///   what is installed.
     /// - Returns: the files that were applied, in their order.
@@ -50,7 +51,7 @@ public struct Migrator: Sendable {
         return try await withSession { session in
             try await session.requireOwnProcess(for: "migrating")
             // The lock ends with the transaction; it waits for another migration to end.
-            try await session.script("BEGIN")
+            try await session.script("BEGIN ISOLATION LEVEL READ COMMITTED")
             do {
                 _ = try await session.query(
                     "SELECT pg_advisory_xact_lock($1)", [.int64(Self.lock)])
@@ -109,7 +110,7 @@ public struct Migrator: Sendable {
     }
 
     /// "errand" and a letter, as a number.
-    private static let lock: Int64 = 0x65_72_72_61_6e_64_6d
+    static let lock: Int64 = 0x65_72_72_61_6e_64_6d
 
     /// What is known of migrations; the engine's own files come after it.
     private static let records = """
@@ -135,10 +136,12 @@ public struct Migrator: Sendable {
     ) async throws -> [AppliedMigration] {
         var records = try await MigrationRecords.read(session)
         if records.installed.isEmpty { try await session.script(Self.records) }
+        let transaction = try await MigrationRun.transaction(of: session)
         var done: [AppliedMigration] = []
         for line in try plan.lines(installed: Set(records.installed.keys), adding: names) {
-            let applied = try await MigrationRun(line: line, records: records, session: session)
-                .run()
+            let applied = try await MigrationRun(
+                line: line, records: records, session: session, transaction: transaction
+            ).run()
             guard !applied.isEmpty else { continue }
             done += applied.map { AppliedMigration(module: line.module, file: $0) }
             records = try await MigrationRecords.read(session)

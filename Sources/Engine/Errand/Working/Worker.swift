@@ -42,7 +42,8 @@ public struct Worker: Sendable {
     ///
     /// An operator's `errand worker stop` stops it through `stop` too. The cancellation of the
     /// task is a stop without grace: running handlers are cancelled, their jobs go back with the
-    /// attempt not counted, the worker signs off, and `run` returns.
+    /// attempt not counted, the worker signs off, and `run` returns. It tells `stop` so, which
+    /// should therefore be this worker's alone.
     ///
     /// - Throws: `PostgresError` or `RedisError` when the servers cannot be reached at the start;
     ///   later it waits for them to come back. ``MigrationError`` when the schema of the engine or

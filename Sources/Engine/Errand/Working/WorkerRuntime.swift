@@ -161,7 +161,10 @@ struct WorkerRuntime: Sendable {
         let onStop = stop.onStop { wakeAll() }
         defer { stop.forget(onStop) }
         // A paused queue must not be popped from before the first heartbeat.
-        try await heart.readControls(stopping: stop)
+        do { try await heart.readControls(stopping: stop) } catch {
+            await leave()
+            throw error
+        }
         vitals.beat()
         vitals.begin()
         limits.onRoom { wantMore($0) }

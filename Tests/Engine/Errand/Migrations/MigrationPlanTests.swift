@@ -38,7 +38,7 @@ import Testing
         }
         #expect(
             error?.description
-                == "there is no module shops: there are people, ledger, shop, chat, and all")
+                == "there is no module 'shops': there are people, ledger, shop, chat, and all")
     }
 
     @Test func `a module that needs one that is not there is refused`() {
@@ -76,5 +76,13 @@ import Testing
         ])
     func checksum(text: String, expected: String) {
         #expect(MigrationLine.File("tables/001_x.sql", text).checksum == expected)
+    }
+
+    @Test(arguments: [["engine"], ["errand"], ["shop", "shop"]])
+    func `a name that is taken is refused`(_ names: [String]) {
+        let error = #expect(throws: MigrationError.self) {
+            try MigrationPlan(names.map { MigrationLine(module: $0, files: []) })
+        }
+        #expect(error?.description.contains("two modules are called \(names[0])") == true)
     }
 }

@@ -213,4 +213,82 @@ import Testing
         await session.close()
         await development.close()
     }
+
+    @Test func `whoever waited for another migration sees what it did`() async throws {
+        let url = try await TestDatabase.url(with: nil)
+        func session(_ name: String) -> Session { Session(SessionSettings(url, name: name)) }
+        let (holder, one, two) = (session("holder"), session("one"), session("two"))
+        // Both have seen that there is nothing, and remember it.
+        for waiter in [one, two] { _ = try await Migrator(session: waiter).status() }
+        try await holder.script("BEGIN; SELECT pg_advisory_xact_lock(\(Migrator.lock))")
+        // Few changes: after many, the server has every session look at them by itself.
+        let engine = MigrationLine.engine.older(steps: 1)
+        async let first = Migrator(session: one, engine: engine).migrate()
+        async let second = Migrator(session: two, engine: engine).migrate()
+        try await eventually("both wait") {
+            try await holder.query(
+                """
+                SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()
+                """
+            ).int64(0, 0) == 2
+        }
+        try await holder.script("COMMIT")
+        let counts = try await [first.count, second.count]
+        #expect(counts.min() == 0 && counts.max()! > 0)
+        for session in [holder, one, two] { await session.close() }
+    }
+
+    @Test(arguments: ["COMMIT", "ROLLBACK", "COMMIT; BEGIN", "ROLLBACK AND CHAIN"])
+    func `a file that ends the transaction is named, and nothing goes on`(
+        _ end: String
+    ) async throws {
+        try await withShop { session, migrator in
+            let file = MigrationLine.File("tables/002_more.sql", "SELECT 1; \(end)")
+            let later = MigrationLine.File("tables/003_never.sql", "CREATE TABLE shop.never ()")
+            let line = shop(Self.tables + [file, later])
+            let error = await #expect(throws: MigrationError.self) {
+                try await migrator(line).migrate(adding: ["shop"])
+            }
+            #expect(
+                error?.description.contains("shop: tables/002_more.sql ended the transaction")
+                    == true, "\(error.map(String.init(describing:)) ?? "")")
+            let never = try await session.query("SELECT to_regclass('shop.never')::text")
+            #expect(try never[0].optionalText(0) == nil)
+        }
+    }
+
+    @Test func `rights that another version has replaced stay replaced`() async throws {
+        try await withShop { session, migrator in
+            let old = shop()
+            _ = try await migrator(old).migrate(adding: ["shop"])
+            var rights = Self.routines
+            rights[2].sql = "REVOKE ALL ON shop.orders FROM PUBLIC"
+            _ = try await migrator(shop(Self.tables + rights)).migrate()
+            var more = Self.routines
+            more[0].sql += "-- once more"
+            let applied = try await migrator(shop(Self.tables + more)).migrate()
+            #expect(applied.map(\.file) == ["routines/counting.sql"])
+            #expect(
+                try await !session.query(
+                    "SELECT has_table_privilege('public', 'shop.orders', 'SELECT')"
+                ).bool(0, 0))
+        }
+    }
+
+    @Test func `a step that takes away what a function calls is refused`() async throws {
+        try await withShop { session, migrator in
+            let one = MigrationLine.File(
+                "routines/one.sql",
+                "CREATE OR REPLACE FUNCTION shop.one() RETURNS bigint LANGUAGE sql "
+                    + "AS $$ SELECT count(*) FROM shop.orders $$")
+            _ = try await migrator(shop(Self.tables + [one])).migrate(adding: ["shop"])
+            let before = try await schema(session)
+            let drop = MigrationLine.File("tables/002_drop.sql", "DROP TABLE shop.orders")
+            await #expect(throws: MigrationError.self) {
+                try await migrator(shop(Self.tables + [drop, one])).migrate()
+            }
+            #expect(try await schema(session) == before)
+        }
+    }
 }
