@@ -14,14 +14,19 @@ struct EmbedSQL: BuildToolPlugin {
         let migrations = context.package.directoryURL.appending(path: "migrations")
             .appending(path: Self.module(of: target.name))
         let notices = target.directoryURL.appending(path: "Notices")
+        if ![migrations, notices].contains(where: {
+            FileManager.default.fileExists(atPath: $0.path)
+        }) {
+            Diagnostics.warning("\(target.name): there is no folder \(migrations.path)")
+        }
         let code = """
             /// What the folders of this module hold.
             enum EmbeddedFiles {
                 static let migrations: [(path: String, text: String)] = [
-            \(try Self.entries(of: migrations, in: ["tables", "routines"]))
+            \(try Self.entries(of: migrations, in: ["tables", "routines"], suffix: ".sql"))
                 ]
                 static let notices: [(path: String, text: String)] = [
-            \(try Self.entries(of: notices, in: Self.folders(in: notices)))
+            \(try Self.entries(of: notices, in: Self.folders(in: notices), suffix: ""))
                 ]
             }
 
@@ -48,11 +53,13 @@ struct EmbedSQL: BuildToolPlugin {
             .lowercased()
     }
 
-    private static func entries(of root: URL, in folders: [String]) throws -> String {
+    private static func entries(
+        of root: URL, in folders: [String], suffix: String
+    ) throws -> String {
         var entries: [String] = []
         for folder in folders {
             let path = root.appending(path: folder)
-            for name in try names(in: path) {
+            for name in try names(in: path) where name.hasSuffix(suffix) {
                 let text = try String(contentsOf: path.appending(path: name), encoding: .utf8)
                 entries.append("        (\"\(folder)/\(name)\", \(literal(text))),")
             }

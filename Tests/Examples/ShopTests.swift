@@ -52,7 +52,9 @@ import Testing
         #expect(try await early.end(within: .seconds(60)) == .exited(5))
         _ = try await shop.done("migrate", "--modules", "shop")
         let session = Session(SessionSettings(url, name: "shop-test"))
-        _ = try await session.query("SELECT shop.place_order() FROM generate_series(1, 5)")
+        // As a server of the shop, which may do nothing else.
+        try await session.script(
+            "SET ROLE errand_app; SELECT shop.place_order() FROM generate_series(1, 5); RESET ROLE")
 
         let worker = try shop.start(["work", "--queues", "orders", "--listen", "127.0.0.1:0"])
         try await eventually("all orders are confirmed, and their receipts sent") {
@@ -64,6 +66,7 @@ import Testing
         let metrics = try await metrics(of: worker)
         #expect(metrics.contains(#"queue="orders""#) && metrics.contains("order.confirm"))
         #expect(metrics.contains(#"shop_orders{state="confirmed"} "#))
+        #expect(metrics.contains(#"errand_build_info{version="1.0.0"} 1"#))
         let jobs = try await shop.records("job", "ls", "--state", "completed")
         #expect(Set(jobs.map { $0["kind"] }) == ["order.confirm", "receipt.send"])
         let orders = try await shop.records("order", "ls")

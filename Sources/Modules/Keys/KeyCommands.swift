@@ -68,10 +68,9 @@ enum KeyCommands {
         examples: [.init("errand key ls", "which keys are still needed")]
     ) { invocation in
         let keys = try KeySettings.keys(invocation.environment)
-        let state = try await KeyState(
-            keys,
-            Resealing(session: try invocation.session()).counts(
-                of: invocation.modules.all.sealedColumns))
+        let session = try invocation.session()
+        let columns = try await invocation.usableModules(session).all.sealedColumns
+        let state = try await KeyState(keys, Resealing(session: session).counts(of: columns))
         try invocation.output.list(
             state.records,
             columns: [
@@ -103,21 +102,23 @@ enum KeyCommands {
         options: [dryRun, AuditOptions.reason]
     ) { invocation in
         let keys = try KeySettings.needed(invocation.environment)
-        let resealing = Resealing(session: try invocation.patientSession())
-        let before = try await resealing.counts(of: invocation.modules.all.sealedColumns)
+        let session = try invocation.patientSession()
+        let columns = try await invocation.usableModules(session).all.sealedColumns
+        let resealing = Resealing(session: session)
+        let before = try await resealing.counts(of: columns)
         var results: [String: Resealed] = [:]
         if !invocation[dryRun] {
-            for column in invocation.modules.all.sealedColumns {
+            for column in columns {
                 let older = before.filter { $0.column == column.name && $0.key != keys.names[0] }
                 guard !older.isEmpty else { continue }
                 results[column.name] = try await resealing.reseal(
                     column, with: keys, note: try note(column, keys, older, invocation))
             }
         }
-        let after = try await resealing.counts(of: invocation.modules.all.sealedColumns)
+        let after = try await resealing.counts(of: columns)
         let state = KeyState(keys, after)
         try invocation.output.list(
-            invocation.modules.all.sealedColumns.map { column in
+            columns.map { column in
                 let left = after.filter { $0.column == column.name && $0.key != keys.names[0] }
                 return Record([
                     ("column", .text(column.name)), ("key", .text(keys.names[0])),

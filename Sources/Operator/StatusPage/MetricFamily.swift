@@ -76,6 +76,18 @@ public struct MetricFamily: Sendable {
         if let bad = labels.first(where: { !Self.isName($0) }) {
             return "the label '\(bad)' of the metric \(name): \(form)"
         }
+        if samples.contains(where: { Set($0.labels.map(\.name)).count < $0.labels.count }) {
+            return "the metric \(name): a sample has a label twice"
+        }
+        let isOdd = samples.contains { sample in
+            if case .distribution = sample.value {
+                return kind != .histogram || sample.labels.contains { $0.name == "le" }
+            }
+            return kind == .histogram
+        }
+        guard !isOdd else {
+            return "the metric \(name): distributions are for histograms, which have no label le"
+        }
         let texts = samples.map { $0.labels.map { "\($0.name)=\($0.value)" } }
         guard Set(texts).count == texts.count else {
             return "the metric \(name): two of its samples have the same labels"

@@ -25,4 +25,21 @@ import Testing
         family.add(1, ("state", "new"))
         #expect(family.flaw?.contains("same labels") == true)
     }
+
+    @Test func `a label stands once, and values are of the family's kind`() {
+        var family = MetricFamily("shop_orders", .gauge, "")
+        family.add(1, ("state", "new"), ("state", "old"))
+        #expect(family.flaw?.contains("a label twice") == true)
+        let distribution = MetricFamily.Distribution(buckets: [(1, 1)], count: 1, sum: 1)
+        var gauge = MetricFamily("shop_waits", .gauge, "")
+        gauge.add(distribution)
+        #expect(gauge.flaw?.contains("for histograms") == true)
+        #expect(MetricFamily("shop_waits", .histogram, "", 1).flaw?.contains("histograms") == true)
+        var histogram = MetricFamily("shop_waits", .histogram, "")
+        histogram.add(distribution, ("le", "1"))
+        #expect(histogram.flaw?.contains("no label le") == true)
+        histogram = MetricFamily("shop_waits", .histogram, "")
+        histogram.add(distribution, ("queue", "a"))
+        #expect(histogram.flaw == nil)
+    }
 }

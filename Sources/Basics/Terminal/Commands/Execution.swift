@@ -42,7 +42,7 @@ struct Execution {
         if invocation[GlobalOptions.commandTimeout] != nil, effect == .starts {
             throw .usage(
                 "'\(command.name)' runs until told to stop: --command-timeout is not for it",
-                hint: "stop it with SIGTERM, as 'timeout --preserve-status 1h errand …' does")
+                hint: "stop it with SIGTERM, as 'timeout --preserve-status 1h errand work' does")
         }
     }
 

@@ -79,14 +79,19 @@ package struct Manual {
             of: ProgramName(program.name).inserted(in: command.discussion))
         { roff.paragraph(paragraph) }
         if command.effect.isChange { roff.paragraph("It is refused with --read-only.") }
-        for argument in command.arguments { roff.item(argument.spec.usage, argument.spec.help) }
+        let named = ProgramName(program.name)
+        for argument in command.arguments {
+            roff.item(argument.spec.usage, named.inserted(in: argument.spec.help))
+        }
         for option in command.options { add(option.spec, to: &roff) }
     }
 
     private func add(_ spec: OptionSpec, to roff: inout Roff) {
         let short = spec.short.map { "-\($0), " } ?? ""
         let value = spec.placeholder.map { " " + $0 } ?? ""
-        roff.item("\(short)--\(spec.name)\(value)", HelpText.right(of: spec))
+        roff.item(
+            "\(short)--\(spec.name)\(value)",
+            ProgramName(program.name).inserted(in: HelpText.right(of: spec)))
     }
 
     private func add(options: [OptionSpec], to roff: inout Roff) {

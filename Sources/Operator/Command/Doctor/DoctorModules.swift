@@ -34,6 +34,14 @@ extension DoctorCommand {
                 found: "\(module.module): \(file.path) is \(file.state.rawValue)",
                 remedy: "errand migrate status  # and run the version of errand that applied it")
         }
+        let names = Set(installed.map(\.module))
+        for module in installed {
+            guard let need = module.needs.first(where: { !names.contains($0) }) else { continue }
+            return Finding(
+                check: "migrations", grade: .critical,
+                found: "\(module.module) needs \(need), which is not installed",
+                remedy: "errand migrate")
+        }
         let pending = installed.filter { !$0.pending.isEmpty }
         let count = pending.map(\.pending.count).reduce(0, +)
         return Finding(

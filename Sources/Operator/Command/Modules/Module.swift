@@ -30,7 +30,8 @@ public protocol Module: Sendable {
 
     /// Adds its kinds of job, with their handlers and schedules.
     ///
-    /// - Throws: what is wrong with the settings that it reads, as `CommandFailure`.
+    /// - Throws: what is wrong with the settings that it reads, as `CommandFailure`; for a mere
+    ///   listing nothing is set, and nothing must be missed.
     func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws
 
     /// What a worker's environment has to hold for it to run the jobs of a kind and queue, such as

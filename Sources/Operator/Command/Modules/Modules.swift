@@ -9,14 +9,34 @@ package final class Modules: Sendable {
     /// Made when it is first asked for: not every command needs to know kinds.
     private let listed = Mutex<JobKinds?>(nil)
 
-    package init(_ all: [any Module]) { self.all = all }
+    /// What the database has to have for them, beside the engine.
+    let required: [MigrationLine]
+
+    package init(_ all: [any Module]) {
+        self.all = all
+        required = all.map(\.migrations).filter { !$0.isEmpty }
+    }
+
+    private init(usable: [any Module], required: [MigrationLine]) {
+        all = usable
+        self.required = required
+    }
 
     /// The modules' SQL, without the engine's.
     var lines: [MigrationLine] { all.map(\.migrations) }
 
     /// Those that can be used in a database: what has nothing to install, and what is installed.
     func usable(_ installed: Set<String>) -> Modules {
-        Modules(all.filter { $0.migrations.isEmpty || installed.contains($0.name) })
+        var names = installed
+        // A new version of a module may need one that it did not need before.
+        var count = 0
+        while count != names.count {
+            count = names.count
+            for line in lines where names.contains(line.module) { names.formUnion(line.needs) }
+        }
+        return Modules(
+            usable: all.filter { $0.migrations.isEmpty || installed.contains($0.name) },
+            required: lines.filter { !$0.isEmpty && names.contains($0.module) })
     }
 
     /// Their kinds of job.
@@ -26,17 +46,27 @@ package final class Modules: Sendable {
         return kinds
     }
 
-    /// Their kinds as far as an enqueue needs to know.
+    /// Their kinds as far as an enqueue needs to know, without those of modules that fail.
     func listedKinds() -> JobKinds {
         if let known = listed.withLock({ $0 }) { return known }
-        let setup = ModuleSetup(
+        var kinds = JobKinds()
+        for module in all {
+            var more = kinds
+            do { try module.register(in: &more, for: listing) } catch { continue }
+            kinds = more
+        }
+        listed.withLock { [kinds] in $0 = kinds }
+        return kinds
+    }
+
+    /// Finds out whether all modules can be listed.
+    ///
+    /// - Throws: what a module throws that asks for settings even then.
+    func checkListing() throws { _ = try kinds(listing) }
+
+    private var listing: ModuleSetup {
+        ModuleSetup(
             purpose: .listing, environment: [:], modules: all, queues: [], log: Log { _ in })
-        // Without an environment there is nothing that could be set wrongly.
-        do {
-            let kinds = try kinds(setup)
-            listed.withLock { $0 = kinds }
-            return kinds
-        } catch { preconditionFailure("\(error)") }
     }
 
     /// The numbers of those that are installed, and what went wrong with the others.
@@ -60,6 +90,17 @@ package final class Modules: Sendable {
             }
         } catch { failure = "\(error)" }
         return (families, failure)
+    }
+
+    /// The modules beside those that are usable which have jobs on these queues.
+    func lacking(_ usable: Modules, on queues: Set<String>) -> [String] {
+        let here = Set(usable.all.map(\.name))
+        return all.filter { module in
+            guard !here.contains(module.name) else { return false }
+            var kinds = JobKinds()
+            do { try module.register(in: &kinds, for: listing) } catch { return false }
+            return kinds.names.contains { queues.contains(kinds.options(of: $0)?.queue ?? "") }
+        }.map(\.name)
     }
 
     /// How a worker is started that can run the jobs of a lane; nil when this program cannot.
@@ -92,7 +133,7 @@ extension Invocation {
     /// Refuses a schema that this program is ahead of; one that is ahead of it may be meant, as
     /// while a new version is rolled out, and is only logged.
     func requireSchema(_ session: Session) async throws {
-        let lines = try await usableModules(session).lines
+        let lines = try await usableModules(session).required
         let ahead = try await Migrator(session: session, modules: lines).requireCurrent()
         for module in ahead {
             guard let file = module.deviating else { continue }

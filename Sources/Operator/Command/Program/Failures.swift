@@ -23,7 +23,9 @@ private func describe(migration error: MigrationError) -> CommandFailure {
         return CommandFailure(
             exit: failure.exit, message: "\(error)",
             hint: failure.hint ?? "correct the cause and run 'errand migrate' again")
-    case .unknownModule, .missingModule, .circle:
+    case .endedTransaction:
+        return CommandFailure(exit: .failed, message: "\(error)")
+    case .unknownModule, .missingModule, .circle, .nameTaken:
         return CommandFailure(exit: .usage, message: "\(error)")
     case .behind:
         return CommandFailure(

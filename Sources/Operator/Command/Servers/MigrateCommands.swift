@@ -38,11 +38,12 @@ enum MigrateCommands {
     ) { invocation in
         let session = try invocation.patientSession()
         let migrator = Migrator(session: session, modules: invocation.modules.lines)
-        let names = named(invocation)
+        let names = try named(invocation)
         let usable = invocation.modules.usable(try await migrator.planned(adding: names))
         let queues = Set(invocation[schedules])
         let scheduling = try invocation.schedulingKinds(usable)
         try check(queues, scheduling)
+        try usable.checkListing()
         let applied = try await migrator.migrate(adding: names)
         let line = AuditLine(
             operatorName: invocation.operatorName, action: "migrate", subject: "schema",
@@ -59,14 +60,30 @@ enum MigrateCommands {
             ])
         }
         try invocation.output.list(records, empty: "nothing to do: the schema is up to date")
+        for module in try await migrator.status() {
+            for file in module.files where file.state == .superseded {
+                invocation.output.warn(
+                    "\(module.module): \(file.path) is not applied: another text took the place of "
+                        + "this one here; change it, if only by a comment, to have it applied again"
+                )
+            }
+        }
         return .done
     }
 
     /// The modules to install: those of the option, each once; `all` stands for every one.
-    private static func named(_ invocation: Invocation) -> [String] {
+    private static func named(_ invocation: Invocation) throws(CommandFailure) -> [String] {
         let names = invocation[modules]
-        guard names.contains("all") else { return names }
-        return invocation.modules.lines.filter { !$0.isEmpty }.map(\.module)
+        let known = invocation.modules.lines.filter { !$0.isEmpty }.map(\.module)
+        if let strange = names.first(where: { $0 != "all" && !known.contains($0) }) {
+            let guess = nearest(to: strange, among: known).map { "did you mean '\($0)'? " } ?? ""
+            let list =
+                known.isEmpty ? "none in this program" : (known + ["all"]).joined(separator: ", ")
+            throw CommandFailure(
+                exit: .usage, message: "there is no module '\(strange)'",
+                hint: guess + "there are: \(list)")
+        }
+        return names.contains("all") ? known : names
     }
 
     private static func check(

@@ -35,7 +35,8 @@ enum ListenOption {
         guard let address = invocation[option] else { return try await body() }
         let (modules, environment) = (invocation.modules, invocation.environment)
         let page = StatusPage(
-            vitals: vitals, database: try invocation.databaseURL(), version: Build.version,
+            vitals: vitals, database: try invocation.databaseURL(),
+            version: invocation.program.version,
             others: { await modules.metrics($0, environment: environment) }, log: log)
         do {
             return try await page.shown(at: address) { port in

@@ -82,7 +82,7 @@ enum WorkCommand {
         options.grace = invocation[grace]
         options.leaseTime = invocation[lease]
         options.windowLimit = invocation[window]
-        options.version = Build.version
+        options.version = invocation.program.version
         return options
     }
 
@@ -93,12 +93,22 @@ enum WorkCommand {
         let session = try invocation.session()
         let modules = try await invocation.usableModules(session)
         await session.close()
-        let kinds = try invocation.workingKinds(
-            modules, queues: Set(options.queues.map(\.name)), log: log)
+        let queues = Set(options.queues.map(\.name))
+        warn(of: invocation.modules.lacking(modules, on: queues), log)
+        let kinds = try invocation.workingKinds(modules, queues: queues, log: log)
         let worker = Worker(
             servers: servers, kinds: kinds, options: options, log: log,
-            modules: modules.lines, vitals: vitals)
+            modules: modules.required, vitals: vitals)
         return try await worker.run(until: stopOnSignal(options, log))
+    }
+
+    /// Jobs of modules that are installed later wait for a worker that is started later.
+    private static func warn(of lacking: [String], _ log: Log) {
+        guard !lacking.isEmpty else { return }
+        log.warning(
+            "jobs of \(lacking.joined(separator: ", ")) are not run from here: the database lacks "
+                + "the module; 'errand migrate --modules \(lacking.joined(separator: ","))', "
+                + "then start the worker anew")
     }
 
     private static func named(_ invocation: Invocation) throws -> [WorkerOptions.Queue] {

@@ -51,6 +51,21 @@ extension AppCommands {
                 .expect(2, "--name: not a sealing key: its name must be 1 to 64 letters")
         }
 
+        @Test func `keys are those of the modules that are installed`() async throws {
+            let url = try await TestDatabase.url(with: ["notification"])
+            let keys = try KeyRing([KeyRing.line("one", 1)])
+            defer { keys.remove() }
+            let environment = keys.environment.merging(["DATABASE_URL": url]) { $1 }
+            let list = try await errand("key", "ls", "-ojson", environment: environment)
+            list.expect(0)
+            #expect(try list.records.map { $0["name"] } == ["one"])
+            let rotated = try await errand("key", "rotate", "-ojson", environment: environment)
+            rotated.expect(0)
+            let columns = try rotated.records.compactMap { $0["column"].text }
+            #expect(!columns.isEmpty)
+            #expect(columns.allSatisfy { $0.hasPrefix("notification.endpoints") })
+        }
+
         @Test func `without keys there is nothing to seal by`() async throws {
             try await errand("key", "ls").expect(0, "'errand key new' makes a key")
             try await errand("key", "rotate")

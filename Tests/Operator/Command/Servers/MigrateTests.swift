@@ -128,16 +128,50 @@ extension CommandLine {
             }
         }
 
+        @Test func `a worker of a queue whose module is missing says so`() async throws {
+            let empty = try await emptyDatabase()
+            try await errand("migrate", environment: empty).expect(0)
+            let worker = try await errand(
+                "work", "--queues", "votes", "--drain", environment: empty)
+            worker.expect(0, "jobs of votes are not run from here", "migrate --modules votes")
+            let other = try await errand("work", "--drain", environment: empty)
+            other.expect(0)
+            #expect(!other.errors.contains("are not run from here"))
+        }
+
+        @Test func `a module whose need is not installed is named, with the remedy`()
+            async throws
+        {
+            let url = ["DATABASE_URL": try await TestDatabase.url(with: ["notification"])]
+            // As if this version of the module were the first that needs the other.
+            let session = Session(
+                SessionSettings(try #require(url["DATABASE_URL"]), name: "errand-test"))
+            try await session.script(
+                """
+                DELETE FROM errand.migrations WHERE module = 'people';
+                DELETE FROM errand.modules WHERE name = 'people';
+                """)
+            await session.close()
+            try await errand("work", "--drain", environment: url).expect(
+                5, "the module people is not installed", "errand migrate")
+            let doctor = try await errand("doctor", "-ojson", environment: url)
+            let finding = try doctor.records.first { $0["check"] == "migrations" }
+            #expect(finding?["grade"] == "critical")
+            #expect(finding?["found"].text == "notification needs people, which is not installed")
+        }
+
         @Test(
             "what cannot be installed is refused before anything is done",
             arguments: [
-                ("vote", "there is no module vote: there are people, "),
-                ("coupons,nope", "there is no module nope"),
+                ("vote", "there is no module 'vote'", "did you mean 'votes'? there are: people, "),
+                ("coupons,nope", "there is no module 'nope'", "household, all"),
+                ("all,nope", "there is no module 'nope'", "there are"),
+                ("", "there is no module ''", "there are"),
             ])
-        func unknown(modules: String, message: String) async throws {
+        func unknown(modules: String, message: String, hint: String) async throws {
             let empty = try await emptyDatabase()
             try await errand("migrate", "--modules", modules, environment: empty)
-                .expect(2, message)
+                .expect(2, message, hint)
             #expect(try await found(empty).schemas == [])
         }
 

@@ -1,2 +1,5 @@
--- Workers and operators; the shop's servers call place_order().
+-- Workers and operators.
 SELECT errand.grant_rights('shop');
+-- The shop's servers place orders, and see none.
+GRANT USAGE ON SCHEMA shop TO errand_app;
+GRANT EXECUTE ON FUNCTION shop.place_order() TO errand_app;
