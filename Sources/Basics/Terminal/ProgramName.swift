@@ -7,11 +7,21 @@ import FoundationEssentials
 package struct ProgramName: Sendable, Equatable {
     private static let written = "errand"
     private let name: String
+    /// What may come first in its commands.
+    private let words: Set<String>
 
-    package init(_ name: String) { self.name = name }
+    /// One that leaves texts as they are.
+    init() { (name, words) = (Self.written, []) }
 
-    /// A text with this program's name where a command of `errand` is suggested: the word `errand`
-    /// before another word, at the beginning or behind a blank, a quote or an opening bracket.
+    package init(of program: Program) {
+        name = program.name
+        words = Set(program.nouns + ["help"])
+    }
+
+    /// A text with this program's name where a command of `errand` is suggested.
+    ///
+    /// That is the word `errand` before an option or the first word of a command, at the beginning
+    /// or behind a blank, a quote or an opening bracket. Elsewhere it is somebody's own word.
     package func inserted(in text: String) -> String {
         guard name != Self.written, text.contains(Self.written) else { return text }
         var result = ""
@@ -20,13 +30,18 @@ package struct ProgramName: Sendable, Equatable {
             result += rest[..<range.lowerBound]
             let before = (result.isEmpty ? nil : result.last) ?? " "
             let after = rest[range.upperBound...]
-            let isCommand =
+            let isSuggested =
                 " \n'\"`([|;&".contains(before) && after.first == " "
-                && after.dropFirst().first.map { $0.isLowercase || $0 == "-" } == true
-            result += isCommand ? name : Self.written
+                && isCommand(after.dropFirst())
+            result += isSuggested ? name : Self.written
             rest = after
         }
         return result + rest
+    }
+
+    private func isCommand(_ text: Substring) -> Bool {
+        text.hasPrefix("-")
+            || words.contains(String(text.prefix { $0.isLowercase || $0 == "-" }))
     }
 
     /// A record whose suggestions name this program.

@@ -126,7 +126,7 @@ public struct Invocation: Sendable {
         form.hasHeaders = !kept(GlobalOptions.noHeaders, or: false)
         form.columns = kept(GlobalOptions.columns, or: [])
         form.isStrict = !command.effect.isChange
-        form.program = ProgramName(program.name)
+        form.program = ProgramName(of: program)
         if form.format.isForPeople, !kept(GlobalOptions.utc, or: false) {
             form.times = program.localTimes(environment)
         }

@@ -41,7 +41,7 @@ package struct Program: Sendable {
         _ arguments: [String], environment: [String: String], screen: Screen
     ) async -> ExitCode {
         var form = Output.Form(Self.guessedFormat(arguments))
-        form.program = ProgramName(name)
+        form.program = ProgramName(of: self)
         var output = Output(screen: screen, form: form, environment: environment)
         do {
             let exit: ExitCode

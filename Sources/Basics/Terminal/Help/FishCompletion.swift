@@ -67,7 +67,8 @@ struct FishCompletion {
     private func option(_ spec: OptionSpec) -> String {
         var parts = ["-l \(spec.name)"]
         if let short = spec.short { parts.append("-s \(short)") }
-        parts.append("-d \(shellQuoted(spec.help))")
+        let help = ProgramName(of: words.program).inserted(in: spec.help)
+        parts.append("-d \(shellQuoted(help))")
         if spec.placeholder != nil {
             let values = words.values(of: spec)
             parts.append(values == .file ? "-r" : "-x")

@@ -41,7 +41,7 @@ struct HelpText {
     /// How a command is used.
     func explanation(of command: Command) -> [String] {
         var lines = [command.summary, ""] + usage(of: command)
-        let named = ProgramName(program.name)
+        let named = ProgramName(of: program)
         for paragraph in Self.paragraphs(of: named.inserted(in: command.discussion)) {
             lines.append("")
             lines += wrapped(paragraph, to: min(width, 100))
@@ -96,9 +96,11 @@ struct HelpText {
     private func columns(_ rows: [(left: String, right: String)]) -> [String] {
         let longest = rows.map { DisplayWidth.of($0.left) }.filter { $0 <= 34 }.max() ?? 0
         let indent = String(repeating: " ", count: longest + 2)
+        let named = ProgramName(of: program)
         var lines: [String] = []
         for row in rows {
-            var texts = wrapped(row.right, to: max(30, width - longest - 2))[...]
+            var texts = wrapped(named.inserted(in: row.right), to: max(30, width - longest - 2))[
+                ...]
             if DisplayWidth.of(row.left) > longest {
                 lines.append(row.left)
             } else {

@@ -76,10 +76,10 @@ package struct Manual {
         roff.macro("SS", "\(program.name) \(command.name)")
         roff.line(command.summary + ".")
         for paragraph in HelpText.paragraphs(
-            of: ProgramName(program.name).inserted(in: command.discussion))
+            of: ProgramName(of: program).inserted(in: command.discussion))
         { roff.paragraph(paragraph) }
         if command.effect.isChange { roff.paragraph("It is refused with --read-only.") }
-        let named = ProgramName(program.name)
+        let named = ProgramName(of: program)
         for argument in command.arguments {
             roff.item(argument.spec.usage, named.inserted(in: argument.spec.help))
         }
@@ -91,7 +91,7 @@ package struct Manual {
         let value = spec.placeholder.map { " " + $0 } ?? ""
         roff.item(
             "\(short)--\(spec.name)\(value)",
-            ProgramName(program.name).inserted(in: HelpText.right(of: spec)))
+            ProgramName(of: program).inserted(in: HelpText.right(of: spec)))
     }
 
     private func add(options: [OptionSpec], to roff: inout Roff) {
@@ -116,7 +116,7 @@ package struct Manual {
         for example in examples {
             roff.paragraph(
                 example.meaning.prefix(1).uppercased() + example.meaning.dropFirst() + ":")
-            roff.code([ProgramName(program.name).inserted(in: example.line)])
+            roff.code([ProgramName(of: program).inserted(in: example.line)])
         }
     }
 }

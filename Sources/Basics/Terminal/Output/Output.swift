@@ -18,7 +18,7 @@ public struct Output: Sendable {
         /// How people see times.
         package var times = TimeFormat.utc
         /// What suggested commands are called by.
-        package var program = ProgramName("errand")
+        package var program = ProgramName()
 
         /// A form with defaults.
         package init(_ format: OutputFormat) {
