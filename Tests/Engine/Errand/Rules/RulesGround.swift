@@ -115,13 +115,15 @@ struct RulesGround: Sendable {
     }
 
     private func content(of key: String) async throws -> [String] {
-        let command =
-            switch try await redis.send(Command("TYPE", key)).text {
-            case "zset": Command("ZRANGE", key, "0", "-1")
-            case "hash": Command("HGETALL", key)
-            default: Command("GET", key)
-            }
-        let reply = try await redis.send(command)
+        // In one step: a worker may take the key away, or make it anew, in between.
+        let script = """
+            local type = redis.call('TYPE', KEYS[1]).ok
+            if type == 'zset' then return redis.call('ZRANGE', KEYS[1], 0, -1) end
+            if type == 'hash' then return redis.call('HGETALL', KEYS[1]) end
+            if type == 'none' then return {} end
+            return redis.call('GET', KEYS[1])
+            """
+        let reply = try await redis.send(Command("EVAL", script, "1", key))
         return reply.array?.compactMap(\.text) ?? reply.text.map { [$0] } ?? []
     }
 
