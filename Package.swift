@@ -220,6 +220,7 @@ let package = Package(
         tests(
             "Modules/Household",
             of: "Administration Errand Gregorian Household Notification Postgres Recurrence"),
+        tests("Documentation", of: "Command Demo Errand Keys Postgres Terminal"),
         tests("Examples", of: "HTTP Postgres"),
         tests("Crash", of: "Administration Demo Errand Postgres Redis"),
         .executableTarget(

@@ -1,12 +1,12 @@
 import Foundation
 import PackagePlugin
 
-/// Puts a module's SQL and its notices' texts into the module's own code, so that a program is one
-/// file and no list of files is kept by hand.
+/// Embeds a module's SQL and the texts of its notices into its code, so that a program is a single
+/// file and needs no list of files.
 ///
-/// For the target `Errand` it reads the folder `migrations/engine` of the package, for every other
-/// one `migrations/NAME`, where NAME is the target's name in lower case without `Errand`. Texts of
-/// notices are the files of `Notices/LOCALE` in the target's own folder. The target then has
+/// For the target `Errand` it reads the folder `migrations/engine` of the package; for others it
+/// reads `migrations/NAME`, where NAME is the target's name in lower case without `Errand`. The
+/// texts of notices are the files of `Notices/LOCALE` in the target's folder. The target gets
 /// `EmbeddedFiles.migrations` and `EmbeddedFiles.notices`.
 @main
 struct EmbedSQL: BuildToolPlugin {
@@ -20,7 +20,7 @@ struct EmbedSQL: BuildToolPlugin {
             Diagnostics.warning("\(target.name): there is no folder \(migrations.path)")
         }
         let code = """
-            /// What the folders of this module hold.
+            /// The embedded files of this module.
             enum EmbeddedFiles {
                 static let migrations: [(path: String, text: String)] = [
             \(try Self.entries(of: migrations, in: ["tables", "routines"], suffix: ".sql"))
@@ -34,11 +34,11 @@ struct EmbedSQL: BuildToolPlugin {
         let folder = context.pluginWorkDirectoryURL.appending(path: "Embedded")
         let file = folder.appending(path: "EmbeddedFiles.swift")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // Written only when it differs, or the target would be compiled anew each time.
+        // Write it only if it differs; otherwise each build would compile the target again.
         if (try? String(contentsOf: file, encoding: .utf8)) != code {
             try code.write(to: file, atomically: true, encoding: .utf8)
         }
-        // The folders are read here, at every build; SwiftPM wants a command to know of the file.
+        // The folders are read here, at every build. SwiftPM needs a command that outputs the file.
         return [
             .prebuildCommand(
                 displayName: "Embed the SQL of \(target.name)",
@@ -67,7 +67,7 @@ struct EmbedSQL: BuildToolPlugin {
         return entries.joined(separator: "\n")
     }
 
-    /// The files or folders of a folder in the order of their names; none when it is not there.
+    /// Returns the files and folders of a folder, sorted by name; none if it does not exist.
     private static func names(in folder: URL) throws -> [String] {
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -78,7 +78,7 @@ struct EmbedSQL: BuildToolPlugin {
         try names(in: folder).filter { !$0.contains(".") }
     }
 
-    /// A literal in one line: nothing in the text can end it.
+    /// Returns a string literal in one line, with all special characters escaped.
     private static func literal(_ text: String) -> String {
         var literal = "\""
         for scalar in text.unicodeScalars {

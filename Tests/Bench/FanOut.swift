@@ -38,8 +38,8 @@ enum FanOut {
         func words(
             of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
             unsubscribe: String?
-        ) throws -> NoticeTemplates.Words {
-            NoticeTemplates.Words(title: "The vote is over", text: "See its result in the app.")
+        ) throws -> NoticeTemplates.Rendered {
+            NoticeTemplates.Rendered(title: "The vote is over", text: "See its result in the app.")
         }
     }
 
@@ -76,7 +76,7 @@ enum FanOut {
                     dedupeKey: "\(page.event):\(person)", expiresAt: .infinity)
             }
             try await context.database.transaction { transaction in
-                try await Teller(catalogue, context: context).tell(
+                try await NoticePlanner(catalogue, context: context).notify(
                     intents, now: context.now, in: transaction)
                 try await context.complete(in: transaction)
             }

@@ -13,7 +13,7 @@ extension CrashTests {
         {
             let ground = try CrashGround.here()
             // Five days in a minute, over the night on which Toronto's clocks go back.
-            let night = try Rehearsal(ground, from: "2026-10-30T00:00:00Z", pace: 7_200)
+            let night = try AcceleratedScheduler(ground, from: "2026-10-30T00:00:00Z", pace: 7_200)
             let schedules = [
                 ("ten", "*/10 * * * *", "UTC"), ("interval", "@every 17m", "UTC"),
                 ("fixed", "30 1 * * *", "America/Toronto"),
@@ -45,7 +45,7 @@ extension CrashTests {
             }
             // From then on they end in order; sessions may be of those that were killed.
             try await eventually("both to be up") {
-                schedulers.allSatisfy { $0.errors.contains("schedules run here") }
+                schedulers.allSatisfy { $0.errors.contains("running schedules with") }
             }
             for scheduler in schedulers { try await ground.expectCleanStop(scheduler) }
             let ticked = night.now
@@ -65,7 +65,7 @@ extension CrashTests {
             async throws
         {
             let ground = try CrashGround.here()
-            let day = try Rehearsal(ground, from: "2026-01-05T00:00:00Z", pace: 60)
+            let day = try AcceleratedScheduler(ground, from: "2026-01-05T00:00:00Z", pace: 60)
             for policy in ["none", "latest", "all", "merge"] {
                 try await day.add(policy, ["recurrence": "* * * * *", "catch_up": policy])
             }
@@ -131,7 +131,7 @@ extension CrashTests {
             async throws
         {
             let ground = try CrashGround.here()
-            let day = try Rehearsal(ground, from: "2026-01-05T00:00:00Z", pace: 60)
+            let day = try AcceleratedScheduler(ground, from: "2026-01-05T00:00:00Z", pace: 60)
             let policies = ["allow", "skip", "buffer-one", "replace", "cancel"]
             for policy in policies {
                 // Runs that take two and a half of the minutes between two of them.

@@ -72,7 +72,7 @@ import Testing
         let orders = try await shop.records("order", "ls")
         #expect(orders.count == 5 && orders.allSatisfy { $0["confirmed_at"] != nil })
         let checks = try await shop.records("doctor")
-        #expect(checks.first { $0["check"] == "orders" }?["grade"] == "ok")
+        #expect(checks.first { $0["check"] == "orders" }?["severity"] == "ok")
         #expect(Set(checks.map { $0["check"] }).isDisjoint(with: ["votes", "channels", "keys"]))
         #expect(
             try await shop.records("kind", "ls").compactMap { $0["kind"] }.sorted()
@@ -94,13 +94,14 @@ import Testing
         _ = try await wrong.end(within: .seconds(60))
         #expect(wrong.errors.hasPrefix("shop: "))
         let help = try await shop.done("help", "migrate")
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(help.contains("shop migrate --modules") && help.contains("'shop fields'"))
         #expect(try await shop.done("completion", "fish").contains("shop fields"))
         await session.close()
     }
 
     private func metrics(of worker: Program) async throws -> String {
-        let words = "metrics and probes are shown at 127.0.0.1:"
+        let words = "serving metrics and probes at 127.0.0.1:"
         try await eventually("the worker listens") { worker.errors.contains(words) }
         let range = try #require(worker.errors.range(of: words))
         let port = worker.errors[range.upperBound...].prefix { $0.isNumber }

@@ -1,16 +1,15 @@
--- Makes the database and the logins; run once, by a superuser, and again whenever it has changed:
+-- Creates the database and the logins. Run it once as a superuser, and again after each change:
 --
 --   psql -X -v ON_ERROR_STOP=1 -v database=errand -f roles.sql postgres
 --
--- Then give each login its password, typed twice and sent as a SCRAM hash, never as text:
+-- Then set the password of each login, typed twice and sent as a SCRAM hash, never in plain text:
 --
 --   psql -X postgres -c '\password errand_owner'      -- and errand_work, errand_tick, …
 --
 -- and migrate: DATABASE_URL=postgresql://errand_owner@…/errand errand migrate
 --
--- What each group may do is granted by the migrations (each module's routines/rights.sql).
--- Logins, their numbers of
--- connections and their time limits are the operator's: change the names as you like.
+-- The migrations grant the privileges of each group (each module's routines/rights.sql). Logins,
+-- their connection limits and timeouts are the operator's: change them as needed.
 
 \if :{?database}
 \else
@@ -18,8 +17,8 @@
 \endif
 SET password_encryption = 'scram-sha-256';
 
--- ---- Groups, as the migrations would make them ----------------------------------------------
--- Made here, they spare the owner CREATEROLE.
+-- ---- Groups, as the migrations would create them --------------------------------------------
+-- Creating them here avoids CREATEROLE for the owner.
 
 SELECT format('CREATE ROLE %I NOLOGIN', name)
 FROM unnest('{errand_worker, errand_scheduler, errand_app, errand_till, errand_inspector,
@@ -27,8 +26,8 @@ FROM unnest('{errand_worker, errand_scheduler, errand_app, errand_till, errand_i
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 
 -- ---- Logins ---------------------------------------------------------------------------------
--- One login for all workers: a worker ends the stuck connection of another one that was killed,
--- which PostgreSQL allows between connections of the same role alone.
+-- One login for all workers: a worker terminates the stuck connection of a killed worker, which
+-- PostgreSQL allows only between connections of the same role.
 
 SELECT format('CREATE ROLE %I LOGIN', name)
 FROM unnest('{errand_owner, errand_work, errand_tick, errand_shop, errand_register, errand_look,
@@ -37,19 +36,18 @@ WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 
 ALTER ROLE errand_owner NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
 GRANT errand_worker TO errand_work;          -- errand work, the ordinary operator
-GRANT errand_scheduler TO errand_tick;       -- errand schedule run or tick, where workers do not
+GRANT errand_scheduler TO errand_tick;       -- errand schedule run or tick, separate from workers
 GRANT errand_app TO errand_shop;             -- the servers of an app; a login for each app
-GRANT errand_till TO errand_register;        -- what tills speak to
+GRANT errand_till TO errand_register;        -- the server of the tills
 GRANT errand_inspector TO errand_look;       -- errand ls, show, status, doctor
 GRANT errand_autoscaler TO errand_scale;     -- KEDA
--- Listings tell what other connections wait for; without it they say that they cannot.
+-- Lets listings show what other connections wait for; without it they show a note instead.
 GRANT pg_read_all_stats TO errand_worker, errand_inspector;
 
 -- ---- Limits ---------------------------------------------------------------------------------
--- A worker has 4 connections when it is idle, and opens some 30 at most (16 of them for handlers):
--- 200 are six busy workers, or three during a rolling restart, and more when they are not busy.
--- Errand's own limits, which each of its sessions sets, are below these: these are for whatever
--- else uses the login, and for a handler that forgets its own.
+-- A worker has 4 connections when idle, and about 30 at most (16 of them for handlers): 200 allow
+-- six busy workers, or three during a rolling restart, and more idle ones. Each session of Errand
+-- sets lower timeouts: these apply to other programs with the login, and to handlers that set none.
 
 ALTER ROLE errand_owner CONNECTION LIMIT 10;
 ALTER ROLE errand_work CONNECTION LIMIT 200;
@@ -57,11 +55,11 @@ ALTER ROLE errand_tick CONNECTION LIMIT 10;
 ALTER ROLE errand_shop CONNECTION LIMIT 100;
 ALTER ROLE errand_register CONNECTION LIMIT 50;
 ALTER ROLE errand_look CONNECTION LIMIT 10;
--- KEDA holds one for each trigger (6), and more while it renews them.
+-- KEDA holds one connection per trigger (6), and more while it renews them.
 ALTER ROLE errand_scale CONNECTION LIMIT 20;
 
--- Migrations wait for locks shortly, and give up, rather than let all others queue behind them;
--- a backfill may take its time.
+-- Migrations time out early when waiting for locks, so that other sessions do not queue behind
+-- them; a backfill has no time limit.
 ALTER ROLE errand_owner SET lock_timeout = '10s';
 ALTER ROLE errand_owner SET idle_in_transaction_session_timeout = '60s';
 -- Workers: what `errand work` sets for itself (60 s each).
@@ -71,15 +69,15 @@ ALTER ROLE errand_work SET idle_in_transaction_session_timeout = '60s';
 ALTER ROLE errand_tick SET statement_timeout = '60s';
 ALTER ROLE errand_tick SET lock_timeout = '30s';
 ALTER ROLE errand_tick SET idle_in_transaction_session_timeout = '60s';
--- App servers: a person waits for the answer.
+-- App servers: a user waits for the response.
 ALTER ROLE errand_shop SET statement_timeout = '5s';
 ALTER ROLE errand_shop SET lock_timeout = '2s';
 ALTER ROLE errand_shop SET idle_in_transaction_session_timeout = '10s';
 ALTER ROLE errand_register SET statement_timeout = '3s';
 ALTER ROLE errand_register SET lock_timeout = '1s';
 ALTER ROLE errand_register SET idle_in_transaction_session_timeout = '5s';
--- Those who look hold nobody up. (Not read-only by default: the rights refuse writes, and of
--- several hosts such a login would find none that takes writes.)
+-- Readers must not block others. (Not read-only by default: the privileges refuse writes, and with
+-- several hosts a read-only login would never find the primary.)
 ALTER ROLE errand_look SET statement_timeout = '30s';
 ALTER ROLE errand_look SET lock_timeout = '1s';
 ALTER ROLE errand_look SET idle_in_transaction_session_timeout = '30s';
@@ -97,9 +95,9 @@ GRANT CONNECT ON DATABASE :"database" TO errand_worker, errand_scheduler, errand
 
 \connect :"database"
 
--- In public, where every role finds their types and functions; only these need a superuser.
+-- In public, where every role finds their types and functions. Only these require a superuser.
 CREATE EXTENSION IF NOT EXISTS postgis SCHEMA public;
 CREATE EXTENSION IF NOT EXISTS btree_gist SCHEMA public;
 CREATE EXTENSION IF NOT EXISTS pgcrypto SCHEMA public;
--- Nobody but the owner of the database makes anything there.
+-- Only the owner of the database may create objects there.
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;

@@ -1,4 +1,4 @@
-"""How long a job waits: when all is idle, under an even load, and beside a flood."""
+"""The wait of a job: on an idle system, under steady load, and during a burst."""
 import threading
 
 from measure import percentile
@@ -24,7 +24,7 @@ def raw_probe(ours, env, **flags):
 
 
 def latency(place, ours, peers):
-    """From just before the enqueue, through its commit, to the handler's first line."""
+    """The time from just before the enqueue, through its commit, to the handler's first line."""
     count, rate = place.size(200, 2_000), place.size(100, 50)
     figures = []
     idle, after = probed(ours, ours.fresh(), count, rate)
@@ -54,14 +54,14 @@ def latency(place, ours, peers):
     figures += pair(
         "at 20,000/s offered", load, raw, {}, (2, 15), f"{len(load):,}",
         "open loop, one call of the client a job, from the time each was planned for; the peers "
-        "cannot take in so many")
+        "cannot enqueue that many")
     return figures
 
 
 def fairness(place, ours, peers):
-    """A job every 50 ms in one queue, with and without a flood in another of the same worker."""
+    """A job every 50 ms in one queue, with and without a burst in another of the same worker."""
     rate, count = 20, place.size(60, 400)
-    # In batches of a thousand, a job of the other queue would wait for them: not its usual way.
+    # Not in batches of a thousand: a job of the other queue would wait for them.
     peers = [Pgqueuer(place, Pgqueuer.DEFAULT_BATCH) if peer.name == Pgqueuer.name else peer
              for peer in peers]
     calm, flooded, notes = {}, {}, []
@@ -89,10 +89,10 @@ def fairness(place, ours, peers):
 
 
 def beside_flood(queue, env, count, rate):
-    """Delays of the probes that were sent while the flood was being worked off."""
+    """Delays of the probes that were sent during the burst."""
     place = queue.place
     lasting = count / rate
-    # As many as keep the worker busy about as long as the probes go on.
+    # Enough to keep the worker busy for about as long as the probes run.
     speed = {"errand": 60_000, "sidekiq": 8_000, "pgqueuer": 3_000}[queue.name]
     half = max(int(speed * lasting / 2), 50_000 if queue.name == "errand" else 3_000)
     queue.enqueue(env, queue="flood", count=half, batch=1_000)

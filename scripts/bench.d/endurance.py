@@ -1,4 +1,4 @@
-"""What slows other queues down: a long backlog, a long history, somebody's open transaction."""
+"""Throughput with a long backlog, a long history, or another session's open transaction."""
 import subprocess
 
 from measure import median
@@ -23,8 +23,8 @@ FINISHED = """
 
 
 def backlog(place, ours, peers):
-    """The drain rate with other jobs waiting behind, scheduled for later, or finished."""
-    # Peers are slow to fill: only with time to spare.
+    """The drain rate with other jobs waiting, scheduled, or finished."""
+    # Peers are slow to fill: not with --quick.
     peers = [] if place.quick else peers
     count = place.size(60_000, 200_000)
     waiting, finished = place.size(300_000, 5_000_000), place.size(300_000, 20_000_000)
@@ -60,7 +60,7 @@ def with_rows(place, ours, count, text):
     servers = place.servers
     env = ours.fresh("bench_backlog")
     rounds = place.size(2, 3)
-    # First in line are those that were enqueued first.
+    # The oldest jobs run first.
     fill(place, env, count * rounds * 2)
     if text:
         servers.sql(text, "bench_backlog")
@@ -71,14 +71,14 @@ def with_rows(place, ours, count, text):
         rates.append(drained(ours, env, count)[0])
         servers.settle()
         result = ours.raw(env, "drain", count=count)
-        # From the first start to the last, as with ours.
+        # From the first start to the last, as for Errand.
         raws.append(result["jobs"] / result["start_seconds"])
     servers.drop("bench_backlog")
     return median(rates), median(raws)
 
 
 class HeldTransaction:
-    """A session of somebody else that has read and then sits in its transaction."""
+    """Another session that has read and then stays idle in its transaction."""
 
     def __init__(self, url):
         self.psql = subprocess.Popen(
@@ -94,7 +94,7 @@ class HeldTransaction:
 
 
 def held(place, ours, peers):
-    """The drain rate while a transaction of somebody else keeps dead rows from being cleaned."""
+    """The drain rate while another session's transaction holds back vacuum."""
     count, rounds = place.size(80_000, 200_000), place.size(3, 10)
     peers = [] if place.quick else peers
     env = ours.fresh("bench_held")

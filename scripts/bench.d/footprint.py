@@ -1,4 +1,4 @@
-"""Memory, idle processor time, start-up, and the time of a clean build."""
+"""Memory, idle CPU time, startup, and the duration of a clean build."""
 import os
 import subprocess
 import tempfile
@@ -9,7 +9,7 @@ from report import Figure
 
 
 def footprint(place, ours, peers):
-    """What the program costs when it does nothing, and to be had at all."""
+    """The cost of an idle program, its startup, size and build."""
     seconds = place.size(4, 20)
     env = ours.fresh("bench_idle")
     peer_envs = [peer.fresh() for peer in peers]
@@ -37,7 +37,7 @@ def footprint(place, ours, peers):
 
 
 def idle(workers, seconds):
-    """Resident MiB and per cent of a core of each of these workers, which have nothing to do."""
+    """Resident MiB and percent of a core of each of these idle workers."""
     try:
         time.sleep(2)
         before, start = [process_seconds(worker.pid) for worker in workers], time.monotonic()

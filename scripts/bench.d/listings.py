@@ -1,5 +1,4 @@
-"""What operators wait for: the wall time of each listing, as a whole process, over a long backlog
-and a long history."""
+"""The wall time of each listing, as a whole process, over a long backlog and a long history."""
 import os
 import statistics
 import subprocess
@@ -13,7 +12,7 @@ FILL = (
     "INSERT INTO errand.queues (name) SELECT unnest({queues}) ON CONFLICT DO NOTHING",
     "INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)"
     " SELECT 'app.kind_' || k, 1, 'default', 2, 20 FROM generate_series(0, 11) AS k",
-    # In the order in which they would have come: the oldest have the lowest ids.
+    # In creation order: the oldest have the lowest ids.
     """
     INSERT INTO errand.finished_jobs (id, created_at, run_at, started_at, finished_at, worker,
         keep_until, outcome, duration_ms, priority, attempt, max_attempts, args_version, queue,
@@ -34,7 +33,7 @@ FILL = (
     FROM (SELECT n, now() - make_interval(secs => ({dead} - n) / 5.0) AS at
           FROM generate_series(1, {dead}) AS n) AS made
     """,
-    # Seven in ten are due, two are scheduled, one waits for another attempt.
+    # Of ten jobs, seven are due, two are scheduled, one is retrying.
     """
     INSERT INTO errand.jobs (id, created_at, run_at, attempt, priority, queue, kind, args, errors)
     SELECT {finished} + {dead} + n, now() - interval '1 s' * (({waiting} - n) / 500.0),
@@ -48,7 +47,7 @@ FILL = (
     FROM generate_series(1, {waiting}) AS n
     """,
     "SELECT setval('errand.jobs_id_seq', {finished} + {dead} + {waiting})",
-    # Alive for as long as this takes; the rows of others are theirs.
+    # Alive for the duration of the benchmark, with claims of its own.
     """
     INSERT INTO errand.workers (host, pid, version, last_seen_at, lease_seconds, queues, kinds)
     SELECT 'bench', n, '0', now() + interval '1 day', 20, (SELECT jsonb_object_agg(q,
@@ -62,7 +61,7 @@ FILL = (
     WHERE id IN (SELECT id FROM errand.jobs WHERE run_at < now() AND attempt = 0
         ORDER BY id LIMIT 200)
     """,
-    # As workers leave it, and, beyond an hour, as the leader puts it together.
+    # As workers write it, and, beyond an hour, as the leader aggregates it.
     """
     INSERT INTO errand.activity (minute, worker, started, completed, retried, dead, queue, kind,
         wait_buckets, wait_counts, run_buckets, run_counts)
@@ -123,12 +122,12 @@ def times(errand, env, rounds):
                 [errand, *words], env={**os.environ, **env}, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL, check=False).returncode
             taken.append((time.monotonic() - start) * 1e3)
-        # The first one finds cold pages.
+        # The first run reads cold pages.
         yield line.strip(), statistics.median(taken[1:]), code
 
 
 def listings(place, ours, peers):
-    """The wall time of each verb that lists."""
+    """The wall time of each listing command."""
     waiting, finished = place.size(300_000, 5_000_000), place.size(1_000_000, 20_000_000)
     env = ours.fresh("bench_listings")
     fill(lambda text: place.servers.sql(text, "bench_listings"), waiting, finished, 100_000)

@@ -1,4 +1,4 @@
-"""Processes and the machine: how long, how much memory, how much of the processors."""
+"""Measures processes and the machine: duration, memory, CPU."""
 import json
 import os
 import statistics
@@ -10,7 +10,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def machine_seconds():
-    """Processor seconds that the whole machine has spent so far, waiting not counted."""
+    """CPU seconds of the whole machine so far, without waiting."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = [int(field) for field in file.readline().split()[1:]]
     user, nice, system, _idle, _wait, irq, softirq = fields[:7]
@@ -18,7 +18,7 @@ def machine_seconds():
 
 
 def busy_share(seconds):
-    """How much of the machine others use just now: 1 is all of it."""
+    """The share of the machine that other processes use now: 1 is all of it."""
     before, start = machine_seconds(), time.monotonic()
     time.sleep(seconds)
     spent = machine_seconds() - before
@@ -32,7 +32,7 @@ def process_seconds(pid):
 
 
 def memory(pid, name="VmRSS"):
-    """Bytes that a process holds; VmHWM is the most it ever held."""
+    """The memory of a process in bytes; VmHWM is its peak."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
             for line in file:
@@ -44,11 +44,11 @@ def memory(pid, name="VmRSS"):
 
 
 class Failed(Exception):
-    """A program that did not do what it was run for."""
+    """A program failed."""
 
 
 class Running:
-    """A process, with what it prints and the most memory it held."""
+    """A process, with its output and peak memory."""
 
     def __init__(self, words, env):
         self.words = [str(word) for word in words]
@@ -67,7 +67,7 @@ class Running:
             time.sleep(0.05)
 
     def join(self, limit=600):
-        """Waits for its end; returns what it reported in its last line of JSON."""
+        """Waits for its end; returns the JSON of its last line."""
         try:
             out, err = self.process.communicate(timeout=limit)
         except subprocess.TimeoutExpired as error:
@@ -95,7 +95,7 @@ class Running:
 
 
 def run(words, env, limit=600):
-    """Runs a process to its end; what it reported, and the process for its figures."""
+    """Runs a process to its end; returns its report, and the process with its figures."""
     running = Running(words, env)
     return running.join(limit), running
 
@@ -104,7 +104,7 @@ def percentile(values, share):
     """The value that this share of the values does not exceed."""
     ordered = sorted(values)
     if not ordered:
-        raise Failed("there is nothing to take a percentile of")
+        raise Failed("a percentile requires at least one value")
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 

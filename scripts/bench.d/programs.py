@@ -1,6 +1,6 @@
-"""The contestants: our own queue, the bare loops, and the peers.
+"""The queues under test: Errand, the bare loops, and the peers.
 
-Each queue offers the same three programs: enqueue, work (until so many jobs have started) and
+Each queue has the same three programs: enqueue, work (until N jobs have started) and
 probe (jobs that record when they were sent and when they started).
 """
 import os
@@ -21,7 +21,7 @@ class Place:
     def __init__(self, root, servers, quick, program=None):
         self.root, self.servers, self.quick = pathlib.Path(root), servers, quick
         self.folder = tempfile.TemporaryDirectory(prefix="errand-bench.")
-        # One of the caller's own is only tried.
+        # The caller's own program is only tested.
         self.is_trial = program is not None
         self.errand = program or self.root / ".build/release/errand"
         self.bench = self.root / ".build/release/ErrandBench"
@@ -34,7 +34,7 @@ class Place:
 
 
 class Ours:
-    """Errand, through its Swift client and a worker of its own in another process."""
+    """Errand, through its Swift client and a worker in another process."""
 
     name, label = "errand", "errand"
     ready_after = 1
@@ -60,7 +60,7 @@ class Ours:
 
 
 class Sidekiq:
-    """Sidekiq from Debian: Redis only, so a crash of its worker loses the jobs in hand."""
+    """Sidekiq from Debian: Redis only, so a crash of its worker loses its running jobs."""
 
     name = "sidekiq"
     ready_after = 2
@@ -80,7 +80,7 @@ class Sidekiq:
         return run(["ruby", HERE / "peers/sidekiq_peer.rb", "enqueue", *words(flags)], env)[0]
 
     def work(self, env, queues="default", count=0, record=None):
-        # A weight each, or Sidekiq would work the queues strictly one after the other.
+        # With weights: otherwise Sidekiq processes the queues strictly one after the other.
         listed = [word for name in queues.split(",") for word in ("-q", f"{name},1")]
         asked = {"BENCH_COUNT": str(count)} | ({"BENCH_RECORD": record} if record else {})
         return Running(
@@ -132,7 +132,7 @@ def words(flags):
 
 
 def peers(place):
-    """Those that can be had here, and how many cannot; says which, and why."""
+    """The available peers, and the number of unavailable ones; prints which, and why."""
     found, missing = [], 0
     for kind in (Sidekiq, Pgqueuer):
         try:
@@ -145,7 +145,7 @@ def peers(place):
 
 
 def drained(queue, env, count, **flags):
-    """Works off `count` jobs that wait; jobs a second from the first start to the last."""
+    """Drains `count` waiting jobs; returns jobs per second from the first start to the last."""
     worker = queue.work(env, count=count, **flags)
     result = worker.join()
     return result["jobs"] / max(result["seconds"], 1e-9), worker
@@ -177,7 +177,7 @@ def probed(queue, env, count, rate, queues="default", target="default", by=None,
     sent, returned = starts(record), starts(acks)
     if len(sent) != count:
         raise Failed(f"{queue.name}: {len(sent)} of {count} probes started")
-    # The first ones find cold connections and statements that are not prepared yet.
+    # The first ones use cold connections and unprepared statements.
     measured = [n for n in sent if n >= count // 20]
     return ([(sent[n][1] - sent[n][0]) / 1e6 for n in measured],
             [(sent[n][1] - returned[n][1]) / 1e6 for n in measured])

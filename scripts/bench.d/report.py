@@ -1,9 +1,9 @@
-"""What was measured, as a table for people and as JSON for programs."""
+"""Prints the results, as a table for people and as JSON for programs."""
 import json
 
 
 class Figure:
-    """One measured thing: ours, the raw limit, the peers, and what the aim is.
+    """One result: Errand's, the raw limit, the peers', and the target.
 
     target: ("min" or "max", number), or None where the figure is only shown.
     """
@@ -22,7 +22,7 @@ class Figure:
         return "met" if met else "MISSED"
 
     def ratio(self, other):
-        """Ours to another, as x times."""
+        """The ratio of Errand's result to another, as x times."""
         return self.ours / other if other else None
 
     def fields(self):

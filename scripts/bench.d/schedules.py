@@ -1,4 +1,4 @@
-"""Schedules: how late their jobs start, what a tick costs, how fast times are found."""
+"""Schedules: the lateness of their jobs, the cost of a tick, the speed of computing times."""
 import time
 
 from delays import pair, raw_probe
@@ -34,7 +34,7 @@ DELAYED = """
     SELECT 'default', 'bench.due', '{{"group": "delayed"}}', clock_timestamp() + {after}
     FROM generate_series(1, {count}) AS n
 """
-PLAN_ANEW = """
+PLAN_AGAIN = """
     UPDATE errand.schedules SET replan = 'tzdata', next_at = '-infinity';
     NOTIFY errand_schedules
 """
@@ -42,7 +42,7 @@ MAKE_DUE = """
     UPDATE errand.schedules SET next_due = m.at, next_at = m.at
     FROM (SELECT date_trunc('second', now()) - interval '2 s' AS at) AS m
 """
-# What a tick writes, in one statement and without deciding on anything.
+# The writes of a tick, in one statement and without any decision.
 RAW_TICK = """
     WITH made AS (
         INSERT INTO errand.jobs (queue, kind, args, run_at, options)
@@ -61,7 +61,7 @@ EXPRESSIONS = ["*/5 * * * *", "30 2 * * *", "0 0 29 2 *", "0 0 ? 2 1#5", "@every
 
 def schedule(place, ours, peers):
     """Lateness under ten thousand schedules and a million delayed jobs; ticks; timetables."""
-    # No peer has time zones; their figures would be of something else.
+    # No peer supports time zones; their figures would not be comparable.
     figures = lateness(place, ours) + leading(place, ours) + ticks(place, ours)
     place.servers.drop(DATABASE)
     return figures + timetables(place)
@@ -79,13 +79,13 @@ def lateness(place, ours):
         await_plans(place)
         planned = time.monotonic() - begun
         time.sleep(4)
-        # Whole seconds only: schedules are due at their beginnings.
+        # Whole seconds only: schedules are due at the start of a second.
         start = float(int(time.time())) + 0.5
         costs = [spent(place, worker)]
         time.sleep(lasting)
         costs.append(spent(place, worker))
         again = time.time()
-        anew = plan_anew(place)
+        replanned = plan_again(place)
         worker.join(60)
     finally:
         worker.end()
@@ -101,21 +101,21 @@ def lateness(place, ours):
         late = measured[group]
         figures += pair(f"late: {title}", late, raw, {}, (5, 25), f"{len(late):,}",
                         f"max {max(late):.1f}; raw: INSERT and NOTIFY, LISTEN, claim")
-    disturbed = during(seen, None, again, again + anew + 2)
+    disturbed = during(seen, None, again, again + replanned + 2)
     return [
         *figures,
         Figure("processor: worker", "% of a core", own, None, None, None, f"{lasting} s",
                f"PostgreSQL {servers:.0f} %: {COUNT:,} schedules, about 170 due a second, and 100 "
                f"delayed jobs a second before {waiting:,} that wait"),
         Figure(f"{COUNT:,} new ones planned, from the worker's start", "s", planned, samples="1"),
-        Figure(f"{COUNT:,} planned anew while others run", "s", anew, samples="1",
+        Figure(f"{COUNT:,} planned again while others run", "s", replanned, samples="1",
                note=f"what was due meanwhile started late by p50 {percentile(disturbed, 0.5):.1f}, "
                f"p99 {percentile(disturbed, 0.99):.1f}, max {max(disturbed):.1f} ms"),
     ]
 
 
 def filled(place, ours, waiting, lasting):
-    """A database with the schedules, the jobs far ahead, and those that fall due meanwhile."""
+    """A database with the schedules, jobs far in the future, and jobs that become due meanwhile."""
     env = ours.fresh(DATABASE)
     sql = place.servers.sql
     sql(DELAYED.format(count=waiting, after="interval '4 h' + random() * interval '4 h'"), DATABASE)
@@ -128,7 +128,7 @@ def filled(place, ours, waiting, lasting):
 
 
 def await_plans(place):
-    """Waits until no schedule's next time is still to be computed."""
+    """Waits until every schedule's next time is computed."""
     limit = time.monotonic() + 60
     while place.servers.sql("SELECT EXISTS (SELECT FROM errand.schedules "
                             "WHERE replan IS NOT NULL)", DATABASE) == "t":
@@ -137,8 +137,8 @@ def await_plans(place):
         time.sleep(0.05)
 
 
-def plan_anew(place):
-    place.servers.sql(PLAN_ANEW, DATABASE)
+def plan_again(place):
+    place.servers.sql(PLAN_AGAIN, DATABASE)
     begun = time.monotonic()
     await_plans(place)
     return time.monotonic() - begun
@@ -151,13 +151,13 @@ def starts(path):
 
 
 def during(seen, group, start, end):
-    """Milliseconds of lateness of what was due in that time."""
+    """The lateness of the jobs due in that time, in milliseconds."""
     return [(at - due) * 1e3 for name, due, at in seen
             if start <= due < end and group in (None, name)]
 
 
 def spent(place, worker):
-    """Processor seconds so far of the worker, and of PostgreSQL's processes."""
+    """CPU seconds so far of the worker, and of PostgreSQL's processes."""
     pids = place.servers.sql("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
                              DATABASE).split()
     return process_seconds(worker.pid), sum(process_seconds(pid) for pid in pids)
@@ -166,7 +166,7 @@ def spent(place, worker):
 # ---- Leading, and ticks --------------------------------------------------------------------------
 
 def leading(place, ours):
-    """What it costs to lead while nothing is due, beside a worker that leaves schedules alone."""
+    """The cost of an idle scheduler, compared with a worker without schedules."""
     lasting = place.size(5, 10)
     shares = []
     for schedules in ("on", "off"):
@@ -211,7 +211,7 @@ def ticks(place, ours):
         place.servers.settle()
         made, process = run(words, env)
         if made["enqueued"] != COUNT:
-            raise Failed(f"the tick made {made['enqueued']:,} jobs of {COUNT:,}")
+            raise Failed(f"the tick created {made['enqueued']:,} jobs of {COUNT:,}")
         rates.append(process.wall)
         time.sleep(1.1)
     opened, _ = idle_ticks(place, env, 5)
@@ -237,7 +237,7 @@ def ticks(place, ours):
 
 
 def idle_ticks(place, env, times):
-    """Milliseconds of so many ticks, each beside one SELECT 1."""
+    """The duration of N ticks, each compared with one SELECT 1, in milliseconds."""
     tick = [place.errand, "schedule", "tick"]
     select = [PSQL, "-XAtq", "-d", env["DATABASE_URL"], "-c", "SELECT 1"]
     run(tick, env)
@@ -248,7 +248,7 @@ def idle_ticks(place, env, times):
 # ---- Timetables ----------------------------------------------------------------------------------
 
 def timetables(place):
-    """How long the next and the previous time of an expression take to find."""
+    """The time to compute the next and the previous time of an expression."""
     count, figures = place.size(2_000, 20_000), []
     for text in EXPRESSIONS:
         found = run([place.bench, "timetable", "--expression", text, "--zone", "America/Toronto",

@@ -1,4 +1,4 @@
-"""The private PostgreSQL and Redis that everything here is measured on."""
+"""The private PostgreSQL and Redis of all measurements."""
 import os
 import re
 import shlex
@@ -32,7 +32,7 @@ class Servers:
             [self.errand, "migrate"], check=True,
             env={**os.environ, **self.of("bench_template"), "ERRAND_MODULES": "all"},
             stdout=subprocess.DEVNULL)
-        # Those that the program brings would fall due in the middle of something.
+        # The program's own schedules would become due during a measurement.
         self.sql("DELETE FROM errand.schedules", "bench_template")
 
     def stop(self):
@@ -40,7 +40,7 @@ class Servers:
                        stderr=subprocess.DEVNULL)
 
     def of(self, database):
-        """The variables under which programs find the servers."""
+        """The environment variables with the URLs of the servers."""
         url = self.env["DATABASE_URL"].replace("@/errand?", f"@/{database}?")
         return {**self.env, "DATABASE_URL": url}
 
@@ -67,7 +67,7 @@ class Servers:
         return self.of(name)
 
     def settle(self):
-        """Lets no earlier write fall into the next measurement."""
+        """Keeps earlier writes out of the next measurement."""
         self.sql("CHECKPOINT", "errand")
 
     def redis(self, *words):

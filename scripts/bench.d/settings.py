@@ -1,4 +1,4 @@
-"""What each setting of deploy/postgres/postgresql.conf brings.
+"""The effect of each setting of deploy/postgres/postgresql.conf.
 
 PostgreSQL runs with the file's settings and, in turns, with one of them (or two that belong
 together) as PostgreSQL has it by default or as somebody might set it, on an empty database: jobs
@@ -19,8 +19,8 @@ from throughput import drain_once, fill
 PG_CTL = pathlib.Path(PSQL).with_name("pg_ctl")
 
 FILE = "deploy/postgres/postgresql.conf"
-# What is turned back, to what, and the loads that it may matter to. Without those that only say
-# what is logged, or end what hangs.
+# The changed setting, its other value, and the loads that it may affect. Settings of logging and
+# timeouts are omitted.
 CASES = [
     ("synchronous_commit", {"synchronous_commit": "off"}, "queue"),
     ("full_page_writes", {"full_page_writes": "off"}, "queue"),
@@ -38,7 +38,7 @@ CASES = [
      {"random_page_cost": "4", "effective_io_concurrency": "1"}, "month"),
     ("jit", {"jit": "on"}, "month"),
 ]
-# Of this machine's own server, or without meaning on its socket.
+# Settings of the private server itself, or without effect on its socket.
 KEPT = {"ssl", "ssl_min_protocol_version", "listen_addresses", "max_connections",
         "password_encryption", "timezone", "log_timezone"}
 
@@ -53,17 +53,17 @@ def recommended(place):
 
 
 class Server:
-    """The running PostgreSQL, with other settings behind those that it was started with."""
+    """The running PostgreSQL, with settings that override those of its start."""
 
     def __init__(self, place):
         self.servers = place.servers
         self.folder = pathlib.Path(self.servers.sql("SHOW data_directory", "errand"))
-        # What scripts/services starts it with, and nothing else does.
+        # The options with which only scripts/services starts it.
         self.file = self.folder / "postgresql.auto.conf"
         self.own = self.file.read_text(encoding="utf-8")
 
     def run_with(self, settings):
-        """Has it run with these; an error where it does not."""
+        """Applies these settings; raises an error if the server does not use them."""
         lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
         self.file.write_text(self.own + "".join(lines), encoding="utf-8")
         owner = self.folder.owner()
@@ -73,11 +73,11 @@ class Server:
         wrong = self.servers.sql("SELECT string_agg(name, ', ') FROM pg_file_settings "
                                  "WHERE error IS NOT NULL", "errand")
         if wrong:
-            raise Failed(f"PostgreSQL does not take {wrong}")
+            raise Failed(f"PostgreSQL does not accept {wrong}")
 
 
 def queue(place, ours):
-    """Enqueues and drains, then enqueues one by one; what each figure was."""
+    """Enqueues and drains, then enqueues one by one; returns the figures."""
     count = place.size(40_000, 200_000)
     env = ours.fresh("bench_settings")
     before = place.servers.wal_bytes()
@@ -94,13 +94,13 @@ def queue(place, ours):
 
 
 def month(place, ours):
-    """The notices of a month's end."""
+    """The notices of a month end."""
     figure = household.month_end(place, ours, place.size(1_000, 20_000))
     return {"month end of 100,000 households, s": figure.ours}
 
 
 def settings(place, ours, _peers):
-    """Each setting as the file has it; as "raw limit", with the other value that stands last."""
+    """Each setting with the file's value; as "raw limit", with the other value."""
     base, figures, rounds = recommended(place), [], max(place.size(1, 2), 1)
     loads, server = {"queue": queue, "month": month}, Server(place)
     try:

@@ -1,4 +1,4 @@
-"""How many jobs a second: worked off (drain) and taken in (enqueue)."""
+"""Jobs per second: drained and enqueued."""
 import json
 
 from measure import machine_seconds, median, run
@@ -23,7 +23,7 @@ def drain(place, ours, peers):
     """No-op jobs with 100 bytes of arguments, all waiting before the worker starts."""
     count, rounds = place.size(150_000, 500_000), place.size(2, 3)
     rates, raws, wal, costs, raw_costs, peak, walls = [], [], [], [], [], 0, []
-    # In turns, each round on a database of its own: what the machine does meanwhile meets both.
+    # Alternating, each round on a separate database: other load of the machine affects both.
     for _ in range(rounds):
         env = ours.fresh("bench_drain")
         before = place.servers.wal_bytes()
@@ -71,7 +71,7 @@ def drain(place, ours, peers):
 
 
 def drain_peer(place, peer, count, rounds):
-    """Jobs a second and microseconds of the machine for each, median of the rounds."""
+    """Jobs per second and the machine's microseconds per job, median of the rounds."""
     rates, costs = [], []
     for _ in range(rounds):
         env = peer.fresh()
@@ -84,7 +84,7 @@ def drain_peer(place, peer, count, rounds):
 
 
 def enqueue(place, ours, peers):
-    """Jobs taken in: in batches, one by one, by eight callers, and from a file."""
+    """Enqueued jobs: in batches, one by one, by eight callers, and from a file."""
     many, few = place.size(150_000, 1_000_000), place.size(6_000, 40_000)
     cases = [
         ("batches of 1,000", many, 1_000, 1, 150_000),

@@ -1,5 +1,5 @@
 -- A city for the demo: Montréal's shopping streets as lines of real coordinates (rounded), shops
--- along them, and people with coupons who walk there. The same each time.
+-- along them, and people with coupons who walk there. Every run creates the same data.
 CREATE SCHEMA demo;
 SELECT setseed(0.42);
 
@@ -39,15 +39,15 @@ JOIN demo.streets s ON s.id = 1 + n % 8;
 
 INSERT INTO people.people (id, email, time_zone, age_verified_at, quiet_from, quiet_until,
     birth_date, location_consent_at)
--- Without quiet hours: the demo is to tell at any hour.
+-- No quiet hours: the demo sends notices at any hour.
 SELECT n, 'person' || n || '@example.org', 'America/Toronto', now(), NULL, NULL,
-    -- A few are too young, a few do not want to be told.
+    -- A few are too young, a few have disabled notices.
     CASE WHEN n % 50 = 0 THEN current_date - 365 * 12 ELSE current_date - 365 * 30 - n END,
     CASE WHEN n % 40 <> 1 THEN now() - interval '3 days' END
 FROM generate_series(1, 5000) AS n;
 
--- A quarter of them have an iPhone, a quarter an Android, a few both; from a few iPhones the app is
--- gone again, which APNs only says when it is asked. The others are told by mail.
+-- A quarter of them have an iPhone, a quarter an Android phone, a few both. On a few iPhones the
+-- app is uninstalled, which only APNs' response reveals. The others get mail.
 SELECT count(notification.register_device(id, 'survey', 'apns',
     CASE WHEN id % 25 = 7 THEN 'dead' ELSE 'beef' END || lpad(to_hex(id), 60, '0'),
     'com.example.survey'))
@@ -65,17 +65,17 @@ SELECT p.id, 1 + (p.id * 13 + k * 31) % 120,
 FROM people.people p CROSS JOIN generate_series(1, 3) AS k
 JOIN establishments.establishments e ON e.id = 1 + (p.id * 13 + k * 31) % 120;
 
--- Everybody walks along one street, at 1.2 to 1.6 metres a second.
+-- Each person walks along one street, at 1.2 to 1.6 meters a second.
 CREATE TABLE demo.walkers AS
 SELECT p.id AS person_id, s.id AS street_id, random() AS start,
     (1.2 + random() * 0.4) * (CASE WHEN random() < 0.5 THEN -1 ELSE 1 END) AS speed,
     ST_Length(s.line) AS length
 FROM people.people p JOIN demo.streets s ON s.id = 1 + p.id % 8;
 
--- Reports where everybody is at a step of the walk: every step is 30 seconds of walking.
+-- Reports all positions at a step of the walk: every step is 30 seconds of walking.
 CREATE FUNCTION demo.step(step int) RETURNS bigint LANGUAGE sql AS $$
     SELECT count(coupons.report_position(person_id, ST_X(here), ST_Y(here),
-        -- One fix in thirty is poor, as between high houses; a few clocks are wrong.
+        -- One fix in thirty is inaccurate, as between tall buildings; a few clocks are wrong.
         CASE WHEN (person_id + step) % 30 = 0 THEN 400 ELSE 8 + person_id % 25 END,
         clock_timestamp() + CASE WHEN person_id % 997 = 0 THEN interval '10 minutes'
             WHEN person_id % 991 = 0 THEN interval '-20 minutes' ELSE '0' END))

@@ -1,9 +1,9 @@
 -- A household for the demo: Noah (301) founds it, Zoé (302) and Émile (303) accept, 304 has not
--- answered yet; a chore that comes every week, two bills and a note. Prints the id of the group.
+-- answered yet; a weekly chore, two bills and a note. Prints the id of the group.
 SELECT notification.register_device(id, 'household', 'apns', md5(id::text) || md5('home' || id),
     'org.example.household')
 FROM people.people WHERE id IN (301, 302, 303) \g /dev/null
--- What comes at a person's own time must not wait for it, whenever this runs.
+-- Notices at a person's local time must be due at any time of the run.
 SELECT people.put_person(id, '{"notice_time": "00:00"}')
 FROM unnest('{301,302,303,304}'::bigint[]) AS id \g /dev/null
 

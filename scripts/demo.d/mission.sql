@@ -1,5 +1,5 @@
--- Missions for the demo: what reviewers thought of some people's answers, and four branches that
--- want to know how their customers fare; prints the ids of the missions.
+-- Missions for the demo: reviews of some people's answers, and missions of four branches; prints
+-- the ids of the missions.
 SELECT count(missions.record_review(p.id, 'survey:' || n,
     -- Most answer well; one in five does not.
     CASE WHEN p.id % 5 = 3 THEN n % 2 = 0 ELSE n % 20 <> 0 END,
@@ -13,6 +13,6 @@ SELECT missions.open_mission(b.id, 'How is the coffee at ' || b.name || '?', now
       {"kind": "photos", "title": "The counter, as you find it"},
       {"kind": "survey", "title": "Ten questions about the visit"},
       {"kind": "report", "title": "What you would tell a friend"}]',
-    'America/Toronto', freebies => 'the coffee', least_quality => 0.6)
+    'America/Toronto', freebies => 'the coffee', min_quality => 0.6)
 FROM establishments.branches b JOIN establishments.establishments e ON e.id = b.establishment_id
 WHERE e.name LIKE 'Café%' ORDER BY b.id LIMIT 4;

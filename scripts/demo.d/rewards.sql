@@ -1,11 +1,10 @@
--- What people of the city have earned in the quarter that is over, and where they can be paid.
+-- The rewards of the past quarter, and the bank details and addresses of their earners.
 CREATE FUNCTION demo.earned_at(survey bigint) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT (date_trunc('quarter', now() AT TIME ZONE 'America/Toronto') - interval '80 days')
         AT TIME ZONE 'America/Toronto' + survey % 60 * interval '1 day'
 $$;
 
--- In transactions of some hundreds, as they come from the app: two surveys each, that an
--- establishment pays for.
+-- Transactions of some hundreds, as from the app: two surveys each, paid by an establishment.
 DO $$
 BEGIN
     FOR person IN 1..1500 LOOP

@@ -1,5 +1,5 @@
--- Pupils of a class join a vote and cast their ballots; prints each one's receipt, which only
--- their own telephone would have.
+-- Pupils of a class join a vote and cast their ballots; prints each receipt, which in reality only
+-- the pupil's phone has.
 \set password 'tableau noir'
 SELECT format('SELECT FROM votes.join(%s, %s, %L, %L, %L)', :vote, n, CASE n
         WHEN 7 THEN 'Zoé Tremblay' WHEN 27 THEN 'ZOE  TREMBLAY' ELSE 'Pupil ' || n END,

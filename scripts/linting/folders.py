@@ -1,4 +1,4 @@
-"""Which folders there are, and how many files each has of its own."""
+"""Checks the layout of folders, and the number of files in each."""
 import os
 import re
 from collections import Counter
@@ -8,18 +8,19 @@ from linting.targets import FLOORS
 FILES = 15
 COUNTED = re.compile(r"(Sources|Tests|migrations|scripts|deploy)(/|$)")
 
-# Folders that may hold more, and why.
+# Folders that may contain more files, with the reason.
 LARGER = {
     r"Sources/Modules/\w+/Notices/\w+": "a file for each kind of notice and channel, all alike",
 }
 
-# What may stand in the package's own folder, and on the first floor of some.
+# The allowed folders of the package, and of its first level.
 ALLOWED = {
     "": {"Sources", "Tests", "deploy", "migrations", "scripts", "docs", "Examples",
-         # Where SwiftPM keeps plugins.
+         # SwiftPM's folder of plugins.
          "Plugins"},
     "Sources": set(FLOORS),
-    "Tests": {*FLOORS, "Crash", "Services", "Bench", "Simulators", "Packages", "Examples"}
+    "Tests": {*FLOORS, "Crash", "Services", "Bench", "Simulators", "Packages", "Examples",
+              "Documentation"}
              - {"C", "errand"},
 }
 

@@ -1,5 +1,5 @@
-"""Formatting, by swift format, which takes longer than all the rest: files that it has found right
-are remembered in .build, and looked at again only when they change."""
+"""Checks formatting with swift format, the slowest check: files without findings are recorded in
+.build and checked again only when they change."""
 import hashlib
 import os
 import re
@@ -11,7 +11,7 @@ FINDING = re.compile(r"(.*?):(\d+):\d+: (?:error|warning): (.*)")
 
 class Formatting:
     def __init__(self, tree):
-        """Begins; it runs beside the other checks until `wait`."""
+        """Starts swift format, which runs in the background until `wait`."""
         self.tree = tree
         compiler = os.path.realpath(shutil.which("swift") or "swift")
         rules = compiler + tree.texts.get(".swift-format", "")
@@ -34,7 +34,7 @@ class Formatting:
         for line in errors.split("\n"):
             if match := FINDING.match(line):
                 path = os.path.relpath(os.path.join(self.tree.root, match[1]), self.tree.root)
-                self.tree.add(path, match[2], "format", match[3] + "; swift format -i mends most")
+                self.tree.add(path, match[2], "format", match[3] + "; swift format -i fixes most")
                 wrong.add(path)
         if self.process.returncode not in (0, 1) or (self.process.returncode and not wrong):
             self.tree.add("Package.swift", 1, "format", errors.strip() or "swift format failed")

@@ -1,5 +1,5 @@
-"""The shape of migrations: numbered table files that are never changed after their release, and
-routines that can be applied again at any time."""
+"""Checks migrations: numbered table files that never change after their release, and routines that
+can be applied again at any time."""
 import re
 
 from linting.schemas import NEEDS
@@ -14,7 +14,7 @@ ROUTINE = re.compile(
 REAPPLICABLE = re.compile(
     r"CREATE OR REPLACE (FUNCTION|PROCEDURE|VIEW|TRIGGER)\b|COMMENT ON\b|GRANT\b|REVOKE\b|DO\b"
     r"|DROP TRIGGER IF EXISTS\b|ALTER DEFAULT PRIVILEGES\b"
-    # The engine's own, made to be called again.
+    # The engine's own function, which can be called again.
     r"|SELECT ERRAND\.GRANT_RIGHTS\("
     r"|ALTER TABLE (ONLY )?\S+ ENABLE ALWAYS TRIGGER \S+$")
 # A trigger's name, and its table.
@@ -23,12 +23,12 @@ TRIGGER = re.compile(
     r" (?:.*? )?ON (\S+)")
 VIEW = re.compile(r"CREATE OR REPLACE VIEW (\S+)")
 CALL = re.compile(r"(?<![\w.$])([a-z_]\w*\.[a-z_]\w*)\s*\(")
-# Words after which a name and a parenthesis are no call.
+# Words after which a name and a parenthesis are not a call.
 BEFORE_TABLE = re.compile(r"\b(INTO|TABLE|REFERENCES|ON|UPDATE|EXISTS)\s*$", re.IGNORECASE)
 
 
 def check_places(tree):
-    """Each file in its module's tables or routines, tables numbered without gaps."""
+    """Checks that each file is in its module's tables or routines, and tables have no gaps."""
     numbered = {}
     for path in tree.sql:
         if not path.startswith("migrations/"):
@@ -47,7 +47,7 @@ def check_places(tree):
 
 
 def check_tables(tree, path, script, routines):
-    """Only what is made once, and nothing that calls a routine: those come later."""
+    """Checks that a table file defines no routines, and calls none: those are applied later."""
     for match in ROUTINE.finditer(script.run_code):
         tree.add(path, script.line(match.start()), "migrations",
                  f"{match[1].lower()}: it goes to the module's routines")
@@ -59,7 +59,7 @@ def check_tables(tree, path, script, routines):
 
 
 def check_routines(tree, path, script):
-    """Only what can be applied again."""
+    """Checks that a routine file can be applied again."""
     dropped = set()
     for statement in script.statements:
         head = script.head(statement)
@@ -79,7 +79,7 @@ def check_routines(tree, path, script):
 
 
 def defined(script):
-    """What a script defines: (what is defined twice if this is, its line)."""
+    """Yields the definitions of a script: (name that must be unique, line)."""
     for name, types, first, _ in script.functions():
         yield f"{name}({types})", first
     for statement in script.statements:
@@ -111,7 +111,7 @@ def check_sizes(tree):
 
 
 def check_released(tree):
-    """Table files that were released never change; routines may."""
+    """Checks that released table files are unchanged; routines may change."""
     released = set()
     for number, line in enumerate(tree.texts.get(RECORD, "").split("\n"), 1):
         if not line.strip() or line.startswith("#"):

@@ -83,6 +83,11 @@ SWIFT = [
     ("Sources/Basics/Matching/Columns.swift",
      'let planted = """\n    ' + "x" * 100 + '\n    """\n', "size: 104 columns"),
     ("Sources/Basics/Matching/MatchingUtils.swift", "let planted = 1\n", "name"),
+    ("Sources/Basics/Matching/Coinage.swift",
+     'struct LeadSeat {}\nenum JobWords {}\nlet planted = "no worker leads in feeding"\n'
+     "// Told by whoever asks.\n",
+     "words: LeadSeat: write LeadershipRole", "words: JobWords: write",
+     "words: 'leads in'", "words: 'Told'", "words: 'whoever'"),
     ("Tests/Basics/Matching/MatchingTests.swift",
      "struct Planted {\n    @Test(arguments: [{ 1 }, { 2 }]) func run() {}\n\n"
      "    func neverRunAtAll() {}\n}\n", "tests: neverRunAtAll"),
@@ -109,6 +114,9 @@ SWIFT = [
      'let text = """\n    import ErrandVotes; OpaquePointer "quoted" try!\n    """\n'
      "/* unsafe /* print(1) */ try! */\n"
      "protocol Planting {\n    func planted(_ print: Int) -> Int\n    init()\n}\n"),
+    ("Sources/Basics/Matching/Hearing.swift",
+     "// A storyteller, a heartbeat and a recommendation\nstruct HeartRate {}\n"
+     "enum AmountInWords {}\n"),
     ("Sources/Modules/Votes/Innocent.swift",
      'import ErrandPeople\n\nlet kind = "coupons.expire"\n'
      'let sql = "SELECT errand.enqueue(\'coupons.expire\'), p.id FROM people.people p"\n'),
@@ -182,6 +190,10 @@ OTHERS = [
      "# sums\n0  people/tables/000_gone.sql\n0  people/routines/rights.sql\n",
      "migrations: gone", "migrations: only table files", "migrations: missions/tables/001"),
 
+    ("deploy/planted.md", "The leader lets go, as many as 3 times.\n",
+     "words: 'lets go'", "words: 'as many as'"),
+    ("docs/planted.md", "Mended holes.\n", "words: 'Mended'"),
+    ("CHANGELOG.md", "`errand leader`: who leads in duties.\n"),
     ("planted/file", ""),
     ("Tests/Planted/file", ""),
     ("Sources/Planted/file", ""),

@@ -1,4 +1,4 @@
-"""Which module's SQL may name which schemas: the floors of the SQL.
+"""Checks which schemas each module's SQL may name: the layers of the SQL.
 
 A module names its own schema, that of the engine, and those of the modules that it needs, each of
 which is written out. Its Swift declares the same (`needs` of its MigrationLine).
@@ -7,7 +7,7 @@ import re
 
 from linting import sql_source
 
-# Modules in the order in which they are applied, with what each needs beside the engine.
+# Modules in the order of their application, with the modules that each needs besides the engine.
 NEEDS = {
     "engine": "",
     "people": "",
@@ -27,12 +27,12 @@ def schema_of(module):
 
 
 def needs_of(module):
-    """The modules with SQL that a module needs, beside the engine; none for one without SQL."""
+    """The modules with SQL that a module needs besides the engine; none for one without SQL."""
     return set(NEEDS.get(module, "").split())
 
 
 def schemas_for(module):
-    """What the SQL of a module may name, of the schemas that are known here."""
+    """The known schemas that the SQL of a module may name."""
     own = {schema_of(module)} if module in NEEDS else set()
     return {"errand"} | own | needs_of(module)
 
@@ -48,7 +48,7 @@ CREATED = re.compile(
     r"\bCREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+){0,2}?"
     r"(?:FUNCTION|PROCEDURE|VIEW|TABLE|TYPE|DOMAIN|SEQUENCE)\s+(?:IF\s+NOT\s+EXISTS\s+)?"
     rf'"?({ANY_SCHEMA})"?\.', re.IGNORECASE)
-# A Swift literal with one of these is taken for SQL.
+# A Swift literal with one of these words is treated as SQL.
 SQL_WORD = re.compile(
     r"\b(SELECT|INSERT|UPDATE|DELETE|FROM|JOIN|WHERE|VALUES|RETURNING|EXISTS|CALL|LOCK|TRUNCATE"
     r"|ALTER|CREATE|DROP|GRANT|REVOKE|WITH|EXECUTE|PERFORM|COPY|UNION|LATERAL|INTO|AND|OR|AS|ON"
@@ -56,7 +56,7 @@ SQL_WORD = re.compile(
 
 
 def named(code):
-    """Each known schema that SQL names: (place, schema)."""
+    """Yields each known schema in a SQL text: (place, schema)."""
     for match in NAME.finditer(code):
         before = code[max(0, match.start() - 2):match.start()]
         if not re.search(r'[\w.$]"?$', before):
@@ -68,7 +68,7 @@ def named(code):
 
 
 def check_scripts(tree):
-    """The SQL of migrations/MODULE."""
+    """Checks the SQL of migrations/MODULE."""
     for path, script in tree.sql.items():
         module = path.split("/")[1]
         if not path.startswith("migrations/") or module not in NEEDS:
@@ -85,7 +85,7 @@ def check_scripts(tree):
 
 
 def check_literals(tree):
-    """The SQL in the Swift below Sources; the program itself has none."""
+    """Checks the SQL in Swift files of Sources, except the program itself, which has none."""
     for path, source in tree.swift.items():
         match = re.match(r"Sources/(Wrappers|Basics|Engine|Operator|Modules/(\w+))/", path)
         if not match:
@@ -109,7 +109,7 @@ MODULE = re.compile(r"\bmodule\s*[:=]\s*(\")")
 
 
 def check_needs(tree):
-    """Swift's declaration of each module against NEEDS."""
+    """Compares the Swift declaration of each module with NEEDS."""
     for path, source in tree.swift.items():
         match = re.fullmatch(r"Sources/Modules/(\w+)/\1Module\.swift", path)
         if not match:

@@ -1,4 +1,4 @@
-"""Shows that each rule of scripts/lint finds what it is there for, and nothing else."""
+"""Tests that each rule of scripts/lint finds its planted violations, and nothing else."""
 import hashlib
 import os
 import shutil
@@ -21,7 +21,7 @@ let package = Package(
 
 
 def run(root, check):
-    """Plants everything and checks it; returns what was not found, or found wrongly."""
+    """Plants all violations and runs the checks; returns missing and wrong findings."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(os.path.join(root, ".swift-format"), folder)
         release(folder)
@@ -39,7 +39,7 @@ def run(root, check):
 
 
 def plant(folder):
-    """Writes everything; returns what must be found: (path, rule, word of the text, False)."""
+    """Writes all files; returns the expected findings: (path, rule, word of the text, False)."""
     expected = []
     for _, _, _, _, *expectations in planted.TARGETS:
         expected += [("Package.swift", text) for text in expectations]
@@ -48,7 +48,7 @@ def plant(folder):
         for kind, name, uses, path, *_ in planted.TARGETS)))
     for path, content, *expectations in planted.SWIFT + planted.OTHERS:
         expected += [(path, text) for text in expectations]
-        # The record of releases goes on.
+        # Append to the record of releases.
         write(folder, path, content, mode="a" if path.endswith("released.txt") else "w")
     parts = ((path, *text.partition(": ")) for path, text in expected + planted.ELSEWHERE)
     return {(path, rule, word, False) for path, rule, _, word in parts}

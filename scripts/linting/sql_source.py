@@ -1,11 +1,11 @@
-"""Just enough of SQL's grammar for scripts/lint: what is code, statements, functions."""
+"""A minimal SQL scanner for scripts/lint: code, statements, functions."""
 import re
 from functools import cached_property
 
 from linting.swift_source import blanked
 
 TURN_OF_CODE = re.compile(r"--|/\*|'|(?<![\w$])\$(?:[A-Za-z_]\w*)?\$")
-# A string that is run, or that names an object.
+# A string that is executed, or that names an object.
 STATEMENT = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|CALL|CREATE|ALTER|DROP|GRANT|REVOKE|LOCK|TRUNCATE|COPY)"
     r"\s")
@@ -62,7 +62,7 @@ class Script:
 
     @cached_property
     def statements(self):
-        """Where each statement begins and ends."""
+        """The ranges of the statements."""
         found, place = [], 0
         for piece in self.outline.split(";"):
             if piece.strip():
@@ -75,7 +75,7 @@ class Script:
         return self.text.count("\n", 0, place) + 1
 
     def head(self, statement):
-        """The statement's outline in one line, in upper case."""
+        """The statement's outline on one line, in upper case."""
         return " ".join(self.outline[statement[0]:statement[1]].split()).upper()
 
     def functions(self):
@@ -96,7 +96,7 @@ FUNCTION = re.compile(
 
 
 def end_of_comment(text, place, end):
-    """Where a block comment, which may hold others, ends."""
+    """The end of a block comment, which may contain others."""
     depth = 0
     for match in re.compile(r"/\*|\*/").finditer(text, place, end):
         depth += 1 if match[0] == "/*" else -1
@@ -139,7 +139,7 @@ SAME_TYPES = {
 
 
 def argument_types(arguments):
-    """By which PostgreSQL tells functions of one name apart: without names and results."""
+    """The types that distinguish overloaded functions in PostgreSQL, without names and results."""
     types, depth, piece = [], 0, ""
     for letter in arguments + ",":
         depth += {"(": 1, ")": -1}.get(letter, 0)

@@ -1,4 +1,4 @@
-"""What is forbidden in Swift, how long things may be, and tests that never run."""
+"""Checks Swift files: forbidden constructs, sizes, and tests that never run."""
 import re
 from collections import Counter
 
@@ -16,8 +16,8 @@ FORCED = re.compile(r"try!(?<!\wtry!)|as!(?<!\was!)|fatalError\((?<!\wfatalError
 PRINTED = re.compile(r"print\((?<![\w.]print\()|debugPrint\((?<![\w.]debugPrint\()")
 ABOVE_WRAPPERS = range(FLOORS.index("Basics"), TESTS)
 
-# Above the wrappers, these alone may call the C library: it is what each is there to wrap, and all
-# of it is calls with a path, a descriptor or a buffer of their own.
+# Above the wrappers, only these targets may call the C library: each wraps it for its purpose, and
+# all calls use a path, a descriptor or a buffer of their own.
 UNSAFE_ALLOWED = {
     "ErrandDurableFiles",  # link, fsync and rename
     "ErrandRecurrence",  # the system's time zone files, by stat, open and read
@@ -65,13 +65,14 @@ def check_tests(tree, manifest, found):
     declared = Counter(re.findall(r"\bfunc\s+`?(\w+)`?\s*[(<]", all_code))
     for path, source in tree.swift.items():
         target = manifest.target_of(path)
-        if not target or target.kind != "test":
+        # Samples are compiled and compared with the documentation.
+        if not target or target.kind != "test" or "/Documentation/Samples/" in path:
             continue
         for name, begin, _ in found[path]:
             if not re.match(r"`|\w", name) or name in CALLED_BY_LANGUAGE:
                 continue
             bare = name.strip("`")
-            # One with spaces in its name is for @Test alone: nobody calls it.
+            # A function with spaces in its name is only for @Test.
             if words[bare] > declared[bare]:
                 continue
             if not re.search(r"@Test\b|\boverride\b", attributes_before(source.code, begin)):

@@ -1,4 +1,4 @@
-"""Just enough of Swift's grammar for scripts/lint: what is code, where functions begin and end."""
+"""A minimal Swift scanner for scripts/lint: code, strings, functions."""
 import re
 
 STRING = re.compile(r'(#*)("""|")')
@@ -6,7 +6,7 @@ STRING = re.compile(r'(#*)("""|")')
 TURN_OF_CODE = re.compile(r'//|/\*|#*"')
 TURN_OF_INTERPOLATION = re.compile(r'//|/\*|#*"|[()]')
 TURN_OF_STRING = re.compile(r'[\\"]')
-# What stands between the contents of two literals that are joined.
+# The text between two literals that are joined by +.
 JOINED = re.compile(r'"+#*\s*\+\s*#*"+')
 
 
@@ -103,14 +103,14 @@ class Source:
 
 
 def blanked(text):
-    """Spaces for all but the ends of lines."""
+    """The text with every character except line breaks replaced by a space."""
     if "\n" not in text:
         return " " * len(text)
     return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def end_of_comment(text, place):
-    """Where a block comment, which may hold others, ends."""
+    """The end of a block comment, which may contain others."""
     depth = 0
     for match in re.compile(r"/\*|\*/").finditer(text, place):
         depth += 1 if match[0] == "/*" else -1
@@ -135,7 +135,7 @@ def functions(code):
 
 
 def body_of(code, place):
-    """Where the body opens, or None for a requirement of a protocol."""
+    """The start of the body, or None for a requirement of a protocol."""
     depth = 0
     while place < len(code):
         letter = code[place]
@@ -161,7 +161,7 @@ def closing_brace(code, opening):
 
 
 def attributes_before(code, place):
-    """What stands between the end of the member before and this place."""
+    """The text between the end of the previous member and this place."""
     depth, index = 0, place - 1
     while index >= 0:
         letter = code[index]

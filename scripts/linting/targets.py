@@ -1,4 +1,4 @@
-"""Floors, names and imports, by what Package.swift says of the targets.
+"""Checks layers, names and imports against the targets of Package.swift.
 
 A target's floor is its folder below Sources; it depends on its own floor and those below. A file
 imports what its target depends on, and of the toolchain what the table here allows.
@@ -20,7 +20,7 @@ NAMES = {
     "Tests/Services": "ErrandTestServices",
 }
 
-# What may be imported of the toolchain: by all, below a folder, and by single targets.
+# The toolchain's modules that all targets, targets of a folder, or single targets may import.
 FREE = {"FoundationEssentials", "Synchronization"}
 TOOLCHAIN_BELOW = {
     "Sources/Wrappers/": {"Glibc"},
@@ -29,16 +29,16 @@ TOOLCHAIN_BELOW = {
 IN_PLUGINS = {"Foundation", "PackagePlugin"}
 TOOLCHAIN = {
     "ErrandThreads": {"Dispatch"},
-    # Files and terminals are read by calls of the system.
+    # Reads files and terminals with system calls.
     "ErrandDurableFiles": {"Glibc"},
     "ErrandRecurrence": {"Glibc"},
     "ErrandTerminal": {"Glibc"},
     # Signals, exit codes, and the process's own numbers.
     "ErrandCommand": {"Dispatch", "Glibc"},
     "ErrandStatusPage": {"Glibc"},
-    # A demo job ends its worker.
+    # A demo job exits its worker.
     "ErrandDemo": {"Glibc"},
-    # Asks whether a picture would go to a terminal.
+    # Checks whether the output is a terminal.
     "ErrandCoupons": {"Glibc"},
 }
 
@@ -88,7 +88,7 @@ class Target:
 
 
 class Manifest:
-    """The targets, as SwiftPM reads them."""
+    """The targets of the package, as SwiftPM dumps them."""
 
     def __init__(self, tree):
         self.tree = tree
@@ -146,7 +146,7 @@ def check_manifest(tree, manifest):
 
 def check_imports(tree, manifest):
     used = {}
-    # Packages of their own, as examples are, import what they like.
+    # Separate packages, such as examples, may import anything.
     others = tuple(path.removesuffix("Package.swift") for path in tree.swift
                    if path.endswith("/Package.swift"))
     for path, source in tree.swift.items():

@@ -1,4 +1,4 @@
-"""What holds for files of any language: sizes, names, paths, leftovers, shell that parses."""
+"""Checks files of any language: sizes, names, paths, leftovers, shell syntax."""
 import re
 
 FILE_LINES, COLUMNS = 400, 100

@@ -1,4 +1,4 @@
-"""A checkout as the checks see it: its files, their code, and what was found in them."""
+"""A checkout for the checks: its files, their code, and the findings."""
 import hashlib
 import os
 import subprocess
@@ -8,7 +8,7 @@ from linting import sql_source, swift_source
 
 
 class Tree:
-    """The files of a checkout that are tracked, or would be, and what was found in them."""
+    """The tracked and untracked, not ignored files of a checkout, and the findings."""
 
     def __init__(self, root):
         self.root = root
@@ -33,7 +33,7 @@ class Tree:
         return {p: sql_source.Script(t) for p, t in self.texts.items() if p.endswith(".sql")}
 
     def checksum(self, path):
-        """As sha256sum prints it."""
+        """The SHA-256 of a file, as sha256sum prints it."""
         with open(os.path.join(self.root, path), "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()
 
@@ -44,6 +44,6 @@ class Tree:
         return subprocess.run(command, cwd=self.root, capture_output=True, text=True)
 
     def start(self, *command):
-        """Runs beside the checks in Python; `communicate()` waits for it."""
+        """Starts a process in the background; `communicate()` waits for it."""
         return subprocess.Popen(
             command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

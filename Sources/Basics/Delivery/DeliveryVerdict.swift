@@ -1,29 +1,30 @@
 package import FoundationEssentials
 
-/// What became of one message handed to a provider, told so that the sender knows its next step.
+/// The result of sending one message to a provider, which determines the sender's next step.
 ///
-/// The reasons are in words for an operator, and never hold an address, a token or a secret.
+/// The reasons are texts for operators, and never contain an address, a token or a secret.
 package enum DeliveryVerdict: Sendable, Equatable {
-    /// The provider took responsibility for it; `reply` is the provider's id or words.
+    /// The provider accepted the message; `reply` is the provider's id or answer.
     case delivered(reply: String)
-    /// This message again later; nil leaves the wait to the job's own backoff.
+    /// Retry this message later; nil for the job's own backoff.
     ///
-    /// When the reason says that the message may have been taken, a retry may arrive twice: it
-    /// carries the same identifier, by which receivers can tell.
+    /// If the provider may have accepted the message, a retry may arrive twice. It carries the same
+    /// identifier, by which receivers recognize copies.
     case deferred(reason: String, retryAfter: Duration?)
-    /// The address takes nothing now, as when its mailbox is full: this message again later, while
-    /// others to the same provider go on.
+    /// The address is temporarily unavailable, such as a full mailbox: retry this message later,
+    /// and continue with other messages to the provider.
     case addressBusy(reason: String, retryAfter: Duration?)
-    /// The provider as a whole takes nothing now: every message to it waits, and none is to blame.
+    /// The provider is unavailable: every message to it waits, without counting an attempt.
     case unavailable(reason: String, retryAfter: Duration?)
-    /// Our own fault (key, login, TLS, policy): nothing goes through until an operator mends it.
+    /// The settings are wrong (key, login, TLS, policy): no message passes until an operator fixes
+    /// them.
     case misconfigured(reason: String)
-    /// The address takes nothing any more: disable it, unless it was registered again after
-    /// `since` (nil: whenever it was registered).
+    /// The address is permanently invalid: disable it, unless it was registered again after `since`
+    /// (nil: in any case).
     case addressGone(reason: String, since: Date?)
-    /// The address refused this message for good, without saying that it is dead: disable it when
-    /// that happens again and again.
+    /// The address permanently refused this message, but may be valid: disable it after repeated
+    /// bounces.
     case bounced(reason: String)
-    /// This message can never be taken; others to the same address can.
+    /// The provider can never accept this message; other messages to the same address may pass.
     case rejected(reason: String)
 }

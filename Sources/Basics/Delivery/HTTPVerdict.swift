@@ -1,14 +1,14 @@
 import ErrandHTTP
 
 extension DeliveryVerdict {
-    /// Judges a request to a provider that got no answer.
+    /// Creates the verdict on a request to a provider without an answer.
     ///
-    /// What may have been taken is about this message alone, whatever broke; everything else is
-    /// about the provider.
+    /// If the provider may have accepted the message, the verdict concerns only this message;
+    /// otherwise it concerns the provider.
     init(_ failure: HTTPFailure, of provider: String) {
         if failure.isAmbiguous {
             self = .deferred(
-                reason: "\(failure); \(provider) may have taken the message", retryAfter: nil)
+                reason: "\(failure); \(provider) may have accepted the message", retryAfter: nil)
             return
         }
         switch failure.cause {
@@ -23,14 +23,15 @@ extension DeliveryVerdict {
 }
 
 extension HTTPFailure {
-    /// The connection ended before the provider looked at the request: GOAWAY, a refused stream.
-    var wasNotLookedAt: Bool { cause == .disconnected && !isAmbiguous }
+    /// Whether the connection ended before the provider processed the request: GOAWAY, a refused
+    /// stream.
+    var wasNotProcessed: Bool { cause == .disconnected && !isAmbiguous }
 }
 
-/// What one attempt came to.
+/// The result of one attempt.
 enum Attempt: Sendable {
     case answered(DeliveryVerdict)
-    /// Another attempt at once may go through; otherwise the verdict stands.
+    /// An immediate second attempt may succeed; otherwise the verdict applies.
     case again(with: Remedy, otherwise: DeliveryVerdict)
 
     enum Remedy: Sendable {
@@ -38,7 +39,7 @@ enum Attempt: Sendable {
         case newConnection
     }
 
-    /// What stands when there is no further attempt.
+    /// The verdict if there is no further attempt.
     var verdict: DeliveryVerdict {
         switch self {
         case .answered(let verdict), .again(_, let verdict): verdict

@@ -2,10 +2,10 @@ import FoundationEssentials
 
 /// The header `Retry-After` (RFC 9110, section 10.2.3).
 enum RetryAfter {
-    /// No provider is waited for longer than a day; what asks for more is asked again then.
+    /// The maximum wait: a day, even if the provider asks for more.
     static let ceiling = Duration.seconds(86_400)
 
-    /// The wait, from seconds or from an HTTP date; nil when the header is missing or neither.
+    /// Returns the wait, from seconds or an HTTP date; nil if the header is missing or neither.
     static func wait(_ header: String?, now: Date) -> Duration? {
         guard let text = header else { return nil }
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
@@ -16,7 +16,7 @@ enum RetryAfter {
         return min(.seconds(max(0, seconds.rounded(.up))), ceiling)
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`; the obsolete forms are left aside.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, but not the obsolete forms.
     private static func date(_ text: String) -> Date? {
         let words = text.split { $0 == " " || $0 == ":" || $0 == "," }
         let months = [

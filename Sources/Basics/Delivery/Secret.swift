@@ -1,6 +1,6 @@
-/// A text that must not reach a log: every way of printing it, `dump` included, shows `***`.
+/// A text that must not reach a log: printing it in any way, including `dump`, shows `***`.
 package struct Secret: Sendable, Equatable {
-    /// The text itself, for the one place that needs it.
+    /// The text itself.
     package let revealed: String
 
     /// Hides a text.
@@ -12,6 +12,6 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     package var description: String { "***" }
     /// Always `***`.
     package var debugDescription: String { "***" }
-    /// Nothing to look into.
+    /// Hides the text.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

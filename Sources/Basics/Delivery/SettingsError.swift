@@ -1,19 +1,19 @@
 import FoundationEssentials
 
-/// Why a provider's settings are refused when the program starts; never holds what a file holds.
+/// An error in a provider's settings, found at startup; never contains the content of a file.
 package enum DeliverySettingsError: Error, Equatable, CustomStringConvertible {
     /// A file that cannot be read.
     case unreadable(file: String, setting: String)
-    /// A file that holds something else than it should.
+    /// A file with unexpected content.
     case malformed(file: String, expected: String)
-    /// A value that is not what it should be.
+    /// An invalid value.
     case badValue(String, setting: String, expected: String)
 
-    /// What is wrong and what to do.
+    /// The error and the next step.
     package var description: String {
         switch self {
         case .unreadable(let file, let setting):
-            "\(setting): \(file) cannot be read; check the path and who may read it"
+            "\(setting): cannot read \(file); check its path and permissions"
         case .malformed(let file, let expected):
             "\(file): expected \(expected)"
         case .badValue(let value, let setting, let expected):
@@ -21,7 +21,7 @@ package enum DeliverySettingsError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Without what may be a password, or a key that was put in the wrong place.
+    /// Returns the value, or `***` if it may be a password or a misplaced key.
     private static func shown(_ value: String) -> String {
         value.utf8.count <= 100 && value.isOneLine && !value.contains("@") ? value : "***"
     }
@@ -33,7 +33,7 @@ package enum DeliverySettingsError: Error, Equatable, CustomStringConvertible {
         return text
     }
 
-    /// The URL without a slash at its end; nothing but `https` may carry a token.
+    /// Returns the URL without a trailing slash; requires `https`, as it carries a token.
     static func base(
         _ url: String, setting: String
     ) throws(DeliverySettingsError) -> String {

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The bytes go to `.NAME.part` in the same folder, which only its owner can read (mode 0600).
 /// ``publish()`` brings them to the disk, gives the file its name and brings the folder to the
-/// disk. A draft that is let go before that leaves nothing; what a killed process leaves is
+/// disk. A draft that is released before that leaves nothing; what a killed process leaves is
 /// written over by the next one.
 @safe package final class FileDraft {
     /// What was published.

@@ -14,7 +14,7 @@ package struct JSONEditor {
         result.reserveCapacity(bytes.count)
     }
 
-    /// Puts a text in the place of each member of such a name, at any depth, and tells of every
+    /// Puts a text in the place of each member of such a name, at any depth, and reports every
     /// text and number in what was there.
     ///
     /// - Returns: nil when the bytes are no JSON.
@@ -82,7 +82,7 @@ package struct JSONEditor {
         JSONScanner.unescaped(cursor.bytes[string].dropFirst().dropLast())
     }
 
-    /// Goes behind the value that begins here, and tells of every text and number in it.
+    /// Goes behind the value that begins here, and reports every text and number in it.
     private mutating func skipValue(_ leaf: (String) -> Void) throws(JSONSyntaxError) {
         var depth = 0
         repeat {

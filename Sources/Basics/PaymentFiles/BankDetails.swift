@@ -1,5 +1,6 @@
-/// Where a person's money goes; none of it shows in a text, a log line or a dump but the last
-/// digits of the account.
+/// A person's bank details.
+///
+/// Descriptions and dumps show only the last digits of the account.
 package enum BankDetails: Sendable, Hashable {
     /// In Canada, in either currency.
     case canada(CanadianAccount)
@@ -7,7 +8,7 @@ package enum BankDetails: Sendable, Hashable {
     case unitedStates(AmericanAccount)
 
     fileprivate static func masked(_ account: String, _ country: String) -> String {
-        // Of a short number, fewer digits say too much.
+        // Show fewer digits of a short number.
         let shown = account.utf8.count < 7 ? 2 : 3
         return "account …\(account.suffix(shown)) (\(country))"
     }
@@ -17,20 +18,20 @@ package enum BankDetails: Sendable, Hashable {
 package struct CanadianAccount: Sendable, Hashable {
     /// Three digits, `003`.
     package let institution: String
-    /// Five digits, zeros in front included.
+    /// Five digits, including leading zeros.
     package let transit: String
-    /// 5 to 12 digits; zeros in front belong to it.
+    /// 5 to 12 digits, including leading zeros.
     package let account: String
 
-    /// Takes the three numbers as people give them.
+    /// Creates an account from the three numbers that people enter.
     ///
-    /// Institution numbers are assigned by Payments Canada; those known lie between 001 and 899
-    /// (banks 0xx to 3xx and 6xx, trust and loan companies 5xx, credit unions and caisses 8xx).
-    /// Which are in use changes, so the list is not held against anyone.
+    /// Payments Canada assigns institution numbers from 001 to 899 (banks 0xx to 3xx and 6xx,
+    /// trust and loan companies 5xx, credit unions and caisses 8xx). Only the range is checked,
+    /// because the list of assigned numbers changes.
     /// - Parameters:
     ///   - institution: 3 digits.
     ///   - transit: 5 digits.
-    ///   - account: 5 to 12 digits; blanks and hyphens between them are left out.
+    ///   - account: 5 to 12 digits; blanks and hyphens are ignored.
     package init(
         institution: String, transit: String, account: String
     ) throws(BankDetailsError) {
@@ -47,8 +48,8 @@ package struct CanadianAccount: Sendable, Hashable {
         self.account = digits
     }
 
-    /// Takes a routing number in one piece: `TTTTT-III` as cheques have it, or `0IIITTTTT` as it
-    /// is sent (Payments Canada; T transit, I institution).
+    /// Creates an account from a routing number: `TTTTT-III` as on cheques, or the electronic form
+    /// `0IIITTTTT` (Payments Canada; T transit, I institution).
     package init(routing: String, account: String) throws(BankDetailsError) {
         let routing = routing.filter { $0 != " " }
         let parts = routing.split(separator: "-", omittingEmptySubsequences: false)
@@ -69,26 +70,26 @@ package struct CanadianAccount: Sendable, Hashable {
 
 /// An account at a bank in the United States.
 package struct AmericanAccount: Sendable, Hashable {
-    /// What kind of account; the entry's transaction code says it.
+    /// The kind of account, part of the entry's transaction code.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// For payments.
+        /// A checking account.
         case checking
-        /// For saving.
+        /// A savings account.
         case savings
     }
 
-    /// Nine digits with the check digit.
+    /// Nine digits, including the check digit.
     package let routing: String
     /// 4 to 17 capital letters and digits.
     package let account: String
-    /// What kind of account.
+    /// The kind of account.
     package let kind: Kind
 
-    /// Takes the numbers as people give them.
+    /// Creates an account from the numbers that people enter.
     ///
     /// - Parameters:
     ///   - routing: the ABA routing number, 9 digits.
-    ///   - account: 4 to 17 letters and digits; blanks between them are left out.
+    ///   - account: 4 to 17 letters and digits; blanks are ignored.
     ///   - kind: checking or savings.
     package init(routing: String, account: String, kind: Kind) throws(BankDetailsError) {
         guard BankText.isDigits(routing, count: 9...9) else { throw .abaLength }
@@ -108,11 +109,10 @@ package struct AmericanAccount: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Whether the first two digits are a bank's that holds accounts.
+    /// Whether the first two digits belong to banks with accounts: the Federal Reserve's districts
+    /// (01 to 12), thrift institutions (21 to 32) and electronic routing (61 to 72).
     ///
-    /// Those are the Federal Reserve's districts 01 to 12, thrift institutions (21 to 32) and
-    /// electronic routing (61 to 72); the government's own 00 and traveller's cheques (80) hold
-    /// nobody's account.
+    /// The government (00) and traveler's cheques (80) have no accounts.
     private static func isTakingDeposits(_ routing: String) -> Bool {
         guard let prefix = Int(routing.prefix(2)) else { return false }
         return (1...12).contains(prefix) || (21...32).contains(prefix) || (61...72).contains(prefix)
@@ -127,45 +127,45 @@ package struct AmericanAccount: Sendable, Hashable {
     }
 }
 
-// MARK: - Nothing shows
+// MARK: - Masked descriptions
 
 extension BankDetails: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The last digits, and the country.
+    /// The last digits of the account, and the country.
     package var description: String {
         switch self {
         case .canada(let account): account.description
         case .unitedStates(let account): account.description
         }
     }
-    /// The same.
+    /// The same as ``description``.
     package var debugDescription: String { description }
-    /// Without parts.
+    /// An empty mirror.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension CanadianAccount: CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The last digits, and the country.
+    /// The last digits of the account, and the country.
     package var description: String { BankDetails.masked(account, "Canada") }
-    /// The same.
+    /// The same as ``description``.
     package var debugDescription: String { description }
-    /// Without parts.
+    /// An empty mirror.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension AmericanAccount: CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The last digits, and the country.
+    /// The last digits of the account, and the country.
     package var description: String { BankDetails.masked(account, "United States") }
-    /// The same.
+    /// The same as ``description``.
     package var debugDescription: String { description }
-    /// Without parts.
+    /// An empty mirror.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-// MARK: - As JSON, to be sealed
+// MARK: - JSON for sealing
 
 extension BankDetails: Codable {
     private enum Key: String, CodingKey {
@@ -177,7 +177,7 @@ extension BankDetails: Codable {
         case kind = "k"
     }
 
-    /// Reads what ``encode(to:)`` wrote, and checks it again.
+    /// Decodes and validates details written by ``encode(to:)``.
     package init(from decoder: any Decoder) throws {
         let parts = try decoder.container(keyedBy: Key.self)
         switch try parts.decode(String.self, forKey: .country) {
@@ -201,7 +201,7 @@ extension BankDetails: Codable {
         }
     }
 
-    /// Writes all of it, in clear: only what is sealed at once may be encoded.
+    /// Encodes the details in plain text; the caller must seal them at once.
     package func encode(to encoder: any Encoder) throws {
         var parts = encoder.container(keyedBy: Key.self)
         switch self {

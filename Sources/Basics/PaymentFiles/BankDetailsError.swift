@@ -1,62 +1,61 @@
-/// Why bank details were refused; says what to do, and never holds a digit of them.
+/// Why bank details are invalid, and the next step; never contains a digit of them.
 package enum BankDetailsError: String, Error, Sendable, CaseIterable, CustomStringConvertible {
-    /// Not three digits.
+    /// The institution number does not have three digits.
     case institutionLength
-    /// Numbers that no institution has.
+    /// The institution number is out of range.
     case institutionRange
-    /// Not five digits.
+    /// The transit number does not have five digits.
     case transitLength
-    /// The routing number has none of the two forms.
+    /// The routing number has neither of the two forms.
     case routingForm
-    /// The account in Canada has too few or too many digits.
+    /// The Canadian account number has too few or too many digits.
     case canadianAccountLength
-    /// The account in Canada has something else than digits.
+    /// The Canadian account number contains other characters than digits.
     case canadianAccountDigits
-    /// Not nine digits.
+    /// The ABA routing number does not have nine digits.
     case abaLength
-    /// The first two digits are of no Federal Reserve district.
+    /// The first two digits of the ABA routing number are out of range.
     case abaRange
-    /// The last digit does not fit the others.
+    /// The check digit is wrong.
     case abaCheckDigit
-    /// The account in the United States has too few or too many characters.
+    /// The American account number has too few or too many characters.
     case americanAccountLength
-    /// The account in the United States has something else than letters and digits.
+    /// The American account number contains other characters than letters and digits.
     case americanAccountCharacters
-    /// What was kept is of no known form.
+    /// The stored details have an unknown form.
     case unreadable
 
-    /// What a person can do about it.
+    /// The error, with the next step for the person.
     package var description: String {
         switch self {
         case .institutionLength:
             "an institution number has 3 digits: the second group at the bottom of a cheque"
         case .institutionRange:
-            "no institution has this number: expected 001 to 899; look at a cheque, or ask the "
-                + "bank"
+            "no institution has this number: expected 001 to 899; check a cheque or ask the bank"
         case .transitLength:
-            "a transit (branch) number has 5 digits, zeros in front included: the first group at "
-                + "the bottom of a cheque after its number"
+            "a transit (branch) number has 5 digits, including leading zeros: the first group "
+                + "after the cheque number at the bottom of a cheque"
         case .routingForm:
-            "expected a routing number as on cheques, 5 digits, a hyphen and 3 digits, or the "
-                + "electronic one of 9 digits that begins with 0"
+            "expected a routing number as on cheques (5 digits, a hyphen and 3 digits) or the "
+                + "electronic form (9 digits, starting with 0)"
         case .canadianAccountLength:
             "an account number in Canada has 5 to 12 digits"
         case .canadianAccountDigits:
-            "an account number in Canada has digits only; blanks and hyphens may be left out"
+            "an account number in Canada has only digits; blanks and hyphens are ignored"
         case .abaLength:
             "a routing number in the United States has 9 digits: the first group at the bottom of "
                 + "a check"
         case .abaRange:
-            "no bank in the United States that takes deposits has this routing number: look at a "
-                + "check, or ask the bank for the one for direct deposit"
+            "no bank in the United States has this routing number for deposits: check a check, "
+                + "or ask the bank for its direct deposit number"
         case .abaCheckDigit:
             "a digit of the routing number is wrong, or two are swapped: compare it with a check"
         case .americanAccountLength:
             "an account number in the United States has 4 to 17 letters and digits"
         case .americanAccountCharacters:
-            "an account number has letters and digits only: leave out hyphens and other marks"
+            "an account number has only letters and digits: remove hyphens and other marks"
         case .unreadable:
-            "the bank details that were kept cannot be read: ask for them again"
+            "the stored bank details cannot be read: ask for them again"
         }
     }
 }

@@ -1,17 +1,17 @@
-/// Fields of comma-separated values (RFC 4180) that a spreadsheet shows and does not run.
+/// CSV fields (RFC 4180) that spreadsheets do not interpret as formulas.
 package enum CSVText {
-    /// A text as a field.
+    /// Returns a text as a field.
     ///
-    /// What begins with `=`, `+`, `-`, `@`, a tab or a line break would be a formula to a
-    /// spreadsheet; an apostrophe before it makes it a text again.
+    /// Spreadsheets interpret a text that starts with `=`, `+`, `-`, `@`, a tab or a line break as
+    /// a formula; a leading apostrophe prevents it.
     ///
-    /// - Parameter alwaysQuotes: also where RFC 4180 does not ask for it.
+    /// - Parameter alwaysQuotes: quotes the field even if RFC 4180 does not require it.
     package static func field(_ text: String, alwaysQuotes: Bool = false) -> String {
         var field = ""
         if let first = text.unicodeScalars.first, "=+-@\t\r\n".unicodeScalars.contains(first) {
             field = "'"
         }
-        // By scalars: CR LF is one character.
+        // Iterate over scalars, because CR LF is one character.
         for scalar in text.unicodeScalars {
             if scalar == "\"" { field.unicodeScalars.append(scalar) }
             field.unicodeScalars.append(scalar)
@@ -22,7 +22,7 @@ package enum CSVText {
         return alwaysQuotes || needsQuotes ? "\"\(field)\"" : field
     }
 
-    /// A line of fields, with its end.
+    /// Returns a line of fields, with the line end.
     package static func line(_ fields: [String]) -> [UInt8] {
         Array((fields.joined(separator: ",") + "\r\n").utf8)
     }

@@ -1,15 +1,15 @@
-/// Amounts of minor units as digits, with a point and never by way of floating point.
+/// Amounts of minor units as decimal text, without floating-point arithmetic.
 package enum DecimalText {
     /// `1234.56`.
     ///
     /// - Parameters:
     ///   - amount: minor units.
-    ///   - fraction: digits behind the point, by ISO 4217: 2 for CAD and USD, 0 for XAF.
+    ///   - fraction: digits after the point, by ISO 4217: 2 for CAD and USD, 0 for XAF.
     package static func plain(_ amount: Int64, fraction: Int = 2) -> String {
         text(amount, fraction: fraction, separator: "")
     }
 
-    /// `1,234.56`, as cheques and statements in English have it.
+    /// `1,234.56`, as on cheques and statements in English.
     package static func grouped(_ amount: Int64, fraction: Int = 2) -> String {
         text(amount, fraction: fraction, separator: ",")
     }

@@ -1,20 +1,20 @@
-/// One payment into an account.
+/// A payment into an account.
 package struct Deposit: Sendable, Equatable {
-    /// What returned items are matched by, unique among all payments ever sent.
+    /// The reference that matches returned items, unique among all payments ever sent.
     ///
-    /// Capital letters, digits and `-`, at most 19 in Canada, 15 in the United States. The caller's
-    /// table keeps it unique; a writer that did would need memory for all of them.
+    /// Capital letters, digits and `-`, at most 19 in Canada, 15 in the United States. The caller
+    /// ensures that it is unique; the writers keep no list of references.
     package var reference: String
-    /// The person's name as it is written.
+    /// The person's name.
     package var payee: String
     /// Minor units, at least 1.
     package var amount: Int64
-    /// Where to.
+    /// The account of the person.
     package var account: BankDetails
-    /// What the person may see beside it, cut to 15 letters; only Canadian files have it.
+    /// A note for the person's statement, cut to 15 letters; only in Canadian files.
     package var note: String
 
-    /// A payment by its parts.
+    /// Creates a payment.
     package init(
         reference: String, payee: String, amount: Int64, account: BankDetails, note: String = ""
     ) {
@@ -26,12 +26,12 @@ package struct Deposit: Sendable, Equatable {
     }
 }
 
-/// What a file holds, as its control record says it.
+/// The totals of a file, as in its control record.
 package struct FileTotals: Sendable, Equatable {
-    /// How many payments.
+    /// The number of payments.
     package var payments = 0
     /// Their sum in minor units.
     package var amount: Int64 = 0
-    /// How many records, or lines, with headers, controls and padding.
+    /// The number of records or lines, including headers, controls and padding.
     package var records = 0
 }

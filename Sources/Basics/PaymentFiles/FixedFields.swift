@@ -1,16 +1,16 @@
 import ErrandGregorian
 import ErrandLatinText
 
-/// Fields of fixed width, as the formats of banks have them.
+/// Fields of fixed width for the formats of banks.
 extension [UInt8] {
-    /// A number, right-justified with zeros in front; what does not fit was refused before.
+    /// Appends a number with leading zeros; the caller checks that it fits.
     mutating func appendNumber(_ value: Int64, width: Int) {
         let start = count
         append(contentsOf: repeatElement(UInt8(ascii: "0"), count: width))
         putNumber(value, at: start, width: width)
     }
 
-    /// Writes a number over zeros that are there.
+    /// Overwrites existing zeros with a number.
     mutating func putNumber(_ value: Int64, at start: Int, width: Int) {
         var rest = value
         var place = start + width
@@ -22,7 +22,7 @@ extension [UInt8] {
         precondition(rest == 0, "a number was not checked before it was written")
     }
 
-    /// A text of ASCII, left-justified with blanks behind.
+    /// Appends an ASCII text, padded with blanks.
     mutating func appendText(_ text: some StringProtocol, width: Int) {
         let start = count
         append(contentsOf: text.utf8)
@@ -30,7 +30,7 @@ extension [UInt8] {
         appendBlanks(start + width - count)
     }
 
-    /// Writes a text over blanks that are there.
+    /// Overwrites existing blanks with a text.
     mutating func putText(_ text: String, at start: Int) {
         var place = start
         for byte in text.utf8 {
@@ -39,16 +39,15 @@ extension [UInt8] {
         }
     }
 
-    /// Blanks.
+    /// Appends blanks.
     mutating func appendBlanks(_ number: Int) {
         append(contentsOf: repeatElement(UInt8(ascii: " "), count: number))
     }
 }
 
-/// What the fields of banks' files may hold.
+/// Checks and conversions of texts in bank files.
 enum BankText {
-    /// Whether a printable byte may stand in a name: what both Standard 005 and the NACHA format
-    /// take without question.
+    /// Whether a byte is allowed in names by both Standard 005 and the NACHA format.
     static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -56,7 +55,7 @@ enum BankText {
         }
     }
 
-    /// A name in capitals of ASCII, at most so many.
+    /// Converts a name to at most `limit` ASCII capitals.
     static func capitals(of text: String, limit: Int) -> String {
         var bytes: [UInt8] = []
         _ = PlainLetters.appendCapitals(
@@ -64,7 +63,7 @@ enum BankText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether a text is a reference that comes back from every bank as it was sent.
+    /// Whether a text is a reference that every bank returns unchanged.
     static func isReference(_ text: String, limit: Int) -> Bool {
         (1...limit).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -3,14 +3,13 @@ package import ErrandDurableFiles
 import FoundationEssentials
 package import ErrandGregorian
 
-/// The folder with the files of one issue, and `manifest.json`, which is written last and says
-/// what they are.
+/// The folder of an issue: its files and `manifest.json`, which lists them and is written last.
 ///
-/// Making the same issue again gives the same bytes and changes nothing; a file with another
-/// content is never replaced (see `FileDraft`). An issue without a manifest is not complete, and
-/// its files are not to be sent.
+/// Recreating an issue gives the same bytes and changes nothing; files with other content are
+/// never replaced (see `FileDraft`). An issue without a manifest is incomplete; do not send its
+/// files.
 package struct IssueFolder {
-    /// What a file is for.
+    /// The purpose of a file.
     package enum Kind: String, Sendable, Codable, CaseIterable {
         /// ``AFTFile``.
         case aft
@@ -27,30 +26,30 @@ package struct IssueFolder {
     /// The name of the manifest.
     package static let manifestName = "manifest.json"
 
-    /// Where it is.
+    /// The path of the folder.
     package let path: String
     private var entries: [Manifest.Entry] = []
 
-    /// Uses a folder; it is made, for its owner alone, if there is none.
+    /// Opens a folder; creates it, accessible to its owner only, if missing.
     ///
-    /// The one above must exist.
+    /// The parent folder must exist.
     package init(_ path: String) throws(FileError) {
         self.path = path
         try PrivateFolder.make(path)
     }
 
-    /// Begins a file; see ``AFTFile`` for its use.
+    /// Starts a file; ``AFTFile`` has an example.
     package func draft(_ name: String) throws(FileError) -> FileDraft {
         try FileDraft(name, in: path)
     }
 
-    /// Publishes a draft and writes it down for the manifest.
+    /// Publishes a draft and adds it to the manifest.
     ///
     /// - Parameters:
-    ///   - currency: of its amounts, by ISO 4217.
+    ///   - currency: the currency of its amounts, by ISO 4217.
     ///   - number: the file creation number, if it has one.
-    ///   - expected: the SHA-256 that it must have, if it was made before.
-    /// - Throws: ``FileError/otherContent(file:)`` when it was another content before.
+    ///   - expected: the SHA-256 of a recreated file.
+    /// - Throws: ``FileError/otherContent(file:)`` if the file exists with other content.
     @discardableResult
     package mutating func publish(
         _ draft: FileDraft, kind: Kind, currency: String, totals: FileTotals, number: Int? = nil,
@@ -66,7 +65,7 @@ package struct IssueFolder {
         return published
     }
 
-    /// Publishes some bytes as a file and writes it down for the manifest.
+    /// Publishes bytes as a file and adds it to the manifest.
     @discardableResult
     package mutating func publish(
         _ bytes: [UInt8], as name: String, kind: Kind, currency: String, totals: FileTotals,
@@ -78,11 +77,11 @@ package struct IssueFolder {
             draft, kind: kind, currency: currency, totals: totals, expecting: expected)
     }
 
-    /// Writes the manifest, which ends the issue.
+    /// Writes the manifest, which completes the issue.
     ///
     /// - Parameters:
-    ///   - run: what was issued, such as `2026-Q4`.
-    ///   - issued: the day that the files bear.
+    ///   - run: the label of the issue, such as `2026-Q4-1`.
+    ///   - issued: the date in the files.
     @discardableResult
     package func finish(run: String, issued: CivilDate) throws -> FileDraft.Published {
         let encoder = JSONEncoder()
@@ -94,37 +93,37 @@ package struct IssueFolder {
         return try draft.publish()
     }
 
-    /// What `manifest.json` holds; amounts are minor units.
+    /// The content of `manifest.json`; amounts are in minor units.
     package struct Manifest: Codable, Sendable, Equatable {
-        /// One file.
+        /// A file of the issue.
         package struct Entry: Codable, Sendable, Equatable {
-            /// Its name in the folder.
+            /// The name in the folder.
             package var name: String
-            /// What it is for.
+            /// The purpose of the file.
             package var kind: Kind
-            /// How many it has.
+            /// The size in bytes.
             package var bytes: Int
-            /// Of its bytes, 64 small hexadecimal digits.
+            /// The SHA-256, 64 lowercase hexadecimal digits.
             package var sha256: String
-            /// By ISO 4217.
+            /// The currency, by ISO 4217.
             package var currency: String
-            /// How many.
+            /// The number of payments.
             package var payments: Int
-            /// Their sum.
+            /// The sum of the payments.
             package var amount: Int64
-            /// Records, lines or sheets.
+            /// The number of records, lines or sheets.
             package var records: Int
-            /// Of an AFT file.
+            /// The file creation number of an AFT file.
             package var fileCreationNumber: Int?
         }
 
-        /// The form of the manifest.
+        /// The version of the format.
         package var version = 1
-        /// By name.
+        /// The files, sorted by name.
         package var files: [Entry]
-        /// The day that the files bear.
+        /// The date in the files.
         package var issued: String
-        /// What was issued.
+        /// The label of the issue.
         package var run: String
 
         init(files: [Entry], issued: String, run: String) {

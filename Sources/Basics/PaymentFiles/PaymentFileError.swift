@@ -1,37 +1,37 @@
-/// Why a file of payments cannot be made.
+/// Why a payment file cannot be created.
 ///
-/// Payments are named by their reference; no error holds a name or an account.
+/// Errors identify payments by reference; they never contain names or accounts.
 package enum PaymentFileError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A setting of the profile; what it is called, and what was expected.
+    /// An invalid setting of the profile: its name and the expected value.
     case badSetting(String, expected: String)
-    /// A payment that the format cannot carry: its reference, and why.
+    /// A payment that the format cannot represent: its reference and the problem.
     case badPayment(reference: String, Problem)
-    /// A file without payments.
+    /// The file has no payments.
     case empty
-    /// More payments, or more money, than a file's control record can hold.
+    /// The payments or their sum exceed the limits of the control record.
     case full(limit: String)
 
-    /// What is wrong with a payment.
+    /// The problem of a payment.
     package enum Problem: Sendable, Equatable {
-        /// Nothing is left of the name in the letters that the file may have.
+        /// The name has no letters that the file allows.
         case noName
-        /// Less than 1 or more than the field holds; in minor units.
+        /// The amount is out of range, in minor units.
         case amount(Int64, most: Int64)
-        /// The bank details are of another country than the file.
+        /// The bank details belong to another country than the file.
         case otherCountry
         /// The reference is empty, too long, or has other characters than A-Z, 0-9 and `-`.
         case reference(most: Int)
-        /// What the remittance lines add up to is not the amount.
+        /// The sum of the remittance lines differs from the amount.
         case linesDiffer(total: Int64, amount: Int64)
-        /// The address has more lines than the window shows, or none.
+        /// The address has no lines, or more than fit the window.
         case addressLines(Int, most: Int)
-        /// A number that does not follow the one before.
+        /// The number is not greater than the previous one.
         case notAscending(after: Int64)
-        /// A text is empty or has a character that the file cannot hold.
+        /// Another invalid value; the text is the message.
         case badText(String)
     }
 
-    /// What a person can do about it.
+    /// The error message, with the next step.
     package var description: String {
         switch self {
         case .badSetting(let name, let expected):
@@ -39,9 +39,9 @@ package enum PaymentFileError: Error, Sendable, Equatable, CustomStringConvertib
         case .badPayment(let reference, let problem):
             "payment \(reference): \(problem.text)"
         case .empty:
-            "there is no payment: make no file"
+            "the file has no payments"
         case .full(let limit):
-            "one file takes \(limit): put the rest into another"
+            "a file holds at most \(limit): put the rest into another file"
         }
     }
 }
@@ -50,7 +50,7 @@ extension PaymentFileError.Problem {
     fileprivate var text: String {
         switch self {
         case .noName:
-            "the name has no letter that a bank's file can hold: correct the name"
+            "the name has no letters that a bank's file allows: correct the name"
         case .amount(let amount, let most):
             "the amount \(DecimalText.grouped(amount)) is outside 0.01 to "
                 + DecimalText.grouped(most)
@@ -59,12 +59,12 @@ extension PaymentFileError.Problem {
         case .reference(let most):
             "the reference needs 1 to \(most) of A-Z, 0-9 and -"
         case .linesDiffer(let total, let amount):
-            "its lines add up to \(DecimalText.grouped(total)), the amount is "
+            "the sum of its lines is \(DecimalText.grouped(total)), but the amount is "
                 + DecimalText.grouped(amount)
         case .addressLines(let count, let most):
-            "the address has \(count) lines under the name: expected 1 to \(most)"
+            "the address has \(count) lines below the name: expected 1 to \(most)"
         case .notAscending(let last):
-            "its number does not come after \(last)"
+            "its number must be greater than \(last)"
         case .badText(let what):
             "\(what)"
         }

@@ -1,15 +1,15 @@
 package import ErrandCrypto
 package import ErrandPostgres
 
-/// How many values of a column one key has sealed.
+/// The number of values of a column sealed with one key.
 package struct SealedCount: Sendable, Equatable {
     /// The column's name.
     package var column: String
-    /// The key's name; nil for bytes that no key has sealed.
+    /// The key's name; nil for values that no key has sealed.
     package var key: String?
     package var count: Int
 
-    /// So many values of one column.
+    /// Creates the count of one column and key.
     package init(column: String, key: String?, count: Int) {
         self.column = column
         self.key = key
@@ -17,31 +17,31 @@ package struct SealedCount: Sendable, Equatable {
     }
 }
 
-/// What became of the values of one column.
+/// The result of resealing one column.
 package struct Resealed: Sendable, Equatable {
-    /// Sealed anew.
+    /// The number of resealed values.
     package var done = 0
-    /// The rows that could not be opened, the first few by their primary keys.
+    /// The primary keys of the first few rows that could not be opened.
     package var damaged: [String] = []
     package var damagedCount = 0
 
-    /// So many that were sealed anew, and nothing amiss.
+    /// Creates a result without damaged values.
     package init(done: Int = 0) { self.done = done }
 }
 
-/// Looks at what is sealed, and seals it anew by the first of the keys.
+/// Counts sealed values, and reseals them with the first key.
 package struct Resealing: Sendable {
     private let session: Session
-    /// Rows that are read and written at once: a transaction that holds nobody up for long.
+    /// The number of rows per batch, so that transactions are short.
     private static let batch = 200
     private static let shownDamages = 5
-    /// What others change while it is read is read again, so often.
+    /// The maximum number of passes, as values changed concurrently are read again.
     private static let passes = 20
 
-    /// - Parameter session: has no limit that a long column would break.
+    /// - Parameter session: without a timeout that a long column would exceed.
     package init(session: Session) { self.session = session }
 
-    /// How many values each key has sealed, by column.
+    /// Returns the number of values that each key has sealed, by column.
     package func counts(of columns: [SealedColumn]) async throws -> [SealedCount] {
         let answers = try await session.pipeline(columns.map(\.counting))
         return try zip(columns, answers).flatMap { column, rows in
@@ -53,14 +53,15 @@ package struct Resealing: Sendable {
         }
     }
 
-    /// Seals anew what other keys than the first have sealed, in batches, each in a transaction.
+    /// Reseals the values sealed with other keys than the first, in batches of one transaction
+    /// each.
     ///
-    /// May be interrupted and begun again at any time. A value that somebody changes meanwhile
-    /// keeps the change; values whose key is not there stay as they are.
+    /// May be interrupted and restarted at any time. Keeps concurrent changes; leaves values whose
+    /// key is missing.
     ///
     /// - Parameters:
-    ///   - note: written in the transaction of the first batch that changes something.
-    ///   - isDone: is told how many were sealed anew, after each batch.
+    ///   - note: a statement to run in the transaction of the first batch with a change.
+    ///   - isDone: receives the total number of resealed values, after each batch.
     package func reseal(
         _ column: SealedColumn, with keys: SealingKeys, note: Statement?,
         isDone: (Int) -> Void = { _ in }
@@ -98,7 +99,7 @@ package struct Resealing: Sendable {
         return result
     }
 
-    /// The statement that seals a row's value anew; nil when it cannot be opened.
+    /// Returns the statement that reseals a row's value; nil if it cannot be opened.
     private func write(
         _ row: Row, of column: SealedColumn, with keys: SealingKeys, _ result: inout Resealed
     ) throws -> Statement? {

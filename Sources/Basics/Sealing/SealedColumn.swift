@@ -1,16 +1,15 @@
 import ErrandPostgres
 
-/// A column of the database that holds what `SealingKeys` sealed, as its domain declares it.
+/// A database column of values sealed with `SealingKeys`, declared by its module.
 ///
-/// Each domain has a constant list of its own; the command gathers them. The texts are SQL, and
-/// never come from outside.
+/// Each module has a constant list. The texts are SQL, and never come from outside.
 package struct SealedColumn: Sendable {
-    /// One column of the primary key, with its type, by which its text is read back.
+    /// One column of the primary key, with the type to cast its text to.
     package struct KeyPart: Sendable {
         let name: String
         let type: String
 
-        /// A column of the primary key.
+        /// Creates a column of the primary key.
         package init(_ name: String, _ type: String) {
             self.name = name
             self.type = type
@@ -19,21 +18,21 @@ package struct SealedColumn: Sendable {
 
     /// The table with its schema, such as `coupons.epochs`.
     package let table: String
-    /// The column: `bytea`, null where nothing is sealed.
+    /// The column: `bytea`, null if nothing is sealed.
     package let column: String
     /// The primary key.
     package let key: [KeyPart]
-    /// An expression over the row: the context that its value was sealed with.
+    /// An SQL expression over the row: the context with which its value was sealed.
     package let context: String
 
     /// Declares a column.
     ///
     /// - Parameters:
     ///   - table: with its schema, such as `coupons.epochs`.
-    ///   - column: `bytea`, null where nothing is sealed.
-    ///   - key: the primary key; by its index the rows are read in batches.
-    ///   - context: an SQL expression over the row, such as `'coupons.epochs/' || id`: what its
-    ///     value was sealed with.
+    ///   - column: `bytea`, null if nothing is sealed.
+    ///   - key: the primary key, whose index serves reading in batches.
+    ///   - context: an SQL expression over the row for the sealing context, such as
+    ///     `'coupons.epochs/' || id`.
     package init(_ table: String, _ column: String, key: [KeyPart], context: String) {
         self.table = table
         self.column = column
@@ -41,11 +40,10 @@ package struct SealedColumn: Sendable {
         self.context = context
     }
 
-    /// What people know it by, such as `coupons.epochs.secret`.
+    /// The qualified name, such as `coupons.epochs.secret`.
     package var name: String { "\(table).\(column)" }
 
-    /// The name of the key that sealed a value, as it stands in the value itself; null for bytes
-    /// that were never sealed.
+    /// An SQL expression for the name of the key in a sealed value; null if it was never sealed.
     package var keyName: String {
         """
         CASE WHEN length(\(column)) > 2 AND get_byte(\(column), 0) = 1
@@ -53,7 +51,7 @@ package struct SealedColumn: Sendable {
         """
     }
 
-    /// How many values each key has sealed.
+    /// Counts the values that each key has sealed.
     var counting: Statement {
         Statement(
             """
@@ -62,9 +60,9 @@ package struct SealedColumn: Sendable {
             """)
     }
 
-    /// Values that another key than this one has sealed, in the order of the primary key.
+    /// Reads values sealed with other keys than this one, in the order of the primary key.
     ///
-    /// - Parameter place: the key of the row behind which to go on; nil begins.
+    /// - Parameter place: the key of the last row of the previous batch; nil for the first batch.
     func batch(notBy name: String, behind place: [String]?, limit: Int) -> Statement {
         let columns = key.map(\.name).joined(separator: ", ")
         let texts = key.map { "\($0.name)::text" }.joined(separator: ", ")
@@ -79,7 +77,7 @@ package struct SealedColumn: Sendable {
             [.text(name), .int64(Int64(limit))] + (place.map { [.textArray($0)] } ?? []))
     }
 
-    /// Puts a value in the place of another, unless that has changed; affects one row or none.
+    /// Replaces a value unless it has changed; affects one row or none.
     func replacing(_ old: [UInt8], by new: [UInt8], at place: [String]) -> Statement {
         let columns = key.map(\.name).joined(separator: ", ")
         return Statement(
@@ -89,7 +87,7 @@ package struct SealedColumn: Sendable {
             """, [.bytes(new), .bytes(old), .textArray(place)])
     }
 
-    /// The key's columns out of an array of texts.
+    /// Returns the key's columns from an array of texts.
     private func values(in parameter: String) -> String {
         zip(1..., key).map { "\(parameter)[\($0)]::\($1.type)" }.joined(separator: ", ")
     }

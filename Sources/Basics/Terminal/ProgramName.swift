@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// What a program is called in texts that suggest its commands.
+/// The program's name in texts that suggest its commands.
 ///
-/// Suggestions are written for a program called `errand`; a program of another name puts its own
-/// there, so that what it suggests can be pasted into a shell.
+/// Suggestions are written for a program called `errand`. A program of another name inserts its
+/// own, so that suggested commands can be pasted into a shell.
 package struct ProgramName: Sendable, Equatable {
     private static let written = "errand"
     private let name: String
-    /// What may come first in its commands.
+    /// The first words of its commands.
     private let words: Set<String>
 
-    /// One that leaves texts as they are.
+    /// A name that changes no text.
     init() { (name, words) = (Self.written, []) }
 
     package init(of program: Program) {
@@ -18,10 +18,10 @@ package struct ProgramName: Sendable, Equatable {
         words = Set(program.nouns + ["help"])
     }
 
-    /// A text with this program's name where a command of `errand` is suggested.
+    /// A text with this program's name in place of `errand` in suggested commands.
     ///
-    /// That is the word `errand` before an option or the first word of a command, at the beginning
-    /// or behind a blank, a quote or an opening bracket. Elsewhere it is somebody's own word.
+    /// A suggested command is the word `errand` before an option or the first word of a command,
+    /// at the beginning or after a blank, a quote or an opening bracket.
     package func inserted(in text: String) -> String {
         guard name != Self.written, text.contains(Self.written) else { return text }
         var result = ""

@@ -10,7 +10,7 @@ package struct AuditEntry: Sendable {
     package var action: String
     package var subject: String
     package var reason: String?
-    /// JSON, without the arguments that a kind calls sensitive.
+    /// JSON, without the arguments that a kind declares as sensitive.
     package var change: [UInt8]?
 
     init(_ row: Row, sensitive: Set<String>) throws {
@@ -27,9 +27,9 @@ package struct AuditEntry: Sendable {
 }
 
 extension Inspector {
-    /// What operators changed, the newest first; nil filters nothing.
+    /// The audit log, the newest entries first; nil means no filter.
     ///
-    /// - Parameter action: as the command is called, or its noun alone.
+    /// - Parameter action: the command, or only its noun.
     package func audit(
         operatorName: String?, action: String?, since: Duration?, before: Int64?, limit: Int
     ) async throws -> [AuditEntry] {

@@ -1,30 +1,30 @@
 package import Errand
 package import ErrandPostgres
 
-/// What operators see of the queues, and what they may do to them.
+/// The operations of operators on queues, jobs and workers.
 package struct Inspector: Sendable {
-    /// What became of a job that an operator acted on.
+    /// The effect of an operator's action on a job.
     package enum Effect: String, Sendable {
-        /// It waited, and has ended.
+        /// The job was waiting and is cancelled.
         case cancelled
-        /// It runs; its worker was told.
-        case asked = "cancel requested"
-        /// It waits, and is as it was asked to be.
+        /// The job is running; its worker is notified.
+        case cancelRequested = "cancel requested"
+        /// The job is waiting and was changed.
         case changed
-        /// It waited or was dead, and has ended for good.
+        /// The job was waiting or dead and is discarded.
         case discarded
-        /// It waits to be run now.
+        /// The job is due now.
         case retried
-        /// It had already ended.
+        /// The job had already finished.
         case finished = "already finished"
-        /// It is running: nothing to retry yet.
+        /// The job is running, so it cannot be retried.
         case running
-        /// There is no such job.
+        /// The job does not exist.
         case unknown
     }
 
     let session: Session
-    /// Whether sensitive values may be seen (``revealing(_:)``).
+    /// Whether to show sensitive values (``revealing(_:)``).
     let reveals: Bool
 
     package init(session: Session) {
@@ -32,15 +32,14 @@ package struct Inspector: Sendable {
         reveals = false
     }
 
-    /// An inspector that shows what is otherwise redacted; who asked for it is in the audit
-    /// before anything can be seen.
-    package func revealing(_ look: Reveal) async throws -> Inspector {
+    /// Returns an inspector that does not redact values; writes an audit entry first.
+    package func revealing(_ reveal: Reveal) async throws -> Inspector {
         let sensitive = try await sensitiveNames()
-        let filter = try look.filter.map { try $0.redacted(sensitive).json }
+        let filter = try reveal.filter.map { try $0.redacted(sensitive).json }
         _ = try await session.query(
             AuditLine(
-                operatorName: look.operatorName, action: look.command + " --reveal",
-                subject: look.subject, reason: look.reason, change: filter
+                operatorName: reveal.operatorName, action: reveal.command + " --reveal",
+                subject: reveal.subject, reason: reveal.reason, change: filter
             ).statement)
         return Inspector(session: session, reveals: true)
     }
@@ -50,11 +49,11 @@ package struct Inspector: Sendable {
         self.reveals = reveals
     }
 
-    /// Who wants to see sensitive values, and of which jobs.
+    /// The audit data of showing sensitive values: the operator, the command and the jobs.
     package struct Reveal: Sendable {
         package var operatorName: String
         package var reason: String?
-        /// As it is called.
+        /// The command, such as `job show`.
         package var command: String
         package var subject: String
         package var filter: JobFilter?
@@ -76,7 +75,7 @@ package struct Inspector: Sendable {
         try await session.query(Statements.job, [.int64(id)]).first.map(record)
     }
 
-    /// One page of the jobs that pass a filter, the newest first unless it says otherwise.
+    /// One page of the jobs that match a filter, the newest first unless it sorts otherwise.
     package func jobs(_ filter: JobFilter) async throws -> [JobRecord] {
         guard let statement = try JobConditions.page(filter) else { return [] }
         return try await session.query(statement, prepare: false).map(record)
@@ -84,12 +83,12 @@ package struct Inspector: Sendable {
 
     private func record(_ row: Row) throws -> JobRecord { try JobRecord(row, reveals: reveals) }
 
-    /// The names of all queues, ascending; counts nothing.
+    /// The names of all queues, ascending.
     package func queueNames() async throws -> [String] {
         try await session.query(Statements.queueNames, []).map { try $0.text(0) }
     }
 
-    /// Stops a queue, for a time or until it is resumed; false when there is none of that name.
+    /// Pauses a queue, for a time or until it is resumed; false if it does not exist.
     package func pause(
         _ queue: String, by operatorName: String, reason: String?, for length: Duration? = nil
     ) async throws -> Bool {
@@ -110,7 +109,7 @@ package struct Inspector: Sendable {
         }
     }
 
-    /// Lets a queue go on; false when there is none of that name.
+    /// Resumes a queue; false if it does not exist.
     package func resume(
         _ queue: String, by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> Bool {
@@ -127,7 +126,7 @@ package struct Inspector: Sendable {
         }
     }
 
-    /// All workers in the table, alive or silent.
+    /// All registered workers, alive or unresponsive.
     package func workers() async throws -> [WorkerRecord] {
         try await session.query(Statements.workers, []).map(WorkerRecord.init)
     }
@@ -135,7 +134,7 @@ package struct Inspector: Sendable {
     /// The names of the kinds that some program has declared.
     package func kinds() async throws -> [String] { try await declaredKinds().keys.sorted() }
 
-    /// What the declared kinds ask for, as far as an enqueue needs to know.
+    /// The options of the declared kinds that enqueuing needs.
     package func declaredKinds() async throws -> [String: (version: Int, options: JobOptions)] {
         var kinds: [String: (version: Int, options: JobOptions)] = [:]
         for row in try await session.query(Statements.kinds, []) {
@@ -150,7 +149,7 @@ package struct Inspector: Sendable {
         return kinds
     }
 
-    /// What one declared kind asks for.
+    /// The options of one declared kind.
     package func declaredKind(
         _ kind: String
     ) async throws -> (version: Int, options: JobOptions)? {

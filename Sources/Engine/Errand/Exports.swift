@@ -1,4 +1,4 @@
-// What the API speaks of comes with it: a program needs `import Errand` and nothing else.
+// Re-exports the types of the API, so that a program needs only `import Errand`.
 @_exported public import ErrandPostgres
 @_exported public import enum ErrandRecurrence.GapRule
 @_exported public import enum ErrandRecurrence.RepeatRule

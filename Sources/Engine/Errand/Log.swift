@@ -1,56 +1,56 @@
 import Synchronization
 
-/// Writes what an operator should know, one line an event.
+/// A log for operators: one line for each event.
 ///
-/// Values, not sentences with values in them, carry the data, so that a JSON sink can keep them
-/// apart. Nothing here may be personal data: ids only.
+/// Data belongs in the fields of an event rather than in its message, so that a JSON sink can keep
+/// it apart. Log ids, never personal data.
 public struct Log: Sendable {
-    /// How much an event matters.
+    /// The severity of an event.
     public enum Level: Int, Sendable, Comparable, CaseIterable {
         case debug, info, warning, error
 
-        /// The graver is the greater.
+        /// Orders by severity: `.error` is the largest.
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// One event.
     public struct Entry: Sendable {
-        /// How much it matters.
+        /// The severity.
         public var level: Level
-        /// What happened.
+        /// The message, without variable data.
         public var message: String
-        /// What it happened to.
+        /// The data of the event, by name.
         public var fields: [(name: String, value: String)]
     }
 
-    /// Events below this are dropped.
+    /// The lowest level that is written.
     public var minimum: Level
     private var fields: [(name: String, value: String)] = []
     private let write: @Sendable (Entry) -> Void
 
-    /// Sends what is at least `minimum` to `write`, which is called from any thread.
+    /// Creates a log that passes events of at least `minimum` to `write`, from any thread.
     public init(minimum: Level = .info, write: @escaping @Sendable (Entry) -> Void) {
         self.minimum = minimum
         self.write = write
     }
 
-    /// Says nothing.
+    /// A log that writes nothing.
     public static let silent = Log(minimum: .error) { _ in }
 
-    /// The same log with fields that every event carries.
+    /// Returns the same log with a field that every event carries.
     public func with(_ name: String, _ value: some CustomStringConvertible) -> Log {
         var copy = self
         copy.fields.append((name, value.description))
         return copy
     }
 
-    /// For those who look for a fault.
+    /// Writes a diagnostic detail.
     public func debug(_ message: @autoclosure () -> String) { log(.debug, message()) }
-    /// The ordinary course of things.
+    /// Writes an event of normal operation.
     public func info(_ message: @autoclosure () -> String) { log(.info, message()) }
-    /// Something is amiss, and the work goes on.
+    /// Writes a problem despite which the work continues.
     public func warning(_ message: @autoclosure () -> String) { log(.warning, message()) }
-    /// Something that a person has to look at.
+    /// Writes an error that needs an operator's attention.
     public func error(_ message: @autoclosure () -> String) { log(.error, message()) }
 
     private func log(_ level: Level, _ message: @autoclosure () -> String) {
@@ -59,15 +59,14 @@ public struct Log: Sendable {
     }
 }
 
-/// Says a thing again only when it has changed or a while has passed, so that an outage of an
-/// hour is a few lines and not a million.
-package final class Complaint: Sendable {
+/// Limits repeated warnings: a warning is repeated only if its text changed or half a minute has
+/// passed, so that a long outage takes few lines.
+package final class LogThrottle: Sendable {
     private let last = Mutex<(text: String, at: ContinuousClock.Instant)?>(nil)
 
-    /// Nothing was said yet.
     package init() {}
 
-    /// Says it, unless the same was said in the last half a minute.
+    /// Logs a warning unless the same text was logged in the last half minute.
     package func warn(_ log: Log, _ text: String) {
         let isNews = last.withLock { last in
             let now = ContinuousClock.now
@@ -78,7 +77,7 @@ package final class Complaint: Sendable {
         if isNews { log.warning(text) }
     }
 
-    /// Says that it is over, if anything was said before.
+    /// Logs the end of the problem if a warning was logged before.
     package func resolved(_ log: Log, _ text: String) {
         let wasSaid = last.withLock { last in
             defer { last = nil }

@@ -1,6 +1,8 @@
 import Synchronization
 
-/// Wakes one waiting task; a raise that nobody waits for is kept.
+/// Wakes one waiting task.
+///
+/// A raise without a waiting task is kept for the next one.
 package final class Signal: Sendable {
     private struct State {
         var isRaised = false
@@ -13,7 +15,7 @@ package final class Signal: Sendable {
 
     package init() {}
 
-    /// Wakes the waiter, or lets the next one pass.
+    /// Wakes the waiting task, or lets the next one pass.
     package func raise() {
         let waiter = state.withLock { state in
             guard let waiter = state.waiter else {
@@ -63,7 +65,7 @@ package final class Signal: Sendable {
 
     private func giveUp(_ id: UInt64) {
         let waiter = state.withLock { state in
-            // The time may be over before the waiter stands ready.
+            // The time limit may end before the waiter is registered.
             state.lastGivenUp = max(state.lastGivenUp, id)
             guard state.waiter?.id == id else { return nil as CheckedContinuation<Void, Never>? }
             defer { state.waiter = nil }
@@ -73,9 +75,9 @@ package final class Signal: Sendable {
     }
 }
 
-/// Tells every part of a process to finish what it holds and take no more.
+/// A graceful stop of a process: its parts finish their work and take no more.
 ///
-/// Stopping is not cancelling: running work goes on until its grace is over.
+/// A stop does not cancel running work until its grace period is over.
 public final class Stop: Sendable {
     private struct State {
         var isStopped = false
@@ -86,20 +88,22 @@ public final class Stop: Sendable {
 
     private let state = Mutex(State())
 
-    /// Nothing is asked to stop yet.
+    /// Creates a stop that is not requested yet.
     public init() {}
 
-    /// Whether the end has been asked for.
+    /// Whether the stop was requested.
     public var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Whether running work is given time to end, as it is unless ``stopNow()`` was called.
+    /// Whether running work has a grace period: true unless ``stopNow()`` was called.
     var hasGrace: Bool { state.withLock { $0.hasGrace } }
 
-    /// Asks for the end; a second call changes nothing.
+    /// Requests the stop.
+    ///
+    /// A second call has no effect.
     public func stop() { end(withGrace: true) }
 
-    /// Asks for the end at once: what runs is cancelled without any grace, also when it was
-    /// enjoying one since ``stop()``.
+    /// Requests an immediate stop: running work is cancelled without a grace period, even after
+    /// ``stop()``.
     public func stopNow() { end(withGrace: false) }
 
     private func end(withGrace hasGrace: Bool) {
@@ -112,9 +116,9 @@ public final class Stop: Sendable {
         for waiter in waiters { waiter() }
     }
 
-    /// Calls `action` when the end is asked for, or at once if it was.
+    /// Calls `action` when the stop is requested, or at once if it was.
     ///
-    /// - Returns: a number by which to forget the action.
+    /// - Returns: a number for ``forget(_:)``.
     @discardableResult
     package func onStop(_ action: @escaping @Sendable () -> Void) -> UInt64 {
         let number = state.withLock { state -> UInt64? in
@@ -131,7 +135,7 @@ public final class Stop: Sendable {
         state.withLock { _ = $0.waiters.removeValue(forKey: number) }
     }
 
-    /// Sleeps, but not past the end.
+    /// Sleeps for a duration, or until the stop is requested.
     package func sleep(for duration: Duration) async {
         let signal = Signal()
         let number = onStop { signal.raise() }

@@ -1,17 +1,18 @@
 package import ErrandPostgres
 
-/// What is due of several things, done in batches until nothing is left of any.
+/// Runs several clean-up functions in turn, in batches, until none has work left.
 ///
-/// One batch of each in turn, those named first before the others: a long backlog of one does not
-/// hold up another. One that fails is left out of the rest of the run, and does not stop the
-/// others.
+/// Each round runs one batch of each step, in their order, so a backlog of one does not delay
+/// another. A step that fails is skipped for the rest of the run.
 package struct Sweep: Sendable {
-    /// One of the things: a function of the schema that is given the moment and how many rows at
-    /// most, and says how many it has done.
+    /// A function of the schema.
+    ///
+    /// It takes the time and the maximum number of rows, and returns the number of rows it
+    /// processed.
     package struct Step: Sendable {
-        /// By which it is counted and logged.
+        /// The name of the function, for counts and the log.
         let name: String
-        /// Rows of one transaction.
+        /// The maximum number of rows of one transaction.
         let batch: Int32
 
         package init(_ name: String, batch: Int32) {
@@ -24,18 +25,18 @@ package struct Sweep: Sendable {
     private let steps: [Step]
 
     /// - Parameters:
-    ///   - schema: that of all the functions.
-    ///   - steps: what matters most first.
+    ///   - schema: the schema of the functions.
+    ///   - steps: the steps, the most important first.
     package init(_ schema: String, _ steps: [Step]) {
         self.schema = schema
         self.steps = steps
     }
 
-    /// Does all that was due at `now`; how many of each there were.
+    /// Processes everything that was due at `now`, and returns the number of rows by step.
     ///
-    /// - Parameter limit: after so long no further round begins, and what is left is for the next
-    ///   run, which sees what has become due in the meantime; nil: until nothing is left.
-    /// - Throws: the error of the first step that failed, after the others are done.
+    /// - Parameter limit: the time after which no further round starts; the next run continues with
+    ///   the rest. Nil runs until nothing is left.
+    /// - Throws: the error of the first step that failed, after the others have finished.
     package func run(
         in database: Pool, now: Instant, for limit: Duration? = nil
     ) async throws -> [String: Int] {
@@ -72,7 +73,7 @@ package struct Sweep: Sendable {
         }
     }
 
-    /// The same as a job, which logs what it has done.
+    /// Runs the sweep as a job, and logs its counts.
     package func run(
         _ context: JobContext, for limit: Duration, saying message: String
     ) async throws {

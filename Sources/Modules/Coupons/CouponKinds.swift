@@ -4,12 +4,12 @@ package import ErrandNotification
 import ErrandPostgres
 package import ErrandSealing
 
-/// The jobs of the coupon domain.
+/// The job kinds of the coupon module.
 package enum CouponKinds {
-    /// Reports looked at in one statement.
+    /// Maximum number of position reports per statement.
     package static let batchLimit = 500
 
-    /// What is sealed in its tables.
+    /// The sealed columns of the module's tables.
     package static let sealed = [
         SealedColumn(
             "coupons.epochs", "sealed",
@@ -17,26 +17,26 @@ package enum CouponKinds {
             context: EpochSecret.contextInSQL)
     ]
 
-    /// Adds the kinds to those of a program, with their schedules.
+    /// Registers the kinds and their schedules.
     ///
     /// - Parameters:
-    ///   - catalogue: the notices, with their words.
-    ///   - keys: seal the secrets of codes; without keys other workers have to make these.
+    ///   - catalogue: the notices and their templates.
+    ///   - keys: the keys that seal code secrets; without keys other workers create the secrets.
     package static func add(
-        to kinds: inout JobKinds, telling catalogue: NoticeCatalogue, sealing keys: SealingKeys?
+        to kinds: inout JobKinds, notices catalogue: NoticeCatalogue, sealing keys: SealingKeys?
     ) {
         kinds.handleBatch(PositionReport.self, upTo: batchLimit) { batch in
-            try await Proximity.handle(batch, telling: catalogue)
+            try await Proximity.handle(batch, notices: catalogue)
         }
         kinds.handle(RemindOfExpiry.self) { _, context in
-            try await Expiry.handle(context, telling: catalogue)
+            try await Expiry.handle(context, notices: catalogue)
         }
         kinds.handleBatch(CouponRedeemed.self, upTo: Redeemed.batchLimit) { batch in
-            try await Redeemed.handle(batch, telling: catalogue)
+            try await Redeemed.handle(batch, notices: catalogue)
         }
         kinds.handle(EndExpired.self) { _, context in
             let count = try await EndExpired.run(in: context.database, now: context.now)
-            context.log.with("coupons", count).info("coupons have expired")
+            context.log.with("coupons", count).info("coupons expired")
         }
         do {
             kinds.schedule(try expirySchedule())
@@ -57,7 +57,7 @@ package enum CouponKinds {
             }
             if result.opened > 0 {
                 context.log.with("secrets", result.opened).warning(
-                    "secrets of codes were opened anew: the database had lost them in a crash")
+                    "reopened code secrets that PostgreSQL had lost in a crash")
             }
         }
         kinds.schedule(try RotateCodes.schedule())

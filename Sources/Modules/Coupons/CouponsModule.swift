@@ -3,7 +3,7 @@ import ErrandKeys
 package import ErrandNotification
 package import ErrandSealing
 
-/// Coupons that people hold, the codes by which they are redeemed, and who hears of them near by.
+/// People's coupons, the rotating codes that redeem them, and notices about nearby coupons.
 package struct CouponsModule: Module, NotifyingModule, SealingModule {
     package let migrations = MigrationLine(
         module: "coupons", needs: ["establishments", "notification", "people"],
@@ -15,23 +15,23 @@ package struct CouponsModule: Module, NotifyingModule, SealingModule {
     package var fieldNames: [FieldName] { CouponFieldNames.all }
     package var commands: [Command] { CouponCommands.all }
     package let nouns = [
-        "coupon": "Look at coupons, show and check their codes, redeem, grant and void them"
+        "coupon": "List, grant, redeem and void coupons, and manage their codes"
     ]
 
     package init() {}
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
         let keys = try KeySettings.keys(setup.environment)
-        CouponKinds.add(to: &kinds, telling: try NoticeCatalogue.of(setup), sealing: keys)
+        CouponKinds.add(to: &kinds, notices: try NoticeCatalogue.of(setup), sealing: keys)
         if setup.purpose == .listing { kinds.handle(RotateCodes.self) { _, _ in } }
         if keys == nil, setup.queues.contains(RotateCodes.options.queue) {
             setup.log.info(
-                "codes of coupons do not turn by this worker: it has no keys; "
-                    + "\(KeySettings.variable) names their file")
+                "this worker does not rotate coupon codes: it has no keys; "
+                    + "set \(KeySettings.variable) to the key file")
         }
     }
 
-    package func findings(of checkup: Checkup) async -> [Finding] {
-        await DoctorCodes.findings(of: checkup)
+    package func findings(of context: ModuleContext) async -> [Finding] {
+        await DoctorCodes.findings(of: context)
     }
 }

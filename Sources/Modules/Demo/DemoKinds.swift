@@ -3,16 +3,16 @@ import Glibc
 package import Errand
 import ErrandPostgres
 
-/// Kinds for trying Errand out and for testing it; they do no useful work.
+/// Kinds of job for trials and tests of Errand; they do no useful work.
 package enum DemoKinds {
-    /// Does nothing; takes any arguments.
+    /// Does nothing; accepts any arguments.
     package struct Noop: Job {
         package static let kind = "demo.noop"
 
         package init() {}
     }
 
-    /// Takes its time; ends at once when cancelled.
+    /// Sleeps; ends immediately when cancelled.
     package struct Sleep: Job {
         package static let kind = "demo.sleep"
         package var ms: Int
@@ -30,7 +30,7 @@ package enum DemoKinds {
         package init(times: Int) { self.times = times }
     }
 
-    /// Kills its worker, where that is allowed.
+    /// Exits the worker process, if permitted.
     package struct Exit: Job {
         package static let kind = "demo.exit"
         package static let options = JobOptions(maxAttempts: 3)
@@ -51,10 +51,10 @@ package enum DemoKinds {
         var description: String { "failed on purpose, \(attempt) of \(times) times" }
     }
 
-    /// Adds them to the kinds of a program.
+    /// Registers the kinds.
     ///
-    /// - Parameter mayExit: whether ``Exit`` ends its worker. Elsewhere it is given up: whoever may
-    ///   enqueue must not be able to end workers.
+    /// - Parameter mayExit: whether ``Exit`` stops its worker. Otherwise the job dies, as the
+    ///   right to enqueue must not include stopping workers.
     package static func add(to kinds: inout JobKinds, mayExit: Bool = false) {
         kinds.handle(Noop.self) { _, _ in }
         kinds.handle(Sleep.self) { job, _ in try await Task.sleep(for: .milliseconds(job.ms)) }
@@ -65,7 +65,7 @@ package enum DemoKinds {
         }
         kinds.handleWithOutcome(Exit.self) { _, _ in
             guard mayExit else {
-                return .dead(reason: "\(Exit.kind) ends workers that have ERRAND_DEMO_EXIT=1 alone")
+                return .dead(reason: "\(Exit.kind) stops only workers with ERRAND_DEMO_EXIT=1")
             }
             _exit(70)
         }

@@ -5,7 +5,7 @@ package struct DemoModule: Module {
     package let migrations = MigrationLine(module: "demo", files: [])
 
     package let variables: [VariableName] = [
-        ("ERRAND_DEMO_EXIT", "1 lets jobs of the kind demo.exit end this worker: for trials.")
+        ("ERRAND_DEMO_EXIT", "1 permits jobs of the kind demo.exit to stop this worker.")
     ]
 
     package init() {}

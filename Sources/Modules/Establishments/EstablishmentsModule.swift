@@ -1,6 +1,6 @@
 package import ErrandCommand
 
-/// The businesses that coupons and missions are about, and where their branches are.
+/// The businesses of coupons and missions, and the locations of their branches.
 package struct EstablishmentsModule: Module {
     package let migrations = MigrationLine(
         module: "establishments", needs: ["ledger", "people"],

@@ -6,22 +6,22 @@ package enum HouseholdKinds {
     /// Adds the kinds to those of a program, with their schedules.
     ///
     /// - Parameter catalogue: the notices, with their words.
-    package static func add(to kinds: inout JobKinds, telling catalogue: NoticeCatalogue) {
+    package static func add(to kinds: inout JobKinds, notices catalogue: NoticeCatalogue) {
         kinds.handle(PlanHousehold.self) { job, context in
             try await PlanHousehold.run(job, context)
         }
         kinds.handle(TakeChores.self) { _, context in try await TakeChores.run(context) }
-        kinds.handle(TellDues.self) { _, context in try await TellDues.run(context) }
+        kinds.handle(NotifyBalances.self) { _, context in try await NotifyBalances.run(context) }
         kinds.handle(SweepHouseholds.self) { _, context in
             try await SweepHouseholds.run(context)
         }
         kinds.handle(WatchZones.self) { _, context in try await WatchZones.run(context) }
-        kinds.handle(TellHousehold.self) { job, context in
-            try await TellHousehold.run(job, context, by: catalogue)
+        kinds.handle(NotifyHousehold.self) { job, context in
+            try await NotifyHousehold.run(job, context, by: catalogue)
         }
         do {
             kinds.schedule(try TakeChores.schedule())
-            kinds.schedule(try TellDues.schedule())
+            kinds.schedule(try NotifyBalances.schedule())
             kinds.schedule(try SweepHouseholds.schedule())
             kinds.schedule(try WatchZones.schedule())
         } catch { preconditionFailure("\(error)") }

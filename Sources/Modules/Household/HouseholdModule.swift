@@ -11,16 +11,16 @@ package struct HouseholdModule: Module, NotifyingModule {
     package var fieldNames: [FieldName] { HouseholdFieldNames.all }
     package var commands: [Command] { HouseholdCommands.all }
     package let nouns = [
-        "household": "See groups of room-mates: debts, chores, what happened; remind of debts"
+        "household": "Show groups of room-mates: debts, chores, events; remind debtors"
     ]
 
     package init() {}
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
-        HouseholdKinds.add(to: &kinds, telling: try NoticeCatalogue.of(setup))
+        HouseholdKinds.add(to: &kinds, notices: try NoticeCatalogue.of(setup))
     }
 
-    package func findings(of checkup: Checkup) async -> [Finding] {
-        await DoctorHouseholds.findings(of: checkup)
+    package func findings(of context: ModuleContext) async -> [Finding] {
+        await DoctorHouseholds.findings(of: context)
     }
 }

@@ -4,28 +4,28 @@ import ErrandPostgres
 import ErrandSealing
 import ErrandTerminal
 
-/// What the doctor looks at for the sake of sealed values.
+/// The doctor's checks of sealed values.
 enum DoctorKeys {
-    static func findings(of checkup: Checkup) async -> [Finding] {
-        guard !checkup.modules.sealedColumns.isEmpty else { return [] }
+    static func findings(of context: ModuleContext) async -> [Finding] {
+        guard !context.modules.sealedColumns.isEmpty else { return [] }
         let keys: SealingKeys?
-        do throws(CommandFailure) { keys = try KeySettings.keys(checkup.environment) } catch {
+        do throws(CommandFailure) { keys = try KeySettings.keys(context.environment) } catch {
             return [
                 Finding(
-                    check: "keys", grade: .warning, found: error.message,
+                    check: "keys", severity: .warning, message: error.message,
                     remedy: error.hint ?? "errand key ls")
             ]
         }
-        // What cannot be read is found elsewhere: servers, migrations, rights.
+        // Other checks report unreadable tables: servers, migrations, rights.
         guard
-            let counts = try? await Resealing(session: checkup.session)
-                .counts(of: checkup.modules.sealedColumns)
+            let counts = try? await Resealing(session: context.session)
+                .counts(of: context.modules.sealedColumns)
         else { return [] }
         let state = KeyState(keys, counts)
         if let failure = state.failure {
             return [
                 Finding(
-                    check: "keys", grade: .critical, found: failure.message,
+                    check: "keys", severity: .critical, message: failure.message,
                     remedy: "errand key ls" + (failure.hint.map { "  # \($0)" } ?? ""))
             ]
         }
@@ -33,14 +33,14 @@ enum DoctorKeys {
             let count = HumanFormat.count(state.olderCount)
             return [
                 Finding(
-                    check: "keys", grade: .note,
-                    found: "\(count) sealed values are under older keys",
+                    check: "keys", severity: .note,
+                    message: "\(count) values are sealed with older keys",
                     remedy: "errand key rotate")
             ]
         }
         let found =
             keys.map { "\($0.names[0]) seals; \(HumanFormat.count(state.total)) values are sealed" }
-            ?? "none are set up here, and nothing is sealed"
-        return [Finding(check: "keys", grade: .ok, found: found)]
+            ?? "no keys are set up here, and nothing is sealed"
+        return [Finding(check: "keys", severity: .ok, message: found)]
     }
 }

@@ -6,7 +6,7 @@ import ErrandPostgres
 import ErrandSealing
 import ErrandTerminal
 
-/// `errand key …`: the keys by which small secrets are sealed in the database.
+/// `errand key …`: the keys that seal secrets in the database.
 enum KeyCommands {
     static let all = [new, list, rotate]
 
@@ -14,29 +14,29 @@ enum KeyCommands {
 
     private static let name = Option<String?>.text(
         "name", placeholder: "NAME",
-        help: "1 to 64 letters, digits, -, _ or . (default: today's date and a random end)")
+        help: "1 to 64 letters, digits, -, _ or . (default: today's date and a random suffix)")
 
     private static let new = Command(
-        "key", "new", effect: .configures,
-        summary: "Print a new line for the file of keys",
+        "key", "new", effect: .configure,
+        summary: "Print a new line for the key file",
         discussion: """
-            Prints NAME and 32 random bytes in base64, and keeps nothing. A key is changed in four \
-            steps: add the line at the end of the key file of every process, so that all can open \
-            what it seals; restart them; move it to the top and restart them again; then run \
-            'errand key rotate', which says when the older lines may go.
+            Prints NAME and 32 random bytes in base64, and stores nothing. To rotate the key: \
+            append the line to the key file of every process, and restart them, so that all can \
+            open values sealed with it. Then move it to the top and restart them again. Then run \
+            'errand key rotate', which reports when the older lines may be removed.
             """,
         examples: [
-            .init("umask 077; errand key new >> errand.keys", "the first key, or one more")
+            .init("umask 077; errand key new >> errand.keys", "append a key to the file")
         ],
         options: [name]
     ) { invocation in
         let name = try invocation[name] ?? freshName()
-        // A file that is not there yet, or not right, is no reason to make no key.
+        // A missing or invalid file does not prevent a new key.
         if let keys = try? KeySettings.keys(invocation.environment), keys.names.contains(name) {
             throw CommandFailure(
                 exit: .conflict,
-                message: "the file of \(KeySettings.variable) has a key \(name) already",
-                hint: "a new key needs a new name; without --name one is made up")
+                message: "the file of \(KeySettings.variable) already has a key \(name)",
+                hint: "use another name, or omit --name to generate one")
         }
         let line: String
         do throws(CryptoError) { line = try KeyFile.newLine(name: name) } catch {
@@ -44,8 +44,8 @@ enum KeyCommands {
         }
         try invocation.output.line(line)
         invocation.output.note(
-            "keep it in a file that only errand may read (chmod 600), named by "
-                + "\(KeySettings.variable); where there are keys already, add it below them first "
+            "store it in a file that only errand may read (chmod 600), named by "
+                + "\(KeySettings.variable); append it below existing keys "
                 + "('errand key new --help')")
         return .done
     }
@@ -59,13 +59,13 @@ enum KeyCommands {
     // MARK: ls
 
     private static let list = Command(
-        "key", "ls", effect: .looks,
-        summary: "List the keys, which one seals, and how many values each has sealed",
+        "key", "ls", effect: .read,
+        summary: "List the keys, and the number of values each has sealed",
         discussion: """
-            Also those that the database needs and the file lacks: what they sealed cannot be \
-            opened, and the exit code is 1.
+            Includes missing keys: the database has values sealed with them, but the key file \
+            lacks them. Such values cannot be opened, and the command exits with 1.
             """,
-        examples: [.init("errand key ls", "which keys are still needed")]
+        examples: [.init("errand key ls", "the keys that are still needed")]
     ) { invocation in
         let keys = try KeySettings.keys(invocation.environment)
         let session = try invocation.session()
@@ -77,32 +77,32 @@ enum KeyCommands {
                 Column("name"), Column("state"), Column("count"),
                 Column("columns", isFlexible: true),
             ],
-            empty: "no keys are set up and nothing is sealed; 'errand key new' makes a key")
+            empty: "no keys are set up and nothing is sealed; 'errand key new' creates a key")
         if let failure = state.failure { throw failure }
         return .done
     }
 
     // MARK: rotate
 
-    private static let dryRun = Option.flag("dry-run", help: "Only show what would be sealed anew")
+    private static let dryRun = Option.flag(
+        "dry-run", help: "Only show the number of values to reseal")
 
     private static let rotate = Command(
-        "key", "rotate", effect: .changes,
-        summary: "Seal everything anew by the first key",
+        "key", "rotate", effect: .write,
+        summary: "Reseal all values with the first key",
         discussion: """
-            Goes through all values that older keys have sealed, in batches of a transaction each. \
-            It may be interrupted, and goes on where it was when it is run again; what others \
-            change meanwhile keeps their change. Then it says which older keys seal nothing any \
-            more. Exits 7 when values are left that it could not open.
+            Reseals the values sealed with older keys, in batches of one transaction each. It may \
+            be interrupted and run again. Concurrent changes are kept. Reports the older keys that \
+            are no longer needed. Exits with 7 if some values could not be opened.
             """,
         examples: [
-            .init("errand key rotate --dry-run", "how much there is to do"),
-            .init("errand key rotate --reason 'yearly'", "after the new key came to the top"),
+            .init("errand key rotate --dry-run", "the number of values to reseal"),
+            .init("errand key rotate --reason 'yearly'", "once the new key is at the top"),
         ],
         options: [dryRun, AuditOptions.reason]
     ) { invocation in
         let keys = try KeySettings.needed(invocation.environment)
-        let session = try invocation.patientSession()
+        let session = try invocation.unlimitedSession()
         let columns = try await invocation.usableModules(session).all.sealedColumns
         let resealing = Resealing(session: session)
         let before = try await resealing.counts(of: columns)
@@ -126,7 +126,7 @@ enum KeyCommands {
                     ("left", .int(left.reduce(0) { $0 + $1.count })),
                 ])
             }, empty: "nothing is sealed in this database")
-        state.tellWhatMayGo(invocation.output)
+        state.reportOlderKeys(invocation.output)
         return invocation[dryRun] ? .done : try end(state, results)
     }
 
@@ -153,9 +153,9 @@ enum KeyCommands {
         if let (column, result) = damaged.first {
             throw CommandFailure(
                 exit: .partlyDone,
-                message: "\(result.damagedCount) values of \(column) were changed, or belong "
-                    + "elsewhere, and stay as they are: \(result.damaged.joined(separator: "; "))",
-                hint: "set these rows anew; nothing can open what they hold")
+                message: "\(result.damagedCount) values of \(column) cannot be opened, as they "
+                    + "were changed or moved: \(result.damaged.joined(separator: "; "))",
+                hint: "set these values again; no key can open them")
         }
         if let failure = state.failure {
             throw CommandFailure(
@@ -165,7 +165,7 @@ enum KeyCommands {
     }
 }
 
-/// The keys that there are, beside those that the database needs.
+/// Compares the keys of the key file with those that the database needs.
 struct KeyState {
     private let keys: SealingKeys?
     private let counts: [SealedCount]
@@ -180,20 +180,20 @@ struct KeyState {
         counts.filter { $0.key == key }.reduce(0) { $0 + $1.count }
     }
 
-    /// Keys that have sealed something and are not there.
+    /// The keys that have sealed values and are not in the file.
     var missing: [String] {
         Set(counts.compactMap(\.key)).subtracting(names).sorted()
     }
-    /// Values under keys that no longer seal.
+    /// The number of values sealed with older keys.
     var olderCount: Int { names.dropFirst().reduce(0) { $0 + count($1) } }
-    /// Values under keys that are not there.
+    /// The number of values sealed with missing keys.
     var missingCount: Int { missing.reduce(0) { $0 + count($1) } }
-    /// Bytes that no key has sealed.
-    var strangeCount: Int { count(nil) }
-    /// All that there is.
+    /// The number of values that no key has sealed.
+    var unsealedCount: Int { count(nil) }
+    /// The number of values.
     var total: Int { counts.reduce(0) { $0 + $1.count } }
 
-    /// A line for each key.
+    /// A record for each key.
     var records: [Record] {
         let known = zip(0..., names).map { index, name in
             record(name, index == 0 ? ("seals", Style.green) : ("opens", .cyan))
@@ -219,26 +219,26 @@ struct KeyState {
         ])
     }
 
-    /// Why something cannot be opened.
+    /// The reason why values cannot be opened; nil if all can.
     var failure: CommandFailure? {
         if !missing.isEmpty {
-            let many = missing.count > 1
+            let isSingle = missing.count == 1
             return CommandFailure(
                 exit: .failed,
                 message: "\(HumanFormat.count(missingCount)) sealed values need "
-                    + "\(many ? "keys that are" : "a key that is") not there: "
+                    + "\(isSingle ? "a missing key" : "missing keys"): "
                     + missing.joined(separator: ", "),
-                hint: "put \(many ? "their lines" : "its line") back into the file that "
+                hint: "restore \(isSingle ? "its line" : "their lines") in the file that "
                     + "\(KeySettings.variable) names, below the first key")
         }
-        guard strangeCount > 0 else { return nil }
+        guard unsealedCount > 0 else { return nil }
         return CommandFailure(
-            exit: .failed, message: "\(HumanFormat.count(strangeCount)) values were never sealed",
-            hint: "set them anew; nothing can open what they hold")
+            exit: .failed, message: "\(HumanFormat.count(unsealedCount)) values were never sealed",
+            hint: "set them again; no key can open them")
     }
 
-    /// Says which keys are still needed, and which not.
-    func tellWhatMayGo(_ output: Output) {
+    /// Prints which of the older keys are still needed.
+    func reportOlderKeys(_ output: Output) {
         let older = names.dropFirst()
         let needed = older.filter { count($0) > 0 }
         if !needed.isEmpty {
@@ -246,13 +246,13 @@ struct KeyState {
                 "still needed: "
                     + needed.map { "\($0) (\(HumanFormat.count(count($0))) values)" }
                     .joined(separator: ", ")
-                    + "; run 'errand key rotate' again once no process seals by them")
+                    + "; run 'errand key rotate' again once no process seals with them")
         }
         let free = older.filter { count($0) == 0 }
         if !free.isEmpty {
             output.note(
-                "sealed nothing that is left: \(free.joined(separator: ", ")); once no process "
-                    + "has one of them at the top of its file, their lines may go")
+                "no longer needed: \(free.joined(separator: ", ")); remove their lines once no "
+                    + "process has one of them at the top of its file")
         }
     }
 }

@@ -1,12 +1,12 @@
 import ErrandCommand
 
-/// The names in records of keys.
+/// The field names of keys.
 enum KeyFieldNames {
     static let all: [FieldName] = [
-        ("name", "of the key"),
+        ("name", "the name of the key"),
         ("key", "the name of the key that seals, or has sealed"),
-        ("columns", "the columns whose values it has sealed, each with their count"),
-        ("column", "a column that holds sealed values"),
-        ("left", "values that other keys have sealed"),
+        ("columns", "the columns with values sealed with the key, and their number"),
+        ("column", "the column of sealed values"),
+        ("left", "the number of values sealed with other keys"),
     ]
 }

@@ -1,14 +1,14 @@
 package import ErrandCommand
 package import ErrandSealing
 
-/// A module that keeps sealed values.
+/// A module with sealed values.
 package protocol SealingModule: Module {
-    /// The columns that hold them.
+    /// The columns of sealed values.
     var sealedColumns: [SealedColumn] { get }
 }
 
 extension [any Module] {
-    /// The columns of all these modules that hold sealed values.
+    /// The columns of sealed values of all these modules.
     var sealedColumns: [SealedColumn] {
         compactMap { $0 as? any SealingModule }.flatMap(\.sealedColumns)
     }

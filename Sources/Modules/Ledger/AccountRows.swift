@@ -1,33 +1,33 @@
 package import ErrandPostgres
 
-/// On which side of the books an amount stands.
+/// The debit or credit side of the books.
 package enum Side: String, Sendable {
     case debit, credit
 }
 
-/// An account, or all of one kind and currency together.
+/// An account, or the total of one kind and currency.
 package struct AccountRecord: Sendable {
-    /// Nil where it stands for all of its kind.
+    /// Nil for a total.
     package var id: Int64?
     package var kind: String
-    /// The person or establishment; nil of nobody's, and where it stands for all of its kind.
+    /// The person or establishment; nil for accounts without an owner and for totals.
     package var owner: Int64?
-    /// How many accounts it stands for.
+    /// The number of accounts.
     package var count: Int
-    /// On which side its balance stands as a rule.
+    /// The normal side of the balance.
     package var side: Side
-    /// Above zero a credit, below zero a debit.
+    /// Positive: a credit; negative: a debit.
     package var balance: Money
 }
 
-/// Which accounts are asked for; nil: all.
+/// A filter of accounts; nil matches all.
 package struct AccountFilter: Sendable {
     package var kind: String?
     package var owner: Int64?
     package var currency: Currency?
-    /// Only what counts before this instant.
+    /// Only transactions before this instant.
     package var at: Instant?
-    /// Only those behind this account, the last of the page before.
+    /// The id of the last account of the previous page.
     package var behind: Int64?
     package var limit = 50
 
@@ -71,7 +71,7 @@ package struct AccountRows: Sendable {
         ORDER BY a.id LIMIT $6
         """
 
-    /// The trial balance: what all accounts of a kind hold together, by currency.
+    /// Returns the trial balance: the total of each account kind, by currency.
     package func totals(_ filter: AccountFilter) async throws -> [AccountRecord] {
         let currency = Parameter.optional(filter.currency?.code)
         let rows =
@@ -83,7 +83,7 @@ package struct AccountRows: Sendable {
         return try rows.map(Self.record)
     }
 
-    /// Single accounts, in the order of their ids.
+    /// Returns accounts, sorted by id.
     package func page(_ filter: AccountFilter) async throws -> [AccountRecord] {
         try await session.query(
             Self.list,
@@ -96,7 +96,7 @@ package struct AccountRows: Sendable {
 
     private static let kinds = "SELECT kind FROM ledger.account_kinds ORDER BY kind"
 
-    /// The kinds of account that there are.
+    /// Returns the kinds of accounts.
     package func kinds() async throws -> [String] {
         try await session.query(Self.kinds).map { try $0.text(0) }
     }
@@ -114,11 +114,11 @@ package struct AccountRows: Sendable {
 }
 
 extension Row {
-    /// The currency in the column of that name.
+    /// The value of the column `currency`.
     package func currency() throws(PostgresError) -> Currency {
         let code = try text("currency")
         guard let currency = Currency(code) else {
-            throw .decoding("the currency \(code) is not known to this program")
+            throw .decoding("unknown currency \(code)")
         }
         return currency
     }

@@ -1,15 +1,14 @@
 package import ErrandGregorian
 
-/// The days on which Canadian banks exchange payments: Monday to Friday without the holidays on
-/// which Payments Canada's systems are closed.
+/// Canadian banking days: Monday to Friday, except the holidays of Payments Canada's systems.
 ///
-/// Holidays of single provinces, such as Family Day, and Easter Monday are banking days. A
-/// holiday at a weekend is kept on the next day that is neither at a weekend nor a holiday itself.
+/// Provincial holidays, such as Family Day, and Easter Monday are banking days. A holiday on a
+/// weekend is observed on the next day that is neither on a weekend nor a holiday.
 package enum BankingDays {
-    /// Its holidays of a year on the days when they are kept, in their order.
+    /// Returns the holidays of a year with the days of their observance, in order.
     ///
-    /// The National Day for Truth and Reconciliation is one since 2021. New Year's Day of the
-    /// year after is never kept in the year before.
+    /// The National Day for Truth and Reconciliation is included from 2021. New Year's Day is
+    /// never observed in the previous year.
     package static func holidays(of year: Int) -> [(name: String, day: CivilDate)] {
         func day(_ month: Int, _ day: Int) -> Int {
             CivilDate(year: year, month: month, day: day).daysSince1970
@@ -33,7 +32,7 @@ package enum BankingDays {
         return days.map { holiday in
             var number = holiday.number
             if isWeekend(number) {
-                // Christmas at a weekend goes behind Boxing Day if that is a Monday.
+                // Christmas on a Sunday is observed after Boxing Day on Monday.
                 while isWeekend(number) || named.contains(number) || kept.contains(number) {
                     number += 1
                 }
@@ -43,26 +42,25 @@ package enum BankingDays {
         }
     }
 
-    /// The holiday that is kept on a day.
+    /// The holiday observed on a day.
     package static func holiday(on day: CivilDate) -> String? {
         holidays(of: day.year).first { $0.day == day }?.name
     }
 
-    /// Whether payments are exchanged on a day.
+    /// Whether a day is a banking day.
     package static func contains(_ day: CivilDate) -> Bool {
         !isWeekend(day.daysSince1970) && holiday(on: day) == nil
     }
 
-    /// The day itself if it is a banking day, or the next one.
+    /// The day itself if it is a banking day, otherwise the next banking day.
     package static func onOrAfter(_ day: CivilDate) -> CivilDate {
         var day = day
         while !contains(day) { day = CivilDate(daysSince1970: day.daysSince1970 + 1) }
         return day
     }
 
-    /// Easter Sunday in the Gregorian calendar.
-    ///
-    /// The anonymous algorithm (Jean Meeus, Astronomical Algorithms, chapter 8).
+    /// Easter Sunday in the Gregorian calendar, by the anonymous algorithm (Jean Meeus,
+    /// Astronomical Algorithms, chapter 8).
     package static func easter(of year: Int) -> CivilDate {
         let golden = year % 19
         let (century, rest) = (year / 100, year % 100)

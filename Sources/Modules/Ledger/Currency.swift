@@ -1,11 +1,11 @@
-/// A currency in use, by its code of ISO 4217.
+/// A currency of ISO 4217.
 package struct Currency: Sendable, Hashable, CustomStringConvertible {
     /// Three capital letters.
     package let code: String
-    /// How many decimals its minor unit has: 2 for CAD, 0 for JPY.
+    /// The number of decimals of the minor unit: 2 for CAD, 0 for JPY.
     package let exponent: Int
 
-    /// Nil for what is no code of a currency in use; capitals matter.
+    /// Nil if the code is not an active currency; case-sensitive.
     package init?(_ code: String) {
         guard let exponent = Self.exponents[code] else { return nil }
         self.code = code
@@ -20,14 +20,14 @@ package struct Currency: Sendable, Hashable, CustomStringConvertible {
     package static let cad = Currency(code: "CAD", exponent: 2)
     package static let usd = Currency(code: "USD", exponent: 2)
 
-    /// Minor units of one whole: 100 for CAD.
+    /// Minor units per major unit: 100 for CAD.
     package var minorUnits: Int64 {
         (0..<exponent).reduce(1) { product, _ in product * 10 }
     }
 
     package var description: String { code }
 
-    /// As in `ledger.currencies`; a test compares them.
+    /// The exponents by code, the same as in `ledger.currencies`; a test compares them.
     package static let exponents: [String: Int] = {
         var all: [String: Int] = [:]
         for (exponent, codes) in byExponent {

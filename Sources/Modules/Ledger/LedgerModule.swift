@@ -1,6 +1,6 @@
 package import ErrandCommand
 
-/// Money that is owed and paid, in double entry.
+/// The double-entry ledger of debts and payments.
 package struct LedgerModule: Module {
     package let migrations = MigrationLine(
         module: "ledger", needs: ["notification", "people"],
@@ -8,8 +8,8 @@ package struct LedgerModule: Module {
     package var fieldNames: [FieldName] { LedgerFieldNames.all }
     package var commands: [Command] { RewardCommands.all + LedgerCommands.all }
     package let nouns = [
-        "ledger": "See what accounts hold and how it came about, undo and prove",
-        "reward": "See what people have earned, and when it is paid",
+        "ledger": "Show balances and transactions, reverse transactions, prove the ledger",
+        "reward": "Show rewards of people and the next pay date",
     ]
 
     package init() {}
@@ -18,7 +18,7 @@ package struct LedgerModule: Module {
         LedgerKinds.add(to: &kinds)
     }
 
-    package func findings(of checkup: Checkup) async -> [Finding] {
-        await DoctorLedger.findings(of: checkup)
+    package func findings(of context: ModuleContext) async -> [Finding] {
+        await DoctorLedger.findings(of: context)
     }
 }

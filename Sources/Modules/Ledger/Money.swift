@@ -1,6 +1,6 @@
 /// An amount in one currency, in whole minor units.
 package struct Money: Sendable, Hashable {
-    /// Cents, for CAD; below zero for what is owed the other way.
+    /// Cents, for CAD; negative for debits.
     package var minorUnits: Int64
     package var currency: Currency
 
@@ -9,18 +9,18 @@ package struct Money: Sendable, Hashable {
         self.currency = currency
     }
 
-    /// Nothing.
+    /// An amount of zero.
     package static func zero(_ currency: Currency) -> Money { Money(0, currency) }
 }
 
-/// Why an amount cannot be computed or read.
+/// Why an amount cannot be computed or parsed.
 package enum MoneyError: Error, Equatable, CustomStringConvertible {
     case differentCurrencies(Currency, Currency)
-    /// It would not fit into 64 bits of minor units.
+    /// The amount overflows 64 bits of minor units.
     case tooLarge(Currency)
-    /// A text that is no amount of the currency.
+    /// The text is not an amount of the currency.
     case malformed(String, Currency)
-    /// There is nobody to split it among.
+    /// The weights of a split are negative or all zero.
     case noParts
 
     package var description: String {
@@ -28,15 +28,15 @@ package enum MoneyError: Error, Equatable, CustomStringConvertible {
         case .differentCurrencies(let one, let other):
             "\(one) and \(other) cannot be added: convert one of them first"
         case .tooLarge(let currency):
-            "the amount is too large: at most \(Int64.max) minor units of \(currency) can be held"
+            "the amount is too large: the maximum is \(Int64.max) minor units of \(currency)"
         case .malformed(let text, let currency):
-            "'\(text)' is no amount of \(currency): expected digits"
+            "'\(text)' is not an amount of \(currency): expected digits"
                 + (currency.exponent == 0
                     ? " without decimals, such as 1234"
                     : " with up to \(currency.exponent) decimals, such as 1,234."
                         + String("5000".prefix(currency.exponent)))
         case .noParts:
-            "an amount is split by one weight or more, none below 0 and not all of them 0"
+            "the weights of a split must not be negative, and their sum must be positive"
         }
     }
 }
@@ -64,17 +64,17 @@ extension Money {
         return Money(difference, currency)
     }
 
-    /// The amount with the other sign.
+    /// The amount with the opposite sign.
     package func negated() throws(MoneyError) -> Money {
         try Money.zero(currency).subtracting(self)
     }
 
-    /// Parts in proportion to weights, which add up to the amount: each part is rounded towards
-    /// zero, and what is left goes, a minor unit each, to those that lost most by it; to the
-    /// earlier of equals.
+    /// Splits the amount in proportion to weights by the largest remainder method: each part is
+    /// rounded toward zero, and the remaining minor units go, one each, to the parts with the
+    /// largest remainders; on a tie, to the earlier part.
     ///
-    /// - Parameter weights: not below 0, and not all 0.
-    /// - Throws: ``MoneyError/noParts``, ``MoneyError/tooLarge(_:)`` when the weights' sum is.
+    /// - Parameter weights: not negative, and not all 0.
+    /// - Throws: ``MoneyError/noParts``, ``MoneyError/tooLarge(_:)`` if the sum of the weights is.
     package func split(by weights: [Int64]) throws(MoneyError) -> [Money] {
         var sum: Int64 = 0
         for weight in weights {
@@ -128,7 +128,7 @@ extension Money: CustomStringConvertible {
     /// Such as `1,234.56 CAD`.
     package var description: String { "\(digits) \(currency)" }
 
-    /// Reads `1234.5`, `1,234.50` and `-12`; commas stand between groups of three or nowhere.
+    /// Parses `1234.5`, `1,234.50` and `-12`; commas are optional between groups of three digits.
     ///
     /// - Throws: ``MoneyError/malformed(_:_:)``, ``MoneyError/tooLarge(_:)``
     package init(parsing text: String, _ currency: Currency) throws(MoneyError) {

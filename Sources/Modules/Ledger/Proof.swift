@@ -1,8 +1,8 @@
 package import ErrandPostgres
 
-/// What was found when balances were compared with postings, and transactions summed.
+/// The result of comparing balances with postings and summing transactions.
 package struct Proof: Sendable {
-    /// Of its row in `ledger.proofs`; 0 before it is written.
+    /// The id in `ledger.proofs`; 0 before it is written.
     package var id: Int64 = 0
     package var startedAt: Instant
     package var endedAt: Instant
@@ -10,18 +10,18 @@ package struct Proof: Sendable {
     package var transactions = 0
     package var postings = 0
     package var faults = 0
-    /// The first of the faults, in words.
+    /// Descriptions of the first faults.
     package var examples: [String] = []
 
-    /// Examples that are kept.
+    /// Maximum number of examples.
     static let exampleLimit = 20
 }
 
 extension Proof {
-    /// A session's transaction, or the pool's.
+    /// Runs a statement in a transaction of a session or a pool.
     package typealias Query = (_ sql: String, _ parameters: [Parameter]) async throws -> Rows
 
-    /// To be the first statement of the transaction: all chunks see the same moment.
+    /// The first statement of the transaction: all chunks read one snapshot.
     static let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     private static let accountChunk = """
@@ -70,10 +70,10 @@ extension Proof {
         WHERE NOT EXISTS (SELECT FROM ledger.accounts a WHERE a.id = b.account_id)
         """
 
-    /// Proves the ledger, in a transaction that has just begun.
+    /// Proves the ledger in a new transaction.
     ///
     /// - Parameters:
-    ///   - chunk: accounts, or transactions, of one statement.
+    ///   - chunk: accounts, or transactions, per statement.
     ///   - query: runs a statement in the transaction.
     package static func make(
         now: Instant, chunk: Int = 10_000, _ query: Query
@@ -107,7 +107,7 @@ extension Proof {
                 1, ["accounts have \(posted) postings, transactions \(postings)"])
         }
         let strays = Int(try await query(Self.strays, []).int64(0, 0))
-        if strays > 0 { proof.note(strays, ["\(strays) balances are of no account"]) }
+        if strays > 0 { proof.note(strays, ["\(strays) balances have no account"]) }
         proof.endedAt = .now()
         return proof
     }
@@ -122,13 +122,13 @@ extension Proof {
             examples)
         VALUES ($1, $2, $3, $4, $5, $6, to_jsonb($7::text[])) RETURNING id
         """
-    /// The endpoints of `operator` are told.
+    /// Emits an event to the endpoints of `operator`.
     private static let alarm = """
         SELECT notification.emit('ledger.broken', 'operator', jsonb_build_object('proof_id',
             $1::bigint::text, 'faults', $2::bigint), 'ledger.broken:' || $1::bigint)
         """
 
-    /// Writes it, with the alarm if there are faults, in another transaction.
+    /// Writes the proof, and the alarm if it has faults, in another transaction.
     package mutating func write(_ query: Query) async throws {
         id = try await query(
             Self.insert,
@@ -148,7 +148,7 @@ extension Proof {
         FROM ledger.proofs ORDER BY id DESC LIMIT $1
         """
 
-    /// The latest proofs, the newest first.
+    /// Returns the latest proofs, newest first.
     package static func list(_ session: Session, limit: Int) async throws -> [Proof] {
         try await session.query(list, [.int64(Int64(limit))]).map { row in
             Proof(

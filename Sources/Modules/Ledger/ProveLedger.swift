@@ -2,7 +2,7 @@ import FoundationEssentials
 package import Errand
 package import ErrandPostgres
 
-/// Proves every night that balances are the sums of postings, and transactions sum to zero.
+/// Verifies every night that balances equal the sums of postings and transactions sum to zero.
 package struct ProveLedger: Job {
     package static let kind = "ledger.prove"
     package static let options = JobOptions(
@@ -17,7 +17,7 @@ package struct ProveLedger: Job {
             overlap: .skip)
     }
 
-    /// Proves the ledger of a database, and writes what was found.
+    /// Proves the ledger of a database and writes the result.
     @discardableResult
     package static func run(
         in database: Pool, now: Instant, chunk: Int = 10_000
@@ -36,9 +36,9 @@ package struct ProveLedger: Job {
     }
 }
 
-/// The jobs of the ledger.
+/// The job kinds of the ledger module.
 package enum LedgerKinds {
-    /// Adds the kinds to those of a program, with their schedules.
+    /// Registers the kinds and their schedules.
     package static func add(to kinds: inout JobKinds) {
         kinds.handle(ProveLedger.self) { _, context in
             let proof = try await ProveLedger.run(
@@ -46,9 +46,9 @@ package enum LedgerKinds {
             let log = context.log.with("proof", Int(proof.id)).with("postings", proof.postings)
             guard proof.faults == 0 else {
                 return log.with("faults", proof.faults).error(
-                    "the ledger does not prove: \(proof.examples.first ?? "no example")")
+                    "the proof of the ledger failed: \(proof.examples.first ?? "no example")")
             }
-            log.info("the ledger proves")
+            log.info("the proof of the ledger succeeded")
         }
         do { kinds.schedule(try ProveLedger.schedule()) } catch {
             preconditionFailure("\(error)")
@@ -56,12 +56,12 @@ package enum LedgerKinds {
     }
 }
 
-/// What the doctor asks of the ledger.
+/// The state of the ledger and its last proof, for the doctor.
 package struct LedgerHealth: Sendable {
-    /// Whether anything was ever posted.
+    /// Whether the ledger has transactions.
     package var isUsed: Bool
     package var lastProof: Proof?
-    /// Since the last proof ended; nil without one.
+    /// The age of the last proof; nil without one.
     package var age: Duration?
 
     private static let used = """

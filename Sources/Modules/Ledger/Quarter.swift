@@ -2,7 +2,7 @@ package import ErrandGregorian
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// A quarter of a year: from its first local midnight to the next one's, which is not part of it.
+/// A quarter of a year, from its first local midnight up to the first of the next quarter.
 package struct Quarter: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let year: Int
     /// 1 to 4.
@@ -15,17 +15,17 @@ package struct Quarter: Sendable, Hashable, Comparable, CustomStringConvertible 
         self.number = number
     }
 
-    /// The quarter in which a day lies.
+    /// The quarter of a day.
     package init(of day: CivilDate) {
         self.init(year: day.year, number: (day.month + 2) / 3)
     }
 
-    /// The quarter in which an instant lies in a zone.
+    /// The quarter of an instant in a time zone.
     package init(of instant: Instant, in zone: Zone) {
         self.init(of: LocalTime(instant.wholeSecond, in: zone).date)
     }
 
-    /// Reads `2026-Q4`.
+    /// Parses a text such as `2026-Q4`.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].count == 4, let year = Int(parts[0]), year >= 1970,
@@ -52,10 +52,10 @@ package struct Quarter: Sendable, Hashable, Comparable, CustomStringConvertible 
         (left.year, left.number) < (right.year, right.number)
     }
 
-    /// Its first day.
+    /// The first day of the quarter.
     package var firstDay: CivilDate { CivilDate(year: year, month: 3 * number - 2, day: 1) }
 
-    /// When it begins in a zone.
+    /// The start of the quarter in a time zone.
     package func start(in zone: Zone) -> Instant {
         // Noon in Greenwich is that day wherever offsets are below twelve hours; further east it
         // is the next one, and LocalDay counts back.
@@ -64,10 +64,10 @@ package struct Quarter: Sendable, Hashable, Comparable, CustomStringConvertible 
         return Instant(wholeSecond: LocalDay(of: noon, adding: off, in: zone).seconds.lowerBound)
     }
 
-    /// When it is over in a zone, and the next one begins: what was earned before is its own.
+    /// The end of the quarter in a time zone: rewards earned before belong to the quarter.
     package func cutOff(in zone: Zone) -> Instant { next.start(in: zone) }
 
-    /// When it is paid: a day of the month after it, or the next banking day.
+    /// The pay date: a day in the month after the quarter, or the next banking day.
     ///
     /// - Parameter dayOfMonth: 1 to 28.
     package func payDate(dayOfMonth: Int = 15) -> CivilDate {
@@ -78,7 +78,7 @@ package struct Quarter: Sendable, Hashable, Comparable, CustomStringConvertible 
 }
 
 extension Quarter {
-    /// The next day on which rewards are paid, from a day on.
+    /// The next pay date on or after a day.
     package static func nextPayDate(from day: CivilDate, dayOfMonth: Int = 15) -> CivilDate {
         var quarter = Quarter(of: day).previous
         while quarter.payDate(dayOfMonth: dayOfMonth) < day { quarter = quarter.next }

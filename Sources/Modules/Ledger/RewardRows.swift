@@ -2,42 +2,42 @@ package import ErrandGregorian
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// How rewards are paid, as `ledger.pay_rules` says.
+/// The rules for paying rewards, from `ledger.pay_rules`.
 package struct PayRules: Sendable, Equatable {
-    /// Quarters begin at midnight of this time zone.
+    /// The time zone in which quarters start at midnight.
     package var timeZone: String
-    /// The day of the month after a quarter, 1 to 28.
+    /// The pay day in the month after a quarter, 1 to 28.
     package var payDay: Int
 
     private static let statement = "SELECT time_zone, pay_day FROM ledger.pay_rules"
 
     package static func read(_ session: Session) async throws -> PayRules {
         guard let row = try await session.query(statement).first else {
-            throw PostgresError.decoding("ledger.pay_rules has no row: insert one, of defaults")
+            throw PostgresError.decoding("ledger.pay_rules has no row: insert one with defaults")
         }
         return PayRules(timeZone: try row.text(0), payDay: Int(try row.int16(1)))
     }
 
-    /// The next day on which rewards are paid, as seen at an instant.
+    /// The next pay date at an instant.
     package func nextPayDate(at now: Instant, in zone: Zone) -> CivilDate {
         Quarter.nextPayDate(from: LocalTime(now.wholeSecond, in: zone).date, dayOfMonth: payDay)
     }
 }
 
-/// What is owed to a person in one currency.
+/// A person's balance in one currency.
 package struct RewardRecord: Sendable {
     package var person: Int64
     package var accountID: Int64
     package var balance: Money
-    /// What the last payout took from it, and when it counts from.
+    /// The amount and the effective time of the last payout.
     package var lastPayout: (amount: Money, at: Instant)?
-    /// Lines since then, the newest first: as many as were asked for.
+    /// Lines since the last payout, newest first, up to the limit.
     package var lines: [LineRecord] = []
 }
 
-/// Reads what people have earned.
+/// Reads the rewards of people.
 package struct RewardRows: Sendable {
-    /// The kind of a transaction that pays somebody.
+    /// The kind of payout transactions.
     package static let payoutKind = "payout"
 
     package let session: Session
@@ -67,22 +67,22 @@ package struct RewardRows: Sendable {
         ORDER BY p.at DESC, p.transaction_id DESC LIMIT 1
         """
 
-    /// People to whom something is owed, or who owe, in the order of their ids.
+    /// Returns people with a nonzero balance, sorted by id.
     ///
     /// - Parameters:
-    ///   - least: only those to whom at least so many minor units are owed.
-    ///   - behind: only people behind this id, the last of the page before.
+    ///   - minBalance: the minimum balance, in minor units.
+    ///   - behind: the id of the last person of the previous page.
     package func page(
-        _ currency: Currency, least: Int64 = .min, behind: Int64 = 0, limit: Int
+        _ currency: Currency, minBalance: Int64 = .min, behind: Int64 = 0, limit: Int
     ) async throws -> [RewardRecord] {
         try await session.query(
             Self.list,
-            [.text(currency.code), .int64(behind), .int64(least), .int64(Int64(limit))]
+            [.text(currency.code), .int64(behind), .int64(minBalance), .int64(Int64(limit))]
         ).map(Self.record)
     }
 
-    /// What is owed to a person, by currency, with the lines since the last payout; nil when
-    /// there is no such person.
+    /// Returns a person's balances by currency, with the lines since the last payout; nil if the
+    /// person does not exist.
     package func person(_ id: Int64, lines limit: Int) async throws -> [RewardRecord]? {
         guard try await session.query(Self.exists, [.int64(id)]).bool(0, 0) else { return nil }
         var records = try await session.query(Self.accounts, [.int64(id)]).map(Self.record)

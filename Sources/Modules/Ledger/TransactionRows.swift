@@ -1,17 +1,17 @@
 import Errand
 package import ErrandPostgres
 
-/// One line of an account: a posting with its transaction.
+/// A line of an account: a posting with its transaction.
 package struct LineRecord: Sendable {
     package var transactionID: Int64
     package var accountID: Int64
     package var accountKind: String
-    /// Whose account it is; nil of nobody's.
+    /// The owner of the account; nil without one.
     package var owner: Int64?
     package var at: Instant
     package var kind: String
     package var source: String?
-    /// Above zero a credit, below zero a debit.
+    /// Positive: a credit; negative: a debit.
     package var amount: Money
 }
 
@@ -20,33 +20,33 @@ package struct TransactionRecord: Sendable {
     package var id: Int64
     package var key: String
     package var kind: String
-    /// When it counts from.
+    /// The effective time.
     package var at: Instant
     package var madeAt: Instant
     package var source: String?
     package var actor: String
     package var note: String?
-    /// The transaction that it undoes, and the one that undoes it.
+    /// The transaction that this one reverses, and the one that reverses this one.
     package var reverses: Int64?
     package var reversedBy: Int64?
     package var lines: [LineRecord]
 }
 
-/// Which lines are asked for, the newest first; nil: all.
+/// A filter of lines; nil matches all.
 package struct LineFilter: Sendable {
     package var account: Int64?
     package var person: Int64?
     package var source: String?
     package var since: Instant?
     package var before: Instant?
-    /// Only those of earlier transactions than this one, the last of the page before.
+    /// The last transaction of the previous page.
     package var behind: Int64?
     package var limit = 50
 
     package init() {}
 }
 
-/// Reads transactions, and reverses them.
+/// Reads and reverses transactions.
 package struct TransactionRows: Sendable {
     package let session: Session
 
@@ -77,12 +77,12 @@ package struct TransactionRows: Sendable {
         """
     private static let reverse = "SELECT ledger.reverse($1, $2, $3) AS id"
 
-    /// Lines, those of the newest transaction first.
+    /// Returns lines, newest transaction first.
     ///
-    /// A transaction's lines stay together, so that a page may be a little longer than its limit.
+    /// The lines of a transaction stay on one page, which may exceed the limit.
     package func page(_ filter: LineFilter) async throws -> [LineRecord] {
         func read(_ filter: LineFilter, _ limit: Int) async throws -> [LineRecord] {
-            // The plan depends on which filters there are.
+            // Not prepared: the plan depends on the filters.
             try await session.query(
                 Self.list,
                 [
@@ -97,13 +97,13 @@ package struct TransactionRows: Sendable {
         let shown = page.count { $0.transactionID == last.transactionID }
         var rest = filter
         rest.behind = last.transactionID + 1
-        // Those of the last transaction that were cut off; one has as many as a run pays at once.
+        // Read the rest of the last transaction, up to 10,000 lines.
         let whole = try await read(rest, shown + 10_000)
         page += whole.prefix { $0.transactionID == last.transactionID }.dropFirst(shown)
         return page
     }
 
-    /// One transaction; nil when there is none of that id.
+    /// Returns a transaction; nil if the id is unknown.
     package func transaction(_ id: Int64) async throws -> TransactionRecord? {
         let answers = try await session.pipeline([
             Statement(Self.one, [.int64(id)]), Statement(Self.lines, [.int64(id)]),
@@ -117,11 +117,11 @@ package struct TransactionRows: Sendable {
             reversedBy: try row.optionalInt64("reversed_by"), lines: try answers[1].map(Self.line))
     }
 
-    /// Undoes a transaction, with its line of the audit.
+    /// Reverses a transaction and writes an audit line.
     ///
     /// - Parameter reason: 1 to 500 characters, without personal data.
-    /// - Returns: the id of the transaction that undoes it.
-    /// - Throws: `PostgresError` with SQLSTATE 23505 when another one undoes it already.
+    /// - Returns: the id of the reversal.
+    /// - Throws: `PostgresError` with SQLSTATE 23505 if the transaction is already reversed.
     package func reverse(
         _ id: Int64, by operatorName: String, reason: String
     ) async throws -> Int64 {

@@ -12,13 +12,13 @@ package struct MissionsModule: Module, NotifyingModule {
     package var fieldNames: [FieldName] { MissionFieldNames.all }
     package var commands: [Command] { MissionCommands.all + ShopperCommands.all }
     package let nouns = [
-        "mission": "See missions, find the best shoppers for them, offer, withdraw and review",
-        "shopper": "See who is sent on missions; hire, refuse and suspend",
+        "mission": "Show, assign, offer, withdraw and review missions",
+        "shopper": "Show, hire, refuse and suspend shoppers",
     ]
 
     package init() {}
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
-        MissionKinds.add(to: &kinds, telling: try NoticeCatalogue.of(setup))
+        MissionKinds.add(to: &kinds, notices: try NoticeCatalogue.of(setup))
     }
 }

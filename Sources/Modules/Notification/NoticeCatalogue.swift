@@ -1,26 +1,26 @@
 package import ErrandRecurrence
 
-/// What puts notices into words.
+/// Renders notices.
 package protocol Wording: Sendable {
-    /// The words of one notice for one channel.
+    /// Renders one notice for one channel.
     ///
     /// - Parameters:
     ///   - data: a JSON object with the kind's facts.
-    ///   - zone: the person's, for times.
+    ///   - zone: the person's time zone, for times.
     ///   - unsubscribe: a link for the foot of mails; nil for none.
-    /// - Throws: when there are none, or when the data are not what the kind declares; the text
-    ///   shows no value.
+    /// - Throws: if the templates are missing or the data do not match the kind; the text shows
+    ///   no value.
     func words(
         of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
         unsubscribe: String?
-    ) throws -> NoticeTemplates.Words
+    ) throws -> NoticeTemplates.Rendered
 }
 
 extension Wording {
-    /// The words of one notice, without a link to unsubscribe.
+    /// Renders one notice without an unsubscribe link.
     package func words(
         of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
-    ) throws -> NoticeTemplates.Words {
+    ) throws -> NoticeTemplates.Rendered {
         try words(of: kind, on: channel, data: data, zone: zone, unsubscribe: nil)
     }
 }
@@ -29,23 +29,23 @@ extension NoticeTemplates: Wording {
     package func words(
         of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
         unsubscribe: String?
-    ) throws -> Words {
+    ) throws -> Rendered {
         try render(kind, channel, data: data, zone: zone, unsubscribe: unsubscribe)
     }
 }
 
-/// The kinds of notice that a program knows, with their digests, and their words.
+/// The kinds of notice of a program, with their digests and templates.
 package struct NoticeCatalogue: Sendable {
     /// By name.
     package let kinds: [String: NoticeKind]
     package let wording: any Wording
 
-    /// Kinds must differ in name; digests that are not among them are added.
+    /// Creates a catalogue of kinds with distinct names; adds their digests.
     package init(_ kinds: [NoticeKind], wording: any Wording) {
         for kind in kinds where kind.mergesHeld {
             precondition(
                 kind.listedInDigest.map { kind.fields[$0] != nil } ?? false,
-                "\(kind.name) merges: say which of its facts the digest lists")
+                "\(kind.name) merges: declare the fact that its digest lists")
         }
         let named = Dictionary(kinds.map { ($0.name, $0) }) { first, _ in
             preconditionFailure("two kinds of notice are called \(first.name)")
@@ -55,9 +55,9 @@ package struct NoticeCatalogue: Sendable {
         self.wording = wording
     }
 
-    /// The kinds of notice of some modules, and those of the account.
+    /// Returns the kinds of notice of some modules and of the account.
     ///
-    /// - Parameter overrides: an operator's folder of words; nil for none.
+    /// - Parameter overrides: an operator's folder of templates; nil for none.
     package static func of(
         _ modules: [any NotifyingModule], overrides: String? = nil
     ) throws(TemplateError) -> NoticeCatalogue {

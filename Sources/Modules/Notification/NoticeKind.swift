@@ -1,13 +1,13 @@
-/// One kind of thing that people are told, as the domain that tells it declares it.
+/// A kind of notice, declared by its module.
 ///
-/// The domain says what happened and what these facts are called; whether, when and how a person
-/// hears of it is the business of the policy.
+/// The module states the event and its facts; the policy decides whether, when and how a person is
+/// notified.
 package struct NoticeKind: Sendable, Equatable {
-    /// The app whose users are told; a module names its own.
+    /// The app whose users get it; a module names its own.
     package struct App: Sendable, Equatable {
-        /// As devices are registered with.
+        /// The name with which devices are registered.
         package let name: String
-        /// Whether its users are told nothing until their age was verified, and is enough.
+        /// Whether its users get no notices until their age is verified and sufficient.
         package let needsAge: Bool
 
         package init(_ name: String, needsAge: Bool = false) {
@@ -15,75 +15,76 @@ package struct NoticeKind: Sendable, Equatable {
             self.needsAge = needsAge
         }
 
-        /// Whatever belongs to the account and not to one app: it goes to all devices.
+        /// The account itself: its notices go to the devices of all apps.
         package static let account = App("account")
     }
 
-    /// How a notice reaches a person.
+    /// A channel by which a notice reaches a person.
     package enum Channel: String, Sendable, CaseIterable {
         case push, email, inbox
     }
 
-    /// How much the notice matters; what passes quiet hours, preferences and caps follows from it.
+    /// The urgency, which determines whether quiet hours, preferences and caps apply.
     package enum Urgency: String, Sendable, CaseIterable {
-        /// Codes, results of votes: passes quiet hours and caps, and cannot be muted.
+        /// Codes and results of votes: ignores quiet hours and caps, and cannot be muted.
         case urgent
-        /// Something of the person's own: held in quiet hours, can be muted by channel.
+        /// The person's own affairs: held in quiet hours, can be muted by channel.
         case normal
-        /// Ours to tell rather than theirs to know: counts against the daily cap.
+        /// Promotional: counts against the daily cap.
         case promotional
     }
 
-    /// When in the person's day it is told.
+    /// When in the person's day it is sent.
     package enum Timing: Sendable, Equatable {
         /// As soon as quiet hours allow.
         case soon
         /// At the person's own time for automatic notices.
         case ownTime
-        /// The same where that comes before the time in this fact of the notice; otherwise as soon
-        /// as quiet hours allow.
+        /// At the person's own time if that is before the time in this fact; otherwise as soon as
+        /// quiet hours allow.
         case ownTimeBefore(String)
     }
 
-    /// A fact that the notice's words may use.
+    /// The type of a fact that templates may use.
     package enum Field: Sendable, Equatable {
         case text, count, metres, amount, day, time
-        /// Of texts, or of amounts with the names of those to whom they are owed.
+        /// A list of texts, or of amounts with the names of the creditors.
         case list
-        /// Amounts in several currencies, in one sentence.
+        /// Amounts in several currencies.
         case amounts
     }
 
-    /// Dotted, as `coupon.nearby`; also the name of its templates.
+    /// The name, such as `coupon.nearby`; also the name of its templates.
     package let name: String
     package let app: App
     package var urgency = Urgency.normal
     package var timing = Timing.soon
-    /// Those that it uses, unless the person chose otherwise.
+    /// The channels, unless the person's preferences exclude them.
     package let channels: [Channel]
-    /// Whether it tells where a person is or was near to.
+    /// Whether it reveals the location of a person.
     package var needsLocationConsent = false
-    /// How long a person is not told again of the same subject.
+    /// The minimum time between two notices of one subject to a person.
     package var cooldown: Duration?
-    /// Whether that lasts, beyond ``cooldown``, until they were seen away from it.
+    /// Whether the cooldown lasts, beyond ``cooldown``, until the person was seen away from the
+    /// subject.
     package var mustLeave = false
-    /// E-mail is for those only whom no push reaches.
+    /// Whether mail goes only to people without a device for pushes.
     package var mailsOnlyWithoutPush = false
-    /// Whether it leaves a row when the policy drops it: not where the same thing happens again
-    /// with each report of a device.
+    /// Whether a dropped notice is recorded: false for events that recur with each report of a
+    /// device.
     package var recordsDrops = true
-    /// Sent by one person to another: limited, so that nobody is pestered.
+    /// Whether it is a reminder from one person to another, which the policy limits.
     package var isReminder = false
-    /// Whether several that were held become one: see ``digest``.
+    /// Whether several held notices merge into one: see ``digest``.
     package var mergesHeld = false
-    /// The fact of each that the digest lists; of a kind that merges.
+    /// The fact that the digest lists, of a kind that merges.
     package var listedInDigest: String?
-    /// The kind by whose name people switch it on and off; a digest goes with the kind it is of.
+    /// The kind that preferences name: for a digest, the kind of its notices.
     package private(set) var chosenAs: String
-    /// The facts in its data by name, all of them required.
+    /// The facts in its data by name, all required.
     package let fields: [String: Field]
 
-    /// A kind with the given facts; the rest has defaults.
+    /// Creates a kind; the other properties have defaults.
     package init(_ name: String, app: App, channels: [Channel], fields: [String: Field]) {
         self.name = name
         chosenAs = name
@@ -92,9 +93,9 @@ package struct NoticeKind: Sendable, Equatable {
         self.fields = fields
     }
 
-    /// The kind of the one notice that several held ones become; nil where they do not merge.
+    /// The kind of the digest of several held notices; nil if they do not merge.
     ///
-    /// It has their count, and one fact of each.
+    /// Its facts are their count and one fact of each.
     package var digest: NoticeKind? {
         guard mergesHeld, listedInDigest != nil else { return nil }
         var digest = NoticeKind(

@@ -3,13 +3,13 @@ import Errand
 package import ErrandPostgres
 import ErrandRecurrence
 
-/// The whole story of one notice, from the event to the providers' answers.
-package struct NoticeStory: Sendable {
-    /// One step of it.
+/// The history of one notice, from the event to the providers' answers.
+package struct NoticeHistory: Sendable {
+    /// One step of the history.
     package struct Step: Sendable, Equatable {
-        /// Nil for what has not happened yet.
+        /// The time; nil for a future step.
         package var at: Instant?
-        /// In words for an operator, without addresses and tokens.
+        /// A text for operators, without addresses and tokens.
         package var text: String
 
         package init(_ at: Instant?, _ text: String) {
@@ -18,12 +18,12 @@ package struct NoticeStory: Sendable {
         }
     }
 
-    /// One way that it takes, without address or token.
+    /// One delivery, without address or token.
     package struct Delivery: Sendable {
         package var id: Int64
         package var provider: String
         package var deviceID: Int64?
-        /// As notification.delivery_status has it.
+        /// A value of `notification.delivery_status`.
         package var status: String
         package var attempts: Int
         /// The provider's answer, or why nothing was sent.
@@ -45,11 +45,11 @@ package struct NoticeStory: Sendable {
 
     package var notice: NoticeRecord
     package var deliveries: [Delivery]
-    /// In the order of time, what is still to come last.
+    /// In the order of time, future steps last.
     package var steps: [Step]
 }
 
-/// What operators ask about notices.
+/// The operators' queries on notices.
 package struct Notices: Sendable {
     private let session: Session
     private let catalogue: NoticeCatalogue
@@ -83,81 +83,80 @@ package struct Notices: Sendable {
         SELECT created_at, read_at FROM notification.inbox_items WHERE notice_id = $1
         """
 
-    /// Everything that is known of a notice; nil when there is none of that id.
-    package func story(_ id: Int64) async throws -> NoticeStory? {
+    /// Returns the history of a notice; nil if it does not exist.
+    package func history(_ id: Int64) async throws -> NoticeHistory? {
         let rows = try await session.pipeline(
             [Self.notice, Self.deliveries, Self.item].map { Statement($0, [.int64(id)]) })
         guard let row = rows[0].first else { return nil }
         let notice = try NoticeRecord(row)
-        var story = NoticeStory(
-            notice: notice, deliveries: try rows[1].map(NoticeStory.Delivery.init),
+        var history = NoticeHistory(
+            notice: notice, deliveries: try rows[1].map(NoticeHistory.Delivery.init),
             steps: Self.decided(notice, parts: try row.int64Array("parts")))
-        for delivery in story.deliveries { story.steps += Self.steps(of: delivery) }
+        for delivery in history.deliveries { history.steps += Self.steps(of: delivery) }
         for item in rows[2] {
-            story.steps.append(.init(try item.timestamp("created_at"), "put into the inbox"))
+            history.steps.append(.init(try item.timestamp("created_at"), "added to the inbox"))
             if let read = try item.optionalTimestamp("read_at") {
-                story.steps.append(.init(read, "read by the person"))
+                history.steps.append(.init(read, "read by the person"))
             }
         }
         if let ended = notice.answeredAt, notice.status != "merged" {
             let why = notice.reason.map { ": \($0)" } ?? ""
-            story.steps.append(.init(ended, "ended as \(notice.status)\(why)"))
+            history.steps.append(.init(ended, "ended as \(notice.status)\(why)"))
         }
-        story.steps = story.steps.enumerated().sorted {
+        history.steps = history.steps.enumerated().sorted {
             ($0.element.at ?? .infinity, $0.offset) < ($1.element.at ?? .infinity, $1.offset)
         }.map(\.element)
-        return story
+        return history
     }
 
-    /// The steps up to the decision.
-    private static func decided(_ notice: NoticeRecord, parts: [Int64]) -> [NoticeStory.Step] {
+    /// Returns the steps up to the decision.
+    private static func decided(_ notice: NoticeRecord, parts: [Int64]) -> [NoticeHistory.Step] {
         let sender = notice.senderID.map { ", sent by person \($0)" } ?? ""
-        var steps = [NoticeStory.Step(notice.createdAt, "recorded\(sender)")]
+        var steps = [NoticeHistory.Step(notice.createdAt, "recorded\(sender)")]
         if let why = notice.holdReason {
-            // The time of the first decision is not kept when it is released.
+            // The row does not keep the time of the first decision.
             steps.append(.init(notice.createdAt, "held: \(why)"))
         }
         switch notice.status {
-        case "intended": steps.append(.init(nil, "waits for its decision"))
-        case "held": steps.append(.init(notice.holdUntil, "is decided again"))
+        case "intended": steps.append(.init(nil, "awaits a decision"))
+        case "held": steps.append(.init(notice.holdUntil, "next decision"))
         case "merged":
             let into = notice.mergedInto.map { "notice \($0)" } ?? "another"
-            steps.append(.init(notice.decidedAt, "told as part of \(into)"))
+            steps.append(.init(notice.decidedAt, "merged into \(into)"))
         case "pending", "sent", "failed", "withdrawn":
             guard let decided = notice.decidedAt, notice.holdUntil == nil else { break }
             let list = parts.map(String.init).joined(separator: ", ")
             let digest = parts.isEmpty ? "" : ", for the notices \(list)"
-            steps.append(.init(decided, "decided to be told\(digest)"))
+            steps.append(.init(decided, "decided to send\(digest)"))
         default: break
         }
         return steps
     }
 
-    private static func steps(of delivery: NoticeStory.Delivery) -> [NoticeStory.Step] {
+    private static func steps(of delivery: NoticeHistory.Delivery) -> [NoticeHistory.Step] {
         let device = delivery.deviceID.map { " to device \($0)" } ?? ""
         let name = "delivery \(delivery.id) by \(delivery.provider)\(device)"
         let reply = delivery.reply.map { ": \($0)" } ?? ""
         let tries = delivery.attempts == 1 ? "1 attempt" : "\(delivery.attempts) attempts"
         return [
-            NoticeStory.Step(delivery.createdAt, "\(name) begins"),
-            NoticeStory.Step(
+            NoticeHistory.Step(delivery.createdAt, "\(name) begins"),
+            NoticeHistory.Step(
                 delivery.answeredAt, "\(name) is \(delivery.status) after \(tries)\(reply)"),
         ]
     }
 
-    /// What would be decided as of `now` about a new notice of a kind for a person, without
-    /// telling anybody.
+    /// Returns the policy's decision as of `now` about a new notice to a person; sends nothing.
     ///
-    /// - Parameter subject: what it would be about; without one, nothing was told of it before.
-    /// - Returns: nil when there is no such person.
-    /// - Throws: `JobError.invalid` for a kind that is not declared.
+    /// - Parameter subject: the subject of the notice; without one, there is no history.
+    /// - Returns: nil if the person does not exist.
+    /// - Throws: `JobError.invalid` for an undeclared kind.
     package func wouldDo(
         person id: Int64, kind name: String, subject: String = "", from sender: Int64? = nil,
         now: Date
     ) async throws -> NoticeOutlook? {
         guard let kind = catalogue.kinds[name] else {
             let known = catalogue.kinds.keys.sorted().joined(separator: ", ")
-            throw JobError.invalid("\(name) is no declared kind of notice; these are: \(known)")
+            throw JobError.invalid("\(name) is not a declared kind of notice; declared: \(known)")
         }
         let now = Instant(date: now)
         let intent = Intent(

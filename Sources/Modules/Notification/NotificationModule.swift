@@ -3,7 +3,7 @@ import ErrandKeys
 import ErrandDelivery
 package import ErrandSealing
 
-/// What people are told, and events for other people's servers.
+/// Notices for people, and events for other servers.
 package struct NotificationModule: Module, SealingModule {
     package let migrations = MigrationLine(
         module: "notification", needs: ["people"],
@@ -12,8 +12,8 @@ package struct NotificationModule: Module, SealingModule {
     package var fieldNames: [FieldName] { NotificationFieldNames.all }
     package var commands: [Command] { NotificationCommands.all + WebhookCommands.all }
     package let nouns = [
-        "notification": "Look at notices, say why people are told or not, and preview their words",
-        "webhook": "Send events to other people's servers: add, try, look at and change endpoints",
+        "notification": "List, explain, preview and withdraw notices",
+        "webhook": "Add, list, test and change the endpoints of events",
     ]
 
     package var variables: [VariableName] { NotificationVariables.all }
@@ -22,7 +22,7 @@ package struct NotificationModule: Module, SealingModule {
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
         let catalogue = try NoticeCatalogue.of(setup)
-        Deciding(catalogue).add(to: &kinds)
+        NoticeDecisionJobs(catalogue).add(to: &kinds)
         switch setup.purpose {
         case .listing:
             kinds.handle(EmailDelivery.self) { _, _ in }
@@ -33,14 +33,14 @@ package struct NotificationModule: Module, SealingModule {
         }
     }
 
-    /// Deliveries by the channels that are set up.
+    /// Registers the deliveries of the channels that are set up.
     private func addDeliveries(
         to kinds: inout JobKinds, for setup: ModuleSetup, _ catalogue: NoticeCatalogue
     ) throws {
         let channels = try ChannelSettings(setup.environment)
         for channel in channels.summary {
             guard let words = channel.words else { continue }
-            setup.log.info("notices leave by \(channel.provider): \(words)")
+            setup.log.info("sending notices by \(channel.provider): \(words)")
         }
         Deliveries(
             catalogue, channels: channels.channels(setup.log),
@@ -48,9 +48,9 @@ package struct NotificationModule: Module, SealingModule {
         ).add(to: &kinds)
         if let webhooks = try WebhookChannel(setup.environment) {
             webhooks.webhooks().add(to: &kinds)
-            setup.log.info("webhooks leave, \(webhooks.words)")
+            setup.log.info("sending webhooks, \(webhooks.words)")
         } else if setup.queues.contains(WebhookDelivery.options.queue) {
-            setup.log.warning("no webhook leaves from here: \(KeySettings.variable) is not set")
+            setup.log.warning("this worker sends no webhooks: \(KeySettings.variable) is not set")
         }
     }
 
@@ -63,11 +63,11 @@ package struct NotificationModule: Module, SealingModule {
         }
     }
 
-    package func metrics(of checkup: Checkup) async throws -> [MetricFamily] {
-        try await WebhookMetrics.families(checkup.session)
+    package func metrics(of context: ModuleContext) async throws -> [MetricFamily] {
+        try await WebhookMetrics.families(context.session)
     }
 
-    package func findings(of checkup: Checkup) async -> [Finding] {
-        await DoctorChannels.findings(of: checkup) + DoctorWebhooks.findings(of: checkup)
+    package func findings(of context: ModuleContext) async -> [Finding] {
+        await DoctorChannels.findings(of: context) + DoctorWebhooks.findings(of: context)
     }
 }

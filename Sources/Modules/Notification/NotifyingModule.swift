@@ -1,26 +1,26 @@
 package import ErrandCommand
 
-/// A file of words: its path as `en/coupon.nearby.push.txt`, and what it holds.
+/// A template file: its path, such as `en/coupon.nearby.push.txt`, and its content.
 package typealias NoticeText = (path: String, text: String)
 
-/// A module that has people told of things.
+/// A module with notices.
 package protocol NotifyingModule: Module {
-    /// The kinds of notice that it records, without their digests.
+    /// The kinds of notice of the module, without their digests.
     var notices: [NoticeKind] { get }
-    /// How these read.
+    /// Their templates.
     var noticeTexts: [NoticeText] { get }
 }
 
 extension NoticeCatalogue {
-    /// The notices of the modules that take part, in an operator's own words where
-    /// `ERRAND_NOTICES` names a folder of them.
+    /// Returns the notices of the installed modules, with the templates in the folder that
+    /// `ERRAND_NOTICES` names.
     ///
-    /// - Throws: `CommandFailure` (usage) that names the file and what is wrong with it.
+    /// - Throws: `CommandFailure` (usage) that names the file and its error.
     package static func of(_ setup: ModuleSetup) throws(CommandFailure) -> NoticeCatalogue {
         try of(setup.modules, environment: setup.environment)
     }
 
-    /// The same for a command.
+    /// Returns the notices of modules for a command.
     package static func of(
         _ modules: [any Module], environment: [String: String]
     ) throws(CommandFailure) -> NoticeCatalogue {
@@ -29,7 +29,7 @@ extension NoticeCatalogue {
             return try .of(modules.compactMap { $0 as? any NotifyingModule }, overrides: folder)
         } catch {
             throw CommandFailure(
-                exit: .usage, message: "the words of notices are not right: \(error)",
+                exit: .usage, message: "the notice templates are invalid: \(error)",
                 hint: "correct the file in the folder that ERRAND_NOTICES names")
         }
     }

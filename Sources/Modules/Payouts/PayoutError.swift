@@ -1,14 +1,14 @@
 package import ErrandPostgres
 
-/// Why something cannot be done to a run or a payout.
+/// Why an operation on a run or a payout failed.
 package enum PayoutError: Error, Equatable, CustomStringConvertible {
-    /// There is no such run or payout.
+    /// The run or payout does not exist.
     case notFound(String)
-    /// It is not in the state for that.
+    /// Its state does not allow the operation.
     case conflict(String)
-    /// A rule says no; with what to do about it.
+    /// A rule forbids the operation; the hint is the next step.
     case refused(String, hint: String?)
-    /// A part of the input is wrong.
+    /// The input is invalid.
     case invalid(String)
 
     package var description: String {
@@ -19,7 +19,7 @@ package enum PayoutError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// What the functions of the schema refuse, by their SQLSTATE; nil for any other error.
+    /// Converts a refusal of the schema's functions, by SQLSTATE; nil for any other error.
     package init?(_ error: PostgresError) {
         guard case .server(let server) = error else { return nil }
         switch server.sqlState {
@@ -33,7 +33,7 @@ package enum PayoutError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Session {
-    /// A query of which what the schema refuses is a ``PayoutError``.
+    /// Runs a query; throws a ``PayoutError`` for a refusal of the schema.
     func payoutQuery(_ sql: String, _ parameters: [Parameter]) async throws -> Rows {
         do throws(PostgresError) { return try query(sql, parameters) } catch {
             if let refusal = PayoutError(error) { throw refusal }

@@ -6,12 +6,12 @@ package import ErrandNotification
 import ErrandPostgres
 import ErrandRecurrence
 
-/// The jobs of the payouts.
+/// The job kinds of the payout module.
 package enum PayoutKinds {
-    /// Adds the kinds to those of a program, with their schedules.
+    /// Registers the kinds and their schedules.
     ///
-    /// - Parameter catalogue: the notices, with their words.
-    package static func add(to kinds: inout JobKinds, telling catalogue: NoticeCatalogue) {
+    /// - Parameter catalogue: the notices and their templates.
+    package static func add(to kinds: inout JobKinds, notices catalogue: NoticeCatalogue) {
         let zones = ZoneDatabase()
         kinds.handleWithOutcome(CloseQuarter.self) { job, context in
             try await unlessRefused { try await close(job, context, zones) }
@@ -28,8 +28,8 @@ package enum PayoutKinds {
             }
             if isNew { context.log.with("run", Int(job.runID)).info("the run is closed") }
         }
-        kinds.handle(TellOfPayouts.self) { job, context in
-            try await Telling.tell(job, context, by: catalogue)
+        kinds.handle(NotifyOfPayouts.self) { job, context in
+            try await PayoutNotifier.notify(job, context, by: catalogue)
         }
         do {
             kinds.schedule(try PreviewQuarter.schedule())
@@ -46,7 +46,7 @@ package enum PayoutKinds {
         WHERE c.run_id = $1 AND c.number = $2 AND c.held > 0
         """
 
-    /// What a rule refuses is refused the next time too: the job is dead, and says why.
+    /// Turns a refusal into a dead letter with its reason: a retry would be refused too.
     private static func unlessRefused(_ body: () async throws -> Void) async throws -> Outcome {
         do { try await body() } catch let refusal as PayoutError {
             return .dead(reason: refusal.description)
@@ -78,7 +78,7 @@ package enum PayoutKinds {
             return chunks
         }
         let log = context.log.with("quarter", quarter.description)
-        guard let chunks else { return log.info("somebody has begun to close it before") }
+        guard let chunks else { return log.info("the close was already started") }
         log.with("chunks", chunks).info("closing")
     }
 
@@ -102,7 +102,7 @@ package enum PayoutKinds {
                 let held = try await transaction.query(heldOfChunk, parameters).int64Array(0, 0)
                 if !held.isEmpty {
                     try await context.client.enqueue(
-                        TellOfPayouts.jobs(.held, held), in: transaction)
+                        NotifyOfPayouts.jobs(.held, held), in: transaction)
                 }
                 if left == 0 {
                     try await context.client.enqueue(EndClose(runID: job.runID), in: transaction)

@@ -1,12 +1,12 @@
 package import ErrandPostgres
 
-/// What is paid, and what it takes to approve it, as `payouts.rules` says.
+/// The rules of payouts and approvals, from `payouts.rules`.
 package struct PayoutRules: Sendable, Equatable {
-    /// In whole units of each currency, as decimals: people to whom less is owed wait.
+    /// The minimum payout, as a decimal in major units of each currency.
     package var minimum: String
-    /// In percent, as decimals: what differs more from its preview is approved by name only.
+    /// The maximum deviation from the preview without acknowledgment, as a decimal in percent.
     package var deviationLimit: String
-    /// Whether who has closed a run may approve it.
+    /// Whether one person may close and approve a run.
     package var allowsSame: Bool
 
     private static let statement = """
@@ -16,7 +16,7 @@ package struct PayoutRules: Sendable, Equatable {
 
     package static func read(_ session: Session) async throws -> PayoutRules {
         guard let row = try await session.query(statement).first else {
-            throw PostgresError.decoding("payouts.rules has no row: insert one, of defaults")
+            throw PostgresError.decoding("payouts.rules has no row: insert one with defaults")
         }
         return PayoutRules(
             minimum: try row.text("minimum"), deviationLimit: try row.text("deviation_limit"),
@@ -33,7 +33,7 @@ package struct PayoutRules: Sendable, Equatable {
             'deviation_limit', $2::text, 'allows_same', $3::boolean))
         """
 
-    /// Puts them in force, with a line in the audit.
+    /// Stores the rules and writes an audit line.
     package func write(by actor: String, reason: String?, _ session: Session) async throws {
         _ = try await session.query(
             Self.update,

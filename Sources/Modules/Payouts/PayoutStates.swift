@@ -1,40 +1,40 @@
-/// What a run has gone through.
+/// The state of a run.
 package enum RunState: String, Sendable, CaseIterable {
-    /// Computed and not binding; also while it is being closed.
+    /// Computed but not binding; also during the close.
     case preview
-    /// Its payouts are made, and their money is taken from the people's balances.
+    /// The payouts exist, and people's balances are debited.
     case closed
-    /// Somebody else has looked at it.
+    /// A second person has approved it.
     case approved
-    /// Its files are made.
+    /// Its files exist.
     case issued
-    /// The bank has paid all of it, or it came back.
+    /// The bank has paid or returned all of it.
     case settled
 }
 
-/// What has become of a payout.
+/// The state of a payout.
 package enum PayoutState: String, Sendable, CaseIterable {
-    /// To be issued.
+    /// Waits for an issue.
     case pending
-    /// In a file for a bank, or on a cheque.
+    /// In a bank file or on a cheque.
     case issued
     /// The bank has paid it.
     case settled
-    /// It came back: the money is the person's again.
+    /// The bank or post returned it; the money is in the person's balance again.
     case returned
-    /// Paid by another payout, which replaces this one.
+    /// Another payout replaces it.
     case reissued
-    /// Something is missing: the money is the person's.
+    /// Information is missing; the money stays in the person's balance.
     case held
-    /// It was never paid, or its cheque is worthless: the money is the person's.
+    /// It will not be paid; the money is in the person's balance.
     case void
 }
 
-/// By what means a payout reaches its person.
+/// The payment method of a payout.
 package enum PayoutMethod: String, Sendable, CaseIterable {
     /// A deposit in Canada, by a file of Payments Canada's Standard 005.
     case aft
-    /// A deposit in the United States, by a file of Nacha.
+    /// A deposit in the United States, by a Nacha file.
     case nacha
     case cheque
 }

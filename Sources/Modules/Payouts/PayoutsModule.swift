@@ -3,7 +3,7 @@ import ErrandKeys
 package import ErrandNotification
 package import ErrandSealing
 
-/// What people have earned is paid to them, a quarter at a time.
+/// Quarterly payouts of people's rewards.
 package struct PayoutsModule: Module, NotifyingModule, SealingModule {
     package let migrations = MigrationLine(
         module: "payouts", needs: ["ledger", "notification", "people"],
@@ -14,20 +14,20 @@ package struct PayoutsModule: Module, NotifyingModule, SealingModule {
     package var fieldNames: [FieldName] { PayoutFieldNames.all }
     package var commands: [Command] { PayoutCommands.all }
     package let nouns = [
-        "payout": "Close quarters, approve and issue what people are paid, take back what returns"
+        "payout": "Close quarters, approve and issue payouts, record settlements and returns"
     ]
 
     package let variables: [VariableName] = [
-        (PayoutSettings.variable, "A file of JSON that says who pays, from which accounts.")
+        (PayoutSettings.variable, "Payout profile: a JSON file with the company and its accounts.")
     ]
 
     package init() {}
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
-        PayoutKinds.add(to: &kinds, telling: try NoticeCatalogue.of(setup))
+        PayoutKinds.add(to: &kinds, notices: try NoticeCatalogue.of(setup))
     }
 
-    package func findings(of checkup: Checkup) async -> [Finding] {
-        await DoctorPayouts.findings(of: checkup)
+    package func findings(of context: ModuleContext) async -> [Finding] {
+        await DoctorPayouts.findings(of: context)
     }
 }

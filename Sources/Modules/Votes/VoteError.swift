@@ -1,12 +1,12 @@
 package import ErrandPostgres
 
-/// Why something cannot be done to a vote.
+/// An error of an operation on a vote.
 package enum VoteError: Error, Equatable, CustomStringConvertible {
-    /// There is no such vote, or name in it.
+    /// The vote, or a name in it, does not exist.
     case notFound(String)
-    /// It is not in the state for that.
+    /// The vote's state does not allow the operation.
     case conflict(String)
-    /// A part of the input is wrong.
+    /// An input is invalid.
     case invalid(String)
 
     package var description: String {
@@ -15,14 +15,14 @@ package enum VoteError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// What the functions of the schema refuse, by their SQLSTATE; nil for any other error.
+    /// Creates an error from the SQLSTATE of a refusal by the schema; nil for any other error.
     package init?(_ error: PostgresError) {
         guard case .server(let server) = error else { return nil }
         switch server.sqlState {
         case "P0002": self = .notFound(server.message)
         case "55000": self = .conflict(server.message)
         case "55P03":
-            self = .conflict("others have been busy with the vote for seconds: try again")
+            self = .conflict("the vote is locked by other transactions: try again")
         case "22023": self = .invalid(server.message)
         default: return nil
         }

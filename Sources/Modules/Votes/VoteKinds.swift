@@ -5,22 +5,22 @@ package import ErrandSealing
 
 /// The jobs of the votes.
 ///
-/// They carry the ids of votes and nothing else: what people choose comes to PostgreSQL alone.
+/// Their arguments hold only ids of votes: people's choices never leave PostgreSQL.
 package enum VoteKinds {
-    /// What is sealed in their tables.
+    /// The sealed columns of the tables.
     package static let sealed = [
         SealedColumn(
             "votes.keys", "sealed", key: [.init("id", "bigint")],
             context: VoteSecret.contextInSQL)
     ]
 
-    /// Adds the kinds to those of a program, with their schedules.
+    /// Registers the kinds and their schedules.
     ///
     /// - Parameters:
-    ///   - catalogue: the notices, with their words.
-    ///   - keys: seal the keys of votes; without keys other workers have to make these.
+    ///   - catalogue: the notices, with their templates.
+    ///   - keys: seal the keys of votes; without them, other workers must create these.
     package static func add(
-        to kinds: inout JobKinds, telling catalogue: NoticeCatalogue, sealing keys: SealingKeys?
+        to kinds: inout JobKinds, notices catalogue: NoticeCatalogue, sealing keys: SealingKeys?
     ) {
         kinds.handleBatch(CloseVote.self, upTo: CloseVote.batch) { try await CloseVote.run($0) }
         kinds.handle(SweepVotes.self) { _, context in try await SweepVotes.run(context) }
@@ -35,7 +35,7 @@ package enum VoteKinds {
             try await ReviewVote.run(job, context, by: catalogue)
         }
         do {
-            // Without keys there are no votes: who has none is spared jobs that nobody does.
+            // Without keys there are no votes, and no worker would run the scheduled jobs.
             if let keys {
                 kinds.schedule(try SweepVotes.schedule())
                 try addKeys(to: &kinds, sealing: keys)
@@ -49,7 +49,7 @@ package enum VoteKinds {
                 .run(in: context.database)
             guard result.opened > 0 else { return }
             context.log.with("keys", result.opened).warning(
-                "keys of votes were opened anew: the database had lost them in a crash")
+                "reopened keys of votes that the database lost in a crash")
         }
         kinds.schedule(try PrepareKeys.schedule())
     }

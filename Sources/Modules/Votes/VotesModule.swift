@@ -15,23 +15,22 @@ package struct VotesModule: Module, NotifyingModule, SealingModule {
     package var fieldNames: [FieldName] { VoteFieldNames.all }
     package var commands: [Command] { VoteCommands.all }
     package let nouns = [
-        "vote": "See votes and their results, decide about equal names, verify receipts"
+        "vote": "Show votes and results, resolve equal names, verify receipts"
     ]
 
     package init() {}
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
         let keys = try KeySettings.keys(setup.environment)
-        VoteKinds.add(to: &kinds, telling: try NoticeCatalogue.of(setup), sealing: keys)
+        VoteKinds.add(to: &kinds, notices: try NoticeCatalogue.of(setup), sealing: keys)
         if setup.purpose == .listing { kinds.handle(PrepareKeys.self) { _, _ in } }
         if keys == nil, setup.queues.contains(PrepareKeys.options.queue) {
             setup.log.info(
-                "keys of votes are not made by this worker: it has none to seal them; "
-                    + "\(KeySettings.variable) names their file")
+                "this worker creates no keys of votes: \(KeySettings.variable) is not set")
         }
     }
 
-    package func findings(of checkup: Checkup) async -> [Finding] {
-        await DoctorVotes.findings(of: checkup)
+    package func findings(of context: ModuleContext) async -> [Finding] {
+        await DoctorVotes.findings(of: context)
     }
 }

@@ -2,24 +2,26 @@ import ErrandAdministration
 import Errand
 import ErrandPostgres
 
-/// The gauges of the whole database, the same from every process that answers.
+/// The gauges of the whole database, which every process reports alike.
 struct EngineMetrics {
     let numbers: EngineNumbers
 
-    /// Queues beyond so many are left out, the emptiest first; `errand status` has them all.
+    /// The maximum number of queues; the emptiest are left out.
+    ///
+    /// `errand status` shows all.
     private static let queueLimit = 200
 
     func families() -> [MetricFamily] {
         var workers = MetricFamily(
-            "errand_workers", .gauge, "Workers of the database, by whether they show themselves")
+            "errand_workers", .gauge, "Registered workers of the database by state")
         workers.add(
             numbers.workers.alive - numbers.workers.stopping, ("state", "working"))
         workers.add(numbers.workers.stopping, ("state", "stopping"))
-        workers.add(numbers.workers.silent, ("state", "silent"))
+        workers.add(numbers.workers.unresponsive, ("state", "unresponsive"))
         var leads = MetricFamily(
-            "errand_leader", .gauge, "Whether some process leads in the duties, or the schedules")
-        for lead in numbers.leads { leads.add(lead.isHeld ? 1 : 0, ("lead", lead.lead)) }
-        var schedules = MetricFamily("errand_schedules", .gauge, "Schedules, by their state")
+            "errand_leader", .gauge, "Whether a process holds the role of feeder or scheduler")
+        for role in numbers.roles { leads.add(role.isHeld ? 1 : 0, ("role", role.role)) }
+        var schedules = MetricFamily("errand_schedules", .gauge, "Schedules by state")
         schedules.add(numbers.schedules.count - numbers.schedules.paused, ("state", "active"))
         schedules.add(
             numbers.schedules.paused - numbers.schedules.pausedByFailures, ("state", "paused"))
@@ -27,11 +29,11 @@ struct EngineMetrics {
         return queues() + [
             workers, leads, schedules,
             MetricFamily(
-                "errand_schedules_overdue", .gauge, "Schedules that are late by a minute or more",
+                "errand_schedules_overdue", .gauge, "Schedules overdue by a minute or more",
                 Double(numbers.schedules.overdue)),
             MetricFamily(
                 "errand_schedule_lateness_seconds", .gauge,
-                "By how much the schedule that has waited longest is late",
+                "Lateness of the longest overdue schedule in seconds; 0 if none is",
                 numbers.scheduleLateness / .seconds(1)),
         ]
     }
@@ -48,18 +50,18 @@ struct EngineMetrics {
     private func queues() -> [MetricFamily] {
         var depth = MetricFamily(
             "errand_queue_jobs", .gauge,
-            "Jobs of a queue by their state; estimated where there are many")
+            "Jobs of a queue by state; an estimate if there are many")
         var estimated = MetricFamily(
             "errand_queue_estimated", .gauge, "Whether the counts of a queue are estimates")
         var oldest = MetricFamily(
             "errand_queue_oldest_wait_seconds", .gauge,
-            "For how long the job that is due and free has waited longest; 0 when none is")
+            "Wait of the oldest due job that is not running, in seconds; 0 if there is none")
         var paused = MetricFamily(
-            "errand_queue_paused", .gauge, "Whether an operator has paused a queue")
+            "errand_queue_paused", .gauge, "Whether a queue is paused")
         var workers = MetricFamily(
-            "errand_queue_workers", .gauge, "Live workers that work a queue")
+            "errand_queue_workers", .gauge, "Live workers of a queue")
         var slots = MetricFamily(
-            "errand_queue_slots", .gauge, "Jobs of a queue that they run at once at most")
+            "errand_queue_slots", .gauge, "Total concurrency of a queue's live workers")
         for queue in shown {
             let label = (name: "queue", value: queue.name)
             for (state, count) in [

@@ -3,46 +3,46 @@ import Errand
 import ErrandPostgres
 import ErrandRedis
 
-/// Reads the gauges of the servers for those who ask, and every ten seconds at most: two
-/// Prometheus servers, or one that hurries, cost no more than one.
+/// Reads the gauges of the servers on demand, at most every ten seconds, however often Prometheus
+/// scrapes.
 actor EngineWatch {
-    /// What was read, and what could not be.
+    /// The result of reading the gauges.
     struct Reading: Sendable {
         var engine: EngineNumbers?
-        /// Those of the modules.
+        /// The metrics of the modules.
         var others: [MetricFamily] = []
-        /// Ids that Redis holds, by queue; nil where no queue is worked.
+        /// Ids staged in Redis, by queue; nil if this process works no queue.
         var windows: [String: Int]?
         var postgresAnswers = false
-        /// Nil where Redis is not asked.
+        /// nil if this process does not use Redis.
         var redisAnswers: Bool?
-        /// How long the reading took.
+        /// How long reading the gauges took.
         var length = Duration.zero
     }
 
     private static let interval = Duration.seconds(10)
 
     private let session: Session
-    private let vitals: Vitals
-    private let others: OtherMetrics
+    private let stats: WorkerStats
+    private let others: ModuleMetrics
     private let log: Log
-    private let complaint = Complaint()
-    private let complaintOfOthers = Complaint()
+    private let throttle = LogThrottle()
+    private let throttleOfOthers = LogThrottle()
     private var last: (reading: Reading, at: ContinuousClock.Instant)?
     private var underWay: Task<Reading, Never>?
-    /// Readings that failed, in part or as a whole.
+    /// The number of readings that failed, partly or entirely.
     private(set) var failures = 0
 
-    init(database: String, vitals: Vitals, others: @escaping OtherMetrics, log: Log) {
+    init(database: String, stats: WorkerStats, others: @escaping ModuleMetrics, log: Log) {
         session = EngineNumbers.session(database)
         self.others = others
-        self.vitals = vitals
+        self.stats = stats
         self.log = log
     }
 
-    /// The last reading, or a new one if that has grown old.
+    /// Returns the last reading, or a new one if that is outdated.
     ///
-    /// A server that does not answer takes a few seconds: its time limits are short.
+    /// A server that does not respond delays it by only a few seconds: the timeouts are short.
     func reading() async -> Reading {
         if let last, ContinuousClock.now - last.at < Self.interval { return last.reading }
         if let underWay { return await underWay.value }
@@ -54,11 +54,11 @@ actor EngineWatch {
         return reading
     }
 
-    /// Ends the connections.
+    /// Closes the connections.
     func close() async {
         _ = await underWay?.value
         await session.close()
-        await vitals.windows?.close()
+        await stats.windows?.close()
     }
 
     private func read() async -> Reading {
@@ -68,14 +68,14 @@ actor EngineWatch {
         do {
             reading.engine = try await EngineNumbers.read(session)
             reading.postgresAnswers = true
-            complaint.resolved(log, "the numbers for metrics are read again")
+            throttle.resolved(log, "reading the metrics from PostgreSQL works again")
         } catch {
             failures += 1
-            // One that refuses the connection (FATAL) is up for nobody.
+            // A server that refuses connections (FATAL) counts as down.
             if case .server(let refusal)? = error as? PostgresError {
                 reading.postgresAnswers = refusal.severity == "ERROR"
             }
-            complaint.warn(log, "the numbers for metrics could not be read: \(error)")
+            throttle.warn(log, "could not read the metrics from PostgreSQL: \(error)")
         }
         if reading.engine != nil { await readOthers(into: &reading) }
         (reading.windows, reading.redisAnswers) = await windows
@@ -92,21 +92,21 @@ actor EngineWatch {
             if let flaw = family.flaw {
                 flaws.append(flaw)
             } else if !names.insert(family.name).inserted {
-                flaws.append("the metric \(family.name) is there twice")
+                flaws.append("the metric \(family.name) is a duplicate")
             } else {
                 reading.others.append(family)
             }
         }
         if let problem = failure ?? flaws.first {
             failures += 1
-            complaintOfOthers.warn(log, "metrics of a module are left out: \(problem)")
+            throttleOfOthers.warn(log, "metrics of a module are left out: \(problem)")
         } else {
-            complaintOfOthers.resolved(log, "the metrics of all modules are read again")
+            throttleOfOthers.resolved(log, "the metrics of all modules are complete again")
         }
     }
 
     private func readWindows() async -> ([String: Int]?, Bool?) {
-        guard let windows = vitals.windows else { return (nil, nil) }
+        guard let windows = stats.windows else { return (nil, nil) }
         do { return (try await windows.read(), true) } catch RedisError.server {
             return (nil, true)
         } catch {

@@ -1,14 +1,13 @@
-/// How metrics are written: the text format of Prometheus (0.0.4) or OpenMetrics (1.0.0).
+/// The text format of metrics: Prometheus (0.0.4) or OpenMetrics (1.0.0).
 ///
-/// They differ in the names of counters and infos, and in the end that OpenMetrics has.
+/// They differ in the names of counters and infos, and OpenMetrics has an end marker.
 package enum Exposition: Sendable {
     case prometheus
     case openMetrics
 
-    /// The one that a client asks for by its header `Accept` (RFC 9110, section 12.5.1).
+    /// Chooses the format for an `Accept` header (RFC 9110, section 12.5.1).
     ///
-    /// OpenMetrics where it is wanted at least as much; one of a version that is not ours counts
-    /// as not asked for.
+    /// OpenMetrics, if its quality is at least that of Prometheus. Other versions do not count.
     package init(accept: String) {
         var quality = (prometheus: 0.0, openMetrics: 0.0)
         for range in accept.split(separator: ",") {
@@ -39,7 +38,7 @@ package enum Exposition: Sendable {
         return end.map { start[...$0].lowercased() } ?? ""
     }
 
-    /// The media type of what ``text(_:)`` gives.
+    /// The media type of ``text(_:)``.
     package var mediaType: String {
         switch self {
         case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
@@ -47,7 +46,7 @@ package enum Exposition: Sendable {
         }
     }
 
-    /// Families with samples, in the order given.
+    /// Formats the families that have samples, in the order given.
     package func text(_ families: [MetricFamily]) -> String {
         var text = ""
         for family in families where !family.samples.isEmpty { write(family, to: &text) }
@@ -83,7 +82,7 @@ package enum Exposition: Sendable {
         line("\(name)_count", labels, Double(distribution.count), to: &text)
     }
 
-    /// As it stands behind HELP and TYPE.
+    /// The name of a family in its HELP and TYPE lines.
     private func name(of family: MetricFamily) -> String {
         self == .prometheus ? family.name + suffix(family.kind) : family.name
     }

@@ -1,27 +1,27 @@
 /// A metric with its samples, as Prometheus and OpenMetrics define them.
 public struct MetricFamily: Sendable {
-    /// How its values move.
+    /// The type of a metric.
     public enum Kind: String, Sendable {
-        /// Only ever grows while the process lives; its samples are named `…_total`.
+        /// Only increases while the process lives; its samples are named `…_total`.
         case counter
         /// Goes up and down.
         case gauge
-        /// How many observations did not exceed each bound.
+        /// Counts the observations up to each bound.
         case histogram
-        /// Always 1; its labels tell what does not change while the process lives.
+        /// Always 1; its labels hold values that are constant while the process lives.
         case info
     }
 
     /// The value of one histogram.
     public struct Distribution: Sendable {
-        /// Upper bounds, ascending, without infinity, and how many observations they cover.
+        /// The upper bounds, ascending, without infinity, with cumulative counts.
         public var buckets: [(bound: Double, count: Int)]
-        /// How many observations there were.
+        /// The number of observations.
         public var count: Int
-        /// Their sum, in seconds or bytes.
+        /// The sum of the observations, in seconds or bytes.
         public var sum: Double
 
-        /// A distribution in base units, seconds or bytes.
+        /// Creates a distribution in base units: seconds or bytes.
         public init(buckets: [(bound: Double, count: Int)], count: Int, sum: Double) {
             self.buckets = buckets
             self.count = count
@@ -41,16 +41,16 @@ public struct MetricFamily: Sendable {
     let help: String
     private(set) var samples: [Sample] = []
 
-    /// A family without samples; it is left out until it has some.
+    /// Creates a family without samples; metrics leave it out until it has some.
     ///
-    /// - Parameter name: without `_total` and `_info`, which belong to the samples.
+    /// - Parameter name: the name without `_total` and `_info`, the suffixes of samples.
     public init(_ name: String, _ kind: Kind, _ help: String) {
         self.name = name
         self.kind = kind
         self.help = help
     }
 
-    /// A gauge or counter of one sample.
+    /// Creates a gauge or counter with one sample.
     public init(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         self.init(name, kind, help)
         add(value)
@@ -66,18 +66,18 @@ public struct MetricFamily: Sendable {
         samples.append(Sample(labels: labels, value: .number(Double(value))))
     }
 
-    /// Why it cannot be shown; nil when it can.
+    /// Why the family is invalid; nil if it is valid.
     ///
-    /// A name that the data model of Prometheus does not know would make the whole page unreadable.
+    /// One name that is invalid in Prometheus's data model would make the whole page unreadable.
     var flaw: String? {
-        let form = "expected letters, digits and _, and no digit first"
+        let form = "expected letters, digits and _, not beginning with a digit"
         guard Self.isName(name) else { return "the metric '\(name)': \(form)" }
         let labels = samples.flatMap(\.labels).map(\.name)
         if let bad = labels.first(where: { !Self.isName($0) }) {
             return "the label '\(bad)' of the metric \(name): \(form)"
         }
         if samples.contains(where: { Set($0.labels.map(\.name)).count < $0.labels.count }) {
-            return "the metric \(name): a sample has a label twice"
+            return "the metric \(name): a sample has a duplicate label"
         }
         let isOdd = samples.contains { sample in
             if case .distribution = sample.value {
@@ -86,7 +86,7 @@ public struct MetricFamily: Sendable {
             return kind == .histogram
         }
         guard !isOdd else {
-            return "the metric \(name): distributions are for histograms, which have no label le"
+            return "the metric \(name): only histograms have distributions, without a label le"
         }
         let texts = samples.map { $0.labels.map { "\($0.name)=\($0.value)" } }
         guard Set(texts).count == texts.count else {

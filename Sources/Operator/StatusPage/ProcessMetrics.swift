@@ -1,21 +1,21 @@
 import FoundationEssentials
 import Glibc
 
-/// What the system tells of this process, under the names that every Prometheus client uses.
+/// The standard process metrics of Prometheus clients, read from the operating system.
 struct ProcessMetrics: Sendable {
-    /// What cannot be read (elsewhere than on Linux) is left out.
+    /// The metrics; unavailable ones (on systems other than Linux) are left out.
     static func families() -> [MetricFamily] {
         var families: [MetricFamily] = []
         if let stat = Stat() {
             families = [
                 MetricFamily(
                     "process_cpu_seconds", .counter,
-                    "Seconds of processor time that this process has used", stat.cpu),
+                    "Total user and system CPU time in seconds", stat.cpu),
                 MetricFamily(
-                    "process_resident_memory_bytes", .gauge, "Memory in use, in bytes",
+                    "process_resident_memory_bytes", .gauge, "Resident memory size in bytes",
                     stat.resident),
                 MetricFamily(
-                    "process_virtual_memory_bytes", .gauge, "Addresses in use, in bytes",
+                    "process_virtual_memory_bytes", .gauge, "Virtual memory size in bytes",
                     stat.virtual),
                 MetricFamily("process_threads", .gauge, "Threads of this process", stat.threads),
             ]
@@ -23,21 +23,22 @@ struct ProcessMetrics: Sendable {
                 families.append(
                     MetricFamily(
                         "process_start_time_seconds", .gauge,
-                        "When this process began, in seconds since 1970", boot + stat.started))
+                        "Start time of this process in seconds since 1970", boot + stat.started))
             }
         }
         if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            // Looking opens one more.
+            // Reading the directory opens one more.
             families.append(
                 MetricFamily(
-                    "process_open_fds", .gauge, "Descriptors that are open",
+                    "process_open_fds", .gauge, "Number of open file descriptors",
                     Double(open.count - 1)))
         }
         let limit = sysconf(Int32(_SC_OPEN_MAX))
         if limit >= 0 {
             families.append(
                 MetricFamily(
-                    "process_max_fds", .gauge, "Descriptors that may be open", Double(limit)))
+                    "process_max_fds", .gauge, "Maximum number of open file descriptors",
+                    Double(limit)))
         }
         return families
     }
@@ -50,16 +51,16 @@ struct ProcessMetrics: Sendable {
         var resident: Double
         var virtual: Double
         var threads: Double
-        /// Seconds after the boot.
+        /// Seconds since the boot.
         var started: Double
 
         init?() {
             guard let text = ProcessMetrics.text("/proc/self/stat"),
-                // The command's name may hold anything, also spaces and parentheses.
+                // The command's name may contain spaces and parentheses.
                 let end = text.lastIndex(of: ")")
             else { return nil }
             let fields = text[text.index(after: end)...].split(separator: " ")
-            // The first of these is the third field.
+            // `fields` starts with the third field.
             func number(_ place: Int) -> Double? {
                 fields.indices.contains(place - 3) ? Double(fields[place - 3]) : nil
             }
@@ -76,7 +77,7 @@ struct ProcessMetrics: Sendable {
         }
     }
 
-    /// When the machine was booted, in seconds since 1970.
+    /// The boot time of the machine in seconds since 1970.
     private static func bootTime() -> Double? {
         let line = text("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
         return line.flatMap { Double($0.dropFirst(6)) }

@@ -2,58 +2,59 @@ package import ErrandHTTPServer
 package import Errand
 package import ErrandPostgres
 
-/// Reads the metrics of others than the engine, in a session that waits for nothing for long;
-/// and what went wrong with some of them.
-package typealias OtherMetrics =
+/// Reads the metrics of the modules in a session with short timeouts; also returns a failure of
+/// any of them.
+package typealias ModuleMetrics =
     @Sendable (Session) async -> (families: [MetricFamily], failure: String?)
 
-/// What a process that works shows over HTTP: `/metrics`, and the probes of containers.
+/// The HTTP endpoints of a process: `/metrics`, and the probes of containers.
 ///
-/// - `/startupz`: it has declared itself and knows what operators ask of it.
-/// - `/livez`: its loops turn, whether or not a server is down: a restart mends no database.
-/// - `/readyz`: work may be expected of it.
+/// - `/startupz`: the process has registered and has received its operator commands.
+/// - `/livez`: its loops run. A server that is down does not matter: a restart would not fix it.
+/// - `/readyz`: it is ready for work.
 ///
-/// Probes are answered from memory, on the server's own thread: also when every other thread is
-/// taken by jobs. There is no secret in any answer, and nothing that can be changed.
+/// The probes respond from memory on the HTTP server's own thread, even if jobs block every other
+/// thread. No response contains secrets, and no request changes anything.
 package struct StatusPage: Sendable {
-    /// A loop that has not gone round for so long never will.
+    /// The time without an iteration after which the loops count as stuck.
     ///
-    /// Each wait of the loops for a server is limited to a fraction of it.
+    /// The timeouts of the loops' requests to servers are a fraction of it.
     static let stillnessLimit = Duration.seconds(300)
-    /// The same of the threads that all tasks share: so long nothing may hold them all.
-    static let pulseLimit = Duration.seconds(60)
+    /// The time after which the threads of the task executor count as blocked.
+    static let livenessLimit = Duration.seconds(60)
 
-    private let vitals: Vitals
+    private let stats: WorkerStats
     private let version: String
     private let watch: EngineWatch
-    private let pulse = Pulse()
+    private let liveness = Liveness()
 
-    /// A page of the process with these vitals.
+    /// Creates the page of a process.
     ///
     /// - Parameters:
-    ///   - database: whose gauges are read for `/metrics`, as libpq takes it.
-    ///   - version: of this program.
-    ///   - others: what ``OtherMetrics`` says.
+    ///   - stats: the stats of the process.
+    ///   - database: the URL of the database whose gauges `/metrics` shows.
+    ///   - version: the version of the program.
+    ///   - others: reads the metrics of the modules.
     package init(
-        vitals: Vitals, database: String, version: String,
-        others: @escaping OtherMetrics = { _ in ([], nil) }, log: Log
+        stats: WorkerStats, database: String, version: String,
+        others: @escaping ModuleMetrics = { _ in ([], nil) }, log: Log
     ) {
-        self.vitals = vitals
+        self.stats = stats
         self.version = version
-        watch = EngineWatch(database: database, vitals: vitals, others: others, log: log)
+        watch = EngineWatch(database: database, stats: stats, others: others, log: log)
     }
 
-    /// Shows the page at `address` while `body` runs, and closes it then.
+    /// Serves the page at `address` while `body` runs.
     ///
-    /// - Parameter onListening: is told the port in force.
-    /// - Throws: `HTTPServerFailure` when nothing can listen there, and what `body` throws.
+    /// - Parameter onListening: receives the actual port.
+    /// - Throws: `HTTPServerFailure` if it cannot listen at the address, and the errors of `body`.
     package func shown<Value: Sendable>(
         at address: ListenAddress, onListening: (UInt16) -> Void,
         while body: () async throws -> Value
     ) async throws -> Value {
         let listener = try HTTPListener(address) { answer($0) }
         onListening(listener.port)
-        let beating = Task { await pulse.run() }
+        let beating = Task { await liveness.run() }
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         beating.cancel()
@@ -62,7 +63,7 @@ package struct StatusPage: Sendable {
         return try result.get()
     }
 
-    func answer(_ question: HTTPQuestion) -> HTTPReply {
+    func answer(_ question: HTTPServerRequest) -> HTTPServerReply {
         switch question.path {
         case "/startupz": .now(startup)
         case "/livez": .now(live)
@@ -70,42 +71,45 @@ package struct StatusPage: Sendable {
         case "/metrics":
             .later {
                 let form = Exposition(accept: question.accept)
-                return HTTPAnswer(200, type: form.mediaType, form.text(await families()))
+                return HTTPServerResponse(200, type: form.mediaType, form.text(await families()))
             }
-        default: .now(HTTPAnswer(404, "there are /metrics, /startupz, /livez and /readyz\n"))
+        default:
+            .now(HTTPServerResponse(404, "not found: use /metrics, /startupz, /livez or /readyz\n"))
         }
     }
 
-    private var startup: HTTPAnswer {
-        vitals.phase == .starting ? HTTPAnswer(503, "not started yet\n") : HTTPAnswer(200, "ok\n")
+    private var startup: HTTPServerResponse {
+        stats.phase == .starting
+            ? HTTPServerResponse(503, "not started yet\n") : HTTPServerResponse(200, "ok\n")
     }
 
-    private var live: HTTPAnswer {
-        if pulse.age > Self.pulseLimit {
-            return HTTPAnswer(
-                503, "no task has had a turn for \(pulse.age.components.seconds) s\n")
+    private var live: HTTPServerResponse {
+        if liveness.age > Self.livenessLimit {
+            return HTTPServerResponse(
+                503, "no task has run for \(liveness.age.components.seconds) s\n")
         }
-        if let stillness = vitals.stillness, stillness > Self.stillnessLimit {
-            return HTTPAnswer(503, "no loop has turned for \(stillness.components.seconds) s\n")
+        if let stillness = stats.stillness, stillness > Self.stillnessLimit {
+            return HTTPServerResponse(
+                503, "no loop has run for \(stillness.components.seconds) s\n")
         }
-        return HTTPAnswer(200, "ok\n")
+        return HTTPServerResponse(200, "ok\n")
     }
 
-    private var ready: HTTPAnswer {
-        vitals.trouble.map { HTTPAnswer(503, "\($0)\n") } ?? HTTPAnswer(200, "ok\n")
+    private var ready: HTTPServerResponse {
+        stats.trouble.map { HTTPServerResponse(503, "\($0)\n") } ?? HTTPServerResponse(200, "ok\n")
     }
 
     /// All metrics.
     func families() async -> [MetricFamily] {
-        var build = MetricFamily("errand_build", .info, "Which program this is")
+        var build = MetricFamily("errand_build", .info, "The version of this program")
         build.add(1, ("version", version))
         let reading = await watch.reading()
-        var families = [build] + WorkerMetrics(vitals: vitals).families()
+        var families = [build] + WorkerMetrics(stats: stats).families()
         families += await servers(reading)
         if let engine = reading.engine { families += EngineMetrics(numbers: engine).families() }
         if let windows = reading.windows {
             var family = MetricFamily(
-                "errand_window_ids", .gauge, "Ids that Redis holds ready for a queue's workers")
+                "errand_window_ids", .gauge, "Jobs of a queue that are staged in Redis")
             for (queue, size) in windows.sorted(by: { $0.key < $1.key }) {
                 family.add(size, ("queue", queue))
             }
@@ -116,16 +120,16 @@ package struct StatusPage: Sendable {
 
     private func servers(_ reading: EngineWatch.Reading) async -> [MetricFamily] {
         var up = MetricFamily(
-            "errand_up", .gauge, "Whether a server answered when the gauges were read last")
+            "errand_up", .gauge, "Whether a server responded when the gauges were last read")
         up.add(reading.postgresAnswers ? 1 : 0, ("server", "postgresql"))
         if let answers = reading.redisAnswers { up.add(answers ? 1 : 0, ("server", "redis")) }
         return [
             up,
             MetricFamily(
-                "errand_reading_seconds", .gauge, "How long that reading took",
+                "errand_reading_seconds", .gauge, "Duration of the last reading of the gauges",
                 reading.length / .seconds(1)),
             MetricFamily(
-                "errand_reading_failures", .counter, "Readings that failed",
+                "errand_reading_failures", .counter, "Failed readings of the gauges",
                 Double(await watch.failures)),
         ]
     }

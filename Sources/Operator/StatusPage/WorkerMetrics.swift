@@ -3,45 +3,43 @@ import ErrandPostgres
 import ErrandRedis
 import ErrandThreads
 
-/// What this process knows of itself, as metrics: nobody is asked for it.
+/// The metrics of this process, which need no server.
 struct WorkerMetrics {
-    let vitals: Vitals
+    let stats: WorkerStats
 
-    /// For programs that have more kinds and queues than a scrape should carry.
-    ///
-    /// What is beyond is counted as `other`.
+    /// The maximum number of kinds per queue; further kinds are combined as `other`.
     static let labelLimit = 200
-    /// Upper bounds of buckets: 100 µs doubled so many times, from 1.6 ms to almost two hours.
+    /// The upper bounds of buckets as doublings of 100 µs, from 1.6 ms to almost two hours.
     private static let doublings = Array(4...20) + [22, 24, 26]
 
     func families() -> [MetricFamily] {
         var families = [
             MetricFamily(
-                "errand_ready", .gauge, "Whether work may be expected of this process, as /readyz",
-                vitals.trouble == nil ? 1 : 0)
+                "errand_ready", .gauge, "Whether this process is ready for work, as in /readyz",
+                stats.trouble == nil ? 1 : 0)
         ]
-        if let silence = vitals.sinceBeat {
+        if let silence = stats.sinceBeat {
             families.append(
                 MetricFamily(
                     "errand_heartbeat_age_seconds", .gauge,
-                    "How long ago PostgreSQL took this process's last heartbeat",
+                    "Time since PostgreSQL accepted this process's last heartbeat",
                     silence / .seconds(1)))
         }
         families.append(connects())
-        if let numbers = vitals.numbers {
+        if let numbers = stats.numbers {
             families += jobs(numbers) + slots(numbers) + pools(numbers)
             families += [
                 MetricFamily(
                     "errand_lease_losses", .counter,
-                    "How often this worker was declared dead while it was only silent",
-                    Double(vitals.leaseLosses)),
+                    "Number of times this worker lost its lease while it was alive",
+                    Double(stats.leaseLosses)),
                 MetricFamily(
                     "errand_jobs_fenced_off", .counter,
-                    "Endings that came too late: the job was another worker's by then",
+                    "Results discarded because the job had been given to another worker",
                     Double(numbers.fencedOff)),
                 MetricFamily(
-                    "errand_jobs_handed_back", .counter, "Jobs given back unfinished",
-                    Double(numbers.handedBack)),
+                    "errand_jobs_requeued", .counter, "Jobs requeued before they finished",
+                    Double(numbers.requeued)),
             ]
         }
         return families
@@ -49,7 +47,7 @@ struct WorkerMetrics {
 
     private func connects() -> MetricFamily {
         var family = MetricFamily(
-            "errand_connects", .counter, "Attempts to connect to a server, by their result")
+            "errand_connects", .counter, "Connection attempts to a server by result")
         for (server, tally) in [
             ("postgresql", Session.connections), ("redis", Connection.connections),
         ] {
@@ -61,13 +59,13 @@ struct WorkerMetrics {
 
     private func jobs(_ numbers: WorkerNumbers) -> [MetricFamily] {
         var started = MetricFamily(
-            "errand_jobs_started", .counter, "Jobs that this process began for the first time")
+            "errand_jobs_started", .counter, "Jobs whose first attempt this process started")
         var ended = MetricFamily(
-            "errand_jobs_ended", .counter, "Attempts that ended in this process, by their outcome")
+            "errand_jobs_ended", .counter, "Attempts that ended in this process by outcome")
         var waits = MetricFamily(
-            "errand_job_wait_seconds", .histogram, "From when a job was due to its start")
+            "errand_job_wait_seconds", .histogram, "Time from when a job was due to its start")
         var runs = MetricFamily(
-            "errand_job_run_seconds", .histogram, "From the start of an attempt to its end")
+            "errand_job_run_seconds", .histogram, "Duration of attempts")
         for queue in numbers.queues {
             for (kind, page) in bounded(queue.kinds) {
                 started.add(page.started, ("queue", queue.name), ("kind", kind))
@@ -91,18 +89,18 @@ struct WorkerMetrics {
     }
 
     private func bounded(
-        _ kinds: [String: ActivityPage]
-    ) -> [(kind: String, page: ActivityPage)] {
+        _ kinds: [String: ActivityMinute]
+    ) -> [(kind: String, page: ActivityMinute)] {
         let sorted = kinds.sorted { $0.key < $1.key }.map { (kind: $0.key, page: $0.value) }
         guard sorted.count > Self.labelLimit else { return sorted }
         let rest = sorted[Self.labelLimit...].map(\.page)
-        return sorted[..<Self.labelLimit] + [("other", ActivityPage(merging: rest))]
+        return sorted[..<Self.labelLimit] + [("other", ActivityMinute(merging: rest))]
     }
 
     private static func distribution(
         _ histogram: DurationHistogram, sum milliseconds: Double
     ) -> MetricFamily.Distribution {
-        // A division of whole numbers is exact to the last digit that is printed.
+        // Dividing integers keeps the printed bounds exact.
         let bounds = doublings.map { Double(1 << $0) / 10_000 }
         let counts = histogram.counts(upToDoublings: doublings)
         return MetricFamily.Distribution(
@@ -112,16 +110,17 @@ struct WorkerMetrics {
 
     private func slots(_ numbers: WorkerNumbers) -> [MetricFamily] {
         var concurrency = MetricFamily(
-            "errand_worker_concurrency", .gauge, "Jobs of a queue that this process runs at once")
+            "errand_worker_concurrency", .gauge, "Concurrency of a queue in this process")
         var running = MetricFamily(
-            "errand_worker_running_jobs", .gauge, "Jobs that this process runs now")
+            "errand_worker_running_jobs", .gauge, "Jobs that this process is running")
         var waiting = MetricFamily(
-            "errand_worker_waiting_jobs", .gauge, "Jobs that it has claimed and not begun")
+            "errand_worker_waiting_jobs", .gauge,
+            "Jobs that this process has claimed but not started")
         var paused = MetricFamily(
             "errand_worker_paused", .gauge,
-            "Whether it takes no jobs of a queue, as somebody asked")
+            "Whether this process claims no jobs of a queue, as operators requested")
         var claims = MetricFamily(
-            "errand_claims", .counter, "Claims that brought this process jobs")
+            "errand_claims", .counter, "Claims of this process that returned jobs")
         var claimed = MetricFamily(
             "errand_claimed_jobs", .counter, "Jobs that this process has claimed")
         for queue in numbers.queues {
@@ -138,11 +137,11 @@ struct WorkerMetrics {
 
     private func pools(_ numbers: WorkerNumbers) -> [MetricFamily] {
         var limit = MetricFamily(
-            "errand_pool_sessions_limit", .gauge, "Sessions of PostgreSQL that a pool may lend")
+            "errand_pool_sessions_limit", .gauge, "Maximum number of PostgreSQL sessions of a pool")
         var lent = MetricFamily(
-            "errand_pool_sessions_in_use", .gauge, "Sessions of PostgreSQL that are lent now")
+            "errand_pool_sessions_in_use", .gauge, "PostgreSQL sessions of a pool in use")
         var waiting = MetricFamily(
-            "errand_pool_waiters", .gauge, "Those who wait for a session of a pool")
+            "errand_pool_waiters", .gauge, "Requests waiting for a session of a pool")
         for pool in numbers.pools {
             limit.add(pool.limit, ("pool", pool.name))
             lent.add(pool.lent, ("pool", pool.name))

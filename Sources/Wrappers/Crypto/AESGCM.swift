@@ -2,14 +2,16 @@ import CErrandCrypto
 
 /// AES-256-GCM (NIST SP 800-38D) with 96-bit nonces and 128-bit tags.
 package enum AESGCM {
-    /// Bytes of a key.
+    /// The size of a key in bytes.
     package static let keySize = 32
-    /// Bytes of a nonce; under one key, none may come twice.
+    /// The size of a nonce in bytes.
+    ///
+    /// A nonce must not be used twice with one key.
     package static let nonceSize = 12
-    /// Bytes of a tag.
+    /// The size of a tag in bytes.
     package static let tagSize = 16
 
-    /// The ciphertext with the tag behind it.
+    /// Encrypts a message; returns the ciphertext followed by the tag.
     package static func encrypt(
         _ plain: [UInt8], key: SecretBytes, nonce: [UInt8], context: [UInt8]
     ) throws(CryptoError) -> [UInt8] {
@@ -20,9 +22,9 @@ package enum AESGCM {
         return output
     }
 
-    /// What was encrypted.
+    /// Decrypts a message.
     ///
-    /// - Throws: ``CryptoError/damaged`` when the tag does not fit.
+    /// - Throws: ``CryptoError/damaged`` if the tag does not match.
     package static func decrypt(
         _ sealed: ArraySlice<UInt8>, key: SecretBytes, nonce: [UInt8], context: [UInt8]
     ) throws(CryptoError) -> [UInt8] {
@@ -37,7 +39,7 @@ package enum AESGCM {
         return output
     }
 
-    /// One use of the cipher.
+    /// A single operation of the cipher.
     @safe private final class Cipher {
         private let context: OpaquePointer
 
@@ -52,7 +54,7 @@ package enum AESGCM {
             guard
                 unsafe EVP_CipherInit_ex(
                     made, EVP_aes_256_gcm(), nil, key.bytes, nonce, direction) == 1,
-                // Without a place for output the bytes count as associated data.
+                // Without an output buffer, the bytes are associated data.
                 unsafe data.isEmpty
                     || EVP_CipherUpdate(made, nil, &count, data, Int32(data.count)) == 1
             else { throw .last("a cipher") }
@@ -71,7 +73,7 @@ package enum AESGCM {
             return output
         }
 
-        /// Ends the use; when decrypting, false says that the tag does not fit.
+        /// Ends the operation; returns false if the tag does not match when decrypting.
         func finish() -> Bool {
             var rest = [UInt8](repeating: 0, count: tagSize)
             var count: Int32 = 0

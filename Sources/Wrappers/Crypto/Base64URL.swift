@@ -9,7 +9,7 @@ package enum Base64URL {
         return values
     }()
 
-    /// The text for some bytes.
+    /// Encodes bytes as text.
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 4 + 2) / 3)
@@ -27,8 +27,8 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text; nil for padding, foreign letters, an impossible length, or bits left
-    /// over that are not zero, so that each array has one text only.
+    /// Decodes a text; nil for padding, invalid characters, an impossible length, or unused bits
+    /// that are not zero, so that each array has exactly one text.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 3 / 4)

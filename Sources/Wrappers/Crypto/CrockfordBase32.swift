@@ -1,26 +1,26 @@
-/// Crockford's base 32: numbers as text that people read out and type, without I, L, O and U.
+/// Crockford's base 32: numbers as text for people to read and type, without I, L, O and U.
 ///
-/// A check symbol behind it, the number modulo 37, finds every single wrong symbol and every swap
-/// of neighbours.
+/// A check symbol at the end, the number modulo 37, detects every single wrong symbol and every
+/// swap of adjacent symbols.
 package enum CrockfordBase32 {
-    /// Why a text is no code.
+    /// Why a text is not a valid code.
     package enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
-        /// Another number of symbols than the code has; blanks and hyphens are not counted.
+        /// A wrong number of symbols, not counting spaces and hyphens.
         case wrongLength(expected: Int, found: Int)
-        /// What no code has at that place.
+        /// A character that is invalid at its position.
         case foreign(Character)
-        /// The check symbol is another's: something was misread or mistyped.
+        /// The check symbol does not match: a symbol was misread or mistyped.
         case wrongCheck
-        /// The number takes more symbols, or more than 64 bits.
+        /// The number needs more symbols, or more than 64 bits.
         case tooLarge
 
-        /// What a person can do about it.
+        /// The message for people.
         package var description: String {
             switch self {
             case .wrongLength(let expected, let found):
                 "a code of \(found) symbols: expected \(expected)"
             case .foreign(let character):
-                "'\(character)' is in no code: look at it again"
+                "'\(character)' is in no code: check it again"
             case .wrongCheck:
                 "a symbol is wrong, or two are swapped: compare the code with the original"
             case .tooLarge:
@@ -29,7 +29,7 @@ package enum CrockfordBase32 {
         }
     }
 
-    /// By value; those from 32 on are check symbols only.
+    /// The symbols by value; those from 32 on are check symbols only.
     private static let symbols = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U".utf8)
     private static let checkModulus: UInt64 = 37
 
@@ -49,13 +49,13 @@ package enum CrockfordBase32 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(symbol) ? symbol | 0x20 : symbol
     }
 
-    /// The text of a number.
+    /// Encodes a number as text.
     ///
     /// - Parameters:
-    ///   - value: needs at most 5 bits for each symbol.
-    ///   - length: how many symbols, with zeros in front; the check symbol is not counted.
-    ///   - isChecked: whether a check symbol follows.
-    /// - Throws: ``Refusal/tooLarge`` when so few symbols do not hold the number.
+    ///   - value: the number, of at most 5 bits for each symbol.
+    ///   - length: the number of symbols, with leading zeros, without the check symbol.
+    ///   - isChecked: whether to add a check symbol.
+    /// - Throws: ``Refusal/tooLarge`` if the number needs more symbols.
     package static func encode(
         _ value: UInt64, length: Int, isChecked: Bool
     ) throws(Refusal) -> String {
@@ -70,13 +70,13 @@ package enum CrockfordBase32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The number of a text that somebody typed.
+    /// Decodes a typed text.
     ///
-    /// Small letters, blanks and hyphens do no harm; I and L are read as 1, O as 0.
+    /// Lower-case letters, spaces and hyphens are accepted; I and L are read as 1, O as 0.
     ///
     /// - Parameters:
     ///   - text: the code.
-    ///   - length: how many symbols it has, without the check symbol.
+    ///   - length: the number of symbols, without the check symbol.
     ///   - isChecked: whether a check symbol follows.
     package static func decode(
         _ text: some StringProtocol, length: Int, isChecked: Bool

@@ -1,40 +1,42 @@
 import CErrandCrypto
 
-/// Why something could not be signed, sealed or read; never holds any part of a key.
+/// Why signing, sealing or reading a key failed.
+///
+/// It contains no part of a key.
 package enum CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What was given is no PEM text with a private key in it.
+    /// The text is not a PEM text with a private key.
     case notPEM
-    /// The key is locked with a passphrase.
+    /// The key is encrypted with a passphrase.
     case encryptedKey
-    /// The PEM text is that of something else, such as a certificate or a public key.
+    /// The PEM text contains something else, such as a certificate or a public key.
     case notPrivateKey(found: String)
-    /// A private key, but not of the kind that the algorithm takes.
+    /// The private key is not of the kind that the algorithm needs.
     case wrongKey(expected: String, found: String)
-    /// What was sealed was changed, cut, or sealed in another context.
+    /// The sealed value was changed, truncated, or sealed for another context.
     case damaged
-    /// Sealed with a key that is not among those given.
+    /// The value was sealed with a key that is not available.
     case unknownKey(id: String)
-    /// A key for sealing that has another length than 32 bytes, or a name that cannot be kept.
+    /// A sealing key with an invalid length or name.
     case badSealingKey(String)
-    /// OpenSSL failed; where, and its own code.
+    /// OpenSSL failed; the text contains the operation and OpenSSL's code.
     case library(String)
 
-    /// What a person can do about it.
+    /// The message for people.
     package var description: String {
         switch self {
         case .notPEM:
             "not a PEM file: expected a text with -----BEGIN PRIVATE KEY-----"
         case .encryptedKey:
-            "the private key is locked with a passphrase: "
-                + "openssl pkcs8 -topk8 -nocrypt -in KEY -out NEW makes one without"
+            "the private key is encrypted with a passphrase: decrypt it with "
+                + "openssl pkcs8 -topk8 -nocrypt -in KEY -out NEW"
         case .notPrivateKey(let found):
             "expected a private key (-----BEGIN PRIVATE KEY-----), found \(found)"
         case .wrongKey(let expected, let found):
             "expected \(expected) key, found \(found)"
         case .damaged:
-            "the sealed value was changed, cut short, or belongs elsewhere"
+            "the sealed value was changed or truncated, or belongs elsewhere"
         case .unknownKey(let id):
-            "sealed with the key \(id), which is not among the keys given"
+            "sealed with the key \(id), which is not in the key file"
         case .badSealingKey(let reason):
             "not a sealing key: \(reason)"
         case .library(let text):
@@ -42,7 +44,7 @@ package enum CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// What OpenSSL complained of last, by its number and reason; clears its list.
+    /// Returns OpenSSL's last error with its number and reason, and clears its error queue.
     static func last(_ doing: String) -> CryptoError {
         let code = ERR_get_error()
         ERR_clear_error()

@@ -2,10 +2,10 @@ import CErrandCrypto
 
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {
-    /// How many bytes a digest has.
+    /// The size of a digest in bytes.
     package static let size = 32
 
-    /// The digest of some bytes.
+    /// Returns the digest of bytes.
     package static func digest(of bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: size)
         _ = unsafe CErrandCrypto.SHA256(bytes, bytes.count, &digest)
@@ -13,11 +13,11 @@ package enum SHA256 {
     }
 }
 
-/// The SHA-256 of bytes that come in pieces, such as those of a large file.
+/// The SHA-256 of bytes that arrive in pieces, such as those of a large file.
 @safe package final class RunningSHA256 {
     private let context: OpaquePointer
 
-    /// Of nothing yet.
+    /// Creates the digest of no bytes.
     package init() throws(CryptoError) {
         guard let made = unsafe EVP_MD_CTX_new() else { throw .last("a digest") }
         unsafe context = unsafe made
@@ -28,14 +28,16 @@ package enum SHA256 {
 
     deinit { unsafe EVP_MD_CTX_free(context) }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     package func update(_ bytes: [UInt8]) throws(CryptoError) {
         guard unsafe EVP_DigestUpdate(context, bytes, bytes.count) == 1 else {
             throw .last("a digest")
         }
     }
 
-    /// The digest of all; nothing can be added any more.
+    /// Returns the digest of all bytes.
+    ///
+    /// No more can be added afterwards.
     package func finish() throws(CryptoError) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: SHA256.size)
         guard unsafe EVP_DigestFinal_ex(context, &digest, nil) == 1 else {
@@ -47,34 +49,34 @@ package enum SHA256 {
 
 /// HMAC with SHA-256 (RFC 2104, RFC 4231).
 package enum HMACSHA256 {
-    /// The code of a message under a key; 32 bytes.
+    /// Returns the authentication code of a message, of 32 bytes.
     ///
     /// - Parameters:
-    ///   - message: what is to be vouched for.
-    ///   - key: of any length; one of 32 random bytes or more is as strong as the code itself.
+    ///   - message: the message to authenticate.
+    ///   - key: a key of any length; 32 random bytes or more are as strong as the code itself.
     package static func code(of message: [UInt8], key: SecretBytes) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: SHA256.size)
-        // A null key would mean "the one of before" to some versions of the library.
+        // Some versions of the library take a null key for the previous key.
         let bytes = key.bytes.isEmpty ? [0] : key.bytes
         _ = unsafe HMAC(
             EVP_sha256(), bytes, Int32(key.bytes.count), message, message.count, &code, nil)
         return code
     }
 
-    /// Whether a code is the message's, found out in a time that tells nothing about the right one.
+    /// Returns whether a code matches the message, in constant time.
     package static func isCode(_ code: [UInt8], of message: [UInt8], key: SecretBytes) -> Bool {
         isSameInConstantTime(code, self.code(of: message, key: key))
     }
 }
 
-/// Whether two arrays are equal, in a time that depends on their lengths only.
+/// Returns whether two arrays are equal, in a time that depends only on their lengths.
 package func isSameInConstantTime(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     unsafe one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
 }
 
-/// Bytes that nobody can guess, from OpenSSL's generator.
+/// Returns cryptographically secure random bytes from OpenSSL's generator.
 ///
-/// - Throws: ``CryptoError/library(_:)`` when the system has no randomness to give.
+/// - Throws: ``CryptoError/library(_:)`` if the system provides no randomness.
 package func randomBytes(_ count: Int) throws(CryptoError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     guard unsafe RAND_bytes(&bytes, Int32(count)) == 1 else { throw .last("random bytes") }

@@ -1,15 +1,15 @@
-/// Bytes as pairs of hexadecimal digits, in small letters (RFC 4648 section 8).
+/// Bytes as pairs of lower-case hexadecimal digits (RFC 4648 section 8).
 package enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// The text for some bytes.
+    /// Encodes bytes as text.
     package static func encode(_ bytes: [UInt8]) -> String {
         String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
             as: UTF8.self)
     }
 
-    /// The bytes of a text, whose letters may be capitals too; nil for what is none.
+    /// Decodes a text in upper or lower case; nil if it is invalid.
     package static func decode(_ text: String) -> [UInt8]? {
         let values = text.utf8.compactMap {
             UInt8(Character(UnicodeScalar($0)).hexDigitValue ?? 16)

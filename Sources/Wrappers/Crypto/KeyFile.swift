@@ -1,42 +1,44 @@
 import Glibc
 
-/// Why a key file was refused: names the line, and never shows what it holds.
+/// Why a key file is invalid.
+///
+/// It names the line without its content.
 package enum KeyFileError: Error, Equatable, CustomStringConvertible {
-    /// There is no such file, or it may not be read.
+    /// The file does not exist or is not readable.
     case unreadable(file: String)
-    /// A folder, a device or the like.
+    /// The path is that of a directory, a device or the like.
     case notAFile(file: String)
-    /// Everybody on the machine may read or write it.
+    /// All users of the machine may read or write the file.
     case openToAll(file: String)
-    /// Longer than any list of keys.
+    /// The file is too long for a list of keys.
     case tooLong(file: String)
-    /// A line that is no key.
+    /// A line is not a valid key.
     case badLine(Int, reason: String)
-    /// There is no key in it.
+    /// The file contains no key.
     case empty
 
-    /// What is wrong and what to do.
+    /// The message for people: what is wrong and what to do.
     package var description: String {
         switch self {
         case .unreadable(let file):
-            "\(file) cannot be read; check the path and who may read it"
+            "\(file) cannot be read; check the path and its permissions"
         case .notAFile(let file):
             "\(file) is not a file"
         case .openToAll(let file):
-            "\(file) is open to everybody on this machine: chmod o= \(file)"
+            "\(file) is accessible to all users of this machine: chmod o= \(file)"
         case .tooLong(let file):
-            "\(file) is longer than \(KeyFile.limit) bytes; expected a key a line"
+            "\(file) is longer than \(KeyFile.limit) bytes; expected one key per line"
         case .badLine(let number, let reason):
             "line \(number): \(reason)"
         case .empty:
-            "there is no key in it; expected a key a line: NAME and 32 bytes in base64"
+            "the file contains no key; expected one key per line: NAME and 32 bytes in base64"
         }
     }
 }
 
-/// The text form of sealing keys, one a line: `NAME BASE64`.
+/// The text form of sealing keys, one per line: `NAME BASE64`.
 ///
-/// Empty lines, and lines that begin with `#`, mean nothing. The first key seals, all open.
+/// Empty lines and lines that begin with `#` are ignored. The first key seals; all keys open.
 package enum KeyFile {
     static let limit = 65_536
 
@@ -45,7 +47,7 @@ package enum KeyFile {
         try keys(of: try text(of: file))
     }
 
-    /// Reads the text of such a file.
+    /// Parses the text of a key file.
     package static func keys(of text: String) throws(KeyFileError) -> SealingKeys {
         var keys: [(line: Int, key: SealingKey)] = []
         let lines = text.split(
@@ -54,7 +56,7 @@ package enum KeyFile {
             let words = line.split(whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             let key = try key(words, number)
-            // Neither is shown: a key may stand where its name belongs.
+            // Show neither the name nor the key: they may be swapped.
             if let other = keys.first(where: { $0.key.id == key.id }) {
                 throw .badLine(number, reason: "the same name as on line \(other.line)")
             }
@@ -71,9 +73,9 @@ package enum KeyFile {
         }
     }
 
-    /// A line with a new random key.
+    /// Returns a line with a new random key.
     ///
-    /// - Throws: ``CryptoError/badSealingKey(_:)`` for a name that cannot be one.
+    /// - Throws: ``CryptoError/badSealingKey(_:)`` for an invalid name.
     package static func newLine(name: String) throws(CryptoError) -> String {
         let key = try SealingKey(id: name, secret: .random(AESGCM.keySize))
         return "\(key.id) \(base64(key.secret))"
@@ -87,7 +89,7 @@ package enum KeyFile {
         }
         guard let secret = secret(words[1]) else {
             throw .badLine(
-                number, reason: "behind the name, expected 32 bytes in base64: 44 characters")
+                number, reason: "after the name, expected 32 bytes in base64: 44 characters")
         }
         do {
             return try SealingKey(id: String(words[0]), secret: secret)
@@ -96,7 +98,7 @@ package enum KeyFile {
         }
     }
 
-    /// Reads the usual base64 (RFC 4648 section 4) of a key.
+    /// Decodes the standard base64 (RFC 4648 section 4) of a key.
     private static func secret(_ text: Substring) -> SecretBytes? {
         guard text.utf8.count == 44, text.hasSuffix("="), !text.contains("-"), !text.contains("_")
         else { return nil }
@@ -110,7 +112,7 @@ package enum KeyFile {
     }
 
     private static func text(of file: String) throws(KeyFileError) -> String {
-        // A pipe that nobody writes into would be waited for.
+        // Opening a pipe without a writer would block.
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .unreadable(file: file) }
         defer { close(descriptor) }
@@ -132,7 +134,7 @@ package enum KeyFile {
         }
         guard length <= limit else { throw .tooLong(file: file) }
         guard let text = String(validating: bytes[..<length], as: UTF8.self) else {
-            throw .badLine(1, reason: "the file is no text; expected a key a line")
+            throw .badLine(1, reason: "the file is not a text file; expected one key per line")
         }
         return text
     }

@@ -1,26 +1,27 @@
-/// Proofs that an entry is in a Merkle tree, as RFC 6962 (section 2.1) and RFC 9162 define it: who
-/// knows the tree's root and size can be shown so by a few hashes.
+/// Proofs that an entry is in a Merkle tree, as defined by RFC 6962 (section 2.1) and RFC 9162.
 ///
-/// A leaf is SHA-256 over a byte 0 and the entry, a node over a byte 1 and the two below, so that
-/// neither can be taken for the other. A tree of n > 1 entries splits at the largest power of two
-/// below n.
+/// A verifier needs the tree's root and size, and a few hashes.
+///
+/// A leaf is the SHA-256 of a byte 0 and the entry; a node is that of a byte 1 and its two
+/// children, so that neither can be mistaken for the other. A tree of n > 1 entries splits at the
+/// largest power of two below n.
 package enum MerkleProof {
-    /// The hash of a leaf.
+    /// Returns the hash of a leaf.
     package static func leafHash(_ entry: [UInt8]) -> [UInt8] { SHA256.digest(of: [0] + entry) }
 
-    /// The hash of a node above two others.
+    /// Returns the hash of a node with two children.
     package static func nodeHash(_ first: [UInt8], _ second: [UInt8]) -> [UInt8] {
         SHA256.digest(of: [1] + first + second)
     }
 
-    /// Whether a path proves that an entry is in a tree (RFC 9162, section 2.1.3.2).
+    /// Returns whether a path proves that an entry is in a tree (RFC 9162, section 2.1.3.2).
     ///
     /// - Parameters:
-    ///   - entry: itself, not its hash.
-    ///   - index: where it is said to be, from 0.
-    ///   - size: how many entries the tree has.
-    ///   - path: the hashes beside its way up, the lowest first.
-    ///   - root: the tree's.
+    ///   - entry: the entry itself, not its hash.
+    ///   - index: the claimed index of the entry, from 0.
+    ///   - size: the number of entries of the tree.
+    ///   - path: the hashes of the siblings from the leaf to the root.
+    ///   - root: the root of the tree.
     package static func isIncluded(
         _ entry: [UInt8], at index: Int, of size: Int, path: [[UInt8]], root: [UInt8]
     ) -> Bool {

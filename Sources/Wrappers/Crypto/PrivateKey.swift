@@ -1,10 +1,10 @@
 import CErrandCrypto
 
-/// A private key that signs, read from PEM text (PKCS#8, RFC 5958 and RFC 7468).
+/// A private key for signatures, read from PEM text (PKCS#8, RFC 5958 and RFC 7468).
 ///
-/// Safe to share: once read the key is never changed, and OpenSSL counts its owners with atomics.
+/// Safe to share: the key never changes, and OpenSSL counts its references atomically.
 @safe final class PrivateKey: Sendable {
-    // Only read from, by functions that OpenSSL lets several threads call at once.
+    // Only used by functions of OpenSSL that several threads may call concurrently.
     private nonisolated(unsafe) let key: OpaquePointer
 
     /// Reads the first key of the text.
@@ -24,9 +24,9 @@ import CErrandCrypto
 
     deinit { unsafe EVP_PKEY_free(key) }
 
-    /// The key in some text; nil when there is none that can be read.
+    /// Reads the key of a text; nil if there is none that can be read.
     private static func read(_ text: [UInt8], wasAsked: inout Bool) -> OpaquePointer? {
-        // The source only borrows the bytes: they must stay in place until it is freed.
+        // The source only borrows the bytes: they must stay valid until it is freed.
         unsafe text.withUnsafeBufferPointer { bytes in
             let source = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count))
             defer { unsafe BIO_free(source) }
@@ -37,8 +37,8 @@ import CErrandCrypto
         }
     }
 
-    /// What follows BEGIN in the first line of that form; parameters of a curve may stand before
-    /// the key.
+    /// The label after BEGIN: the first one of a private key, because parameters of a curve may
+    /// precede the key; otherwise the first.
     private static func label(of pem: String) -> String? {
         let labels = pem.split(whereSeparator: \.isNewline).compactMap { line -> String? in
             let line = line.drop { $0.isWhitespace }
@@ -48,7 +48,7 @@ import CErrandCrypto
         return labels.first { $0.hasSuffix("PRIVATE KEY") } ?? labels.first
     }
 
-    /// The kind of key, as OpenSSL names it: `EC`, `RSA`, `ED25519`.
+    /// OpenSSL's name for the kind of key: `EC`, `RSA`, `ED25519`.
     var kind: String {
         unsafe EVP_PKEY_get0_type_name(key).map { unsafe String(cString: $0) } ?? "unknown"
     }
@@ -63,7 +63,7 @@ import CErrandCrypto
     /// The length of an RSA key's modulus.
     var bits: Int { Int(unsafe EVP_PKEY_get_bits(key)) }
 
-    /// The signature of a message's SHA-256 digest: DER for elliptic keys, PKCS#1 v1.5 for RSA.
+    /// Signs the SHA-256 digest of a message: DER for elliptic keys, PKCS#1 v1.5 for RSA.
     func signature(of message: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { throw .last("signing") }
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -78,7 +78,8 @@ import CErrandCrypto
         return Array(signature.prefix(size))
     }
 
-    /// The two numbers of a DER signature, each padded to `width` bytes (RFC 7518 section 3.4).
+    /// Returns the two numbers of a DER signature, each padded to `width` bytes (RFC 7518 section
+    /// 3.4).
     static func raw(_ der: [UInt8], width: Int) throws(CryptoError) -> [UInt8] {
         let parsed = unsafe der.withUnsafeBufferPointer { buffer in
             var place = buffer.baseAddress
@@ -99,7 +100,7 @@ import CErrandCrypto
     }
 }
 
-/// OpenSSL asks for a passphrase; -1 is "there is none".
+/// Called by OpenSSL for a passphrase; -1 means there is none.
 private let refusePassphrase:
     @convention(c) (
         UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?

@@ -1,13 +1,15 @@
-/// A key that seals small secrets, with the name by which what it sealed finds it again.
+/// A key that seals small secrets.
+///
+/// Sealed values contain its name.
 package struct SealingKey: Sendable, CustomStringConvertible {
-    /// The key's name, kept in clear beside what it sealed.
+    /// The name, stored in clear in each sealed value.
     package let id: String
     let secret: SecretBytes
 
-    /// Names a key.
+    /// Creates a key.
     ///
     /// - Parameters:
-    ///   - id: 1 to 64 letters, digits, `-`, `_` or `.`; a new key needs a new one.
+    ///   - id: 1 to 64 letters, digits, `-`, `_` or `.`; a new key needs a new name.
     ///   - secret: 32 random bytes.
     package init(id: String, secret: SecretBytes) throws(CryptoError) {
         guard secret.count == AESGCM.keySize else {
@@ -33,24 +35,24 @@ package struct SealingKey: Sendable, CustomStringConvertible {
     package var description: String { "sealing key \(id)" }
 }
 
-/// The keys that seal and open: one seals, and it and older ones open, so that keys can be changed
-/// without touching what was sealed before.
+/// The keys that seal and open values: the current key seals; it and older keys open, so that a new
+/// key can be introduced without changing sealed values.
 ///
 /// A sealed value is `1 ‖ length of the key's name ‖ name ‖ nonce (12) ‖ ciphertext ‖ tag (16)`,
-/// AES-256-GCM, with all before the nonce authenticated too. Nonces are random: one key is good for
-/// 2³² values (NIST SP 800-38D section 8.3), far more than one key will ever seal here.
+/// with AES-256-GCM; the part before the nonce is authenticated too. Nonces are random, which
+/// allows 2³² values with one key (NIST SP 800-38D section 8.3), far more than one key seals here.
 package struct SealingKeys: Sendable {
     private let current: SealingKey
     private let byName: [String: SealingKey]
-    /// The names of all, the one that seals first.
+    /// The names of all keys, the current one first.
     package let names: [String]
     private static let version: UInt8 = 1
 
-    /// Keys with different names; a repeated name is refused.
+    /// Creates a set of keys with different names; throws for a repeated name.
     ///
     /// - Parameters:
-    ///   - current: seals.
-    ///   - older: only open.
+    ///   - current: the key that seals.
+    ///   - older: keys that only open.
     package init(current: SealingKey, older: [SealingKey] = []) throws(CryptoError) {
         var byName = [current.id: current]
         for key in older {
@@ -66,9 +68,9 @@ package struct SealingKeys: Sendable {
     /// Seals a secret.
     ///
     /// - Parameters:
-    ///   - secret: what to hide.
-    ///   - context: where the value belongs, such as a table and a row's id; it opens only there,
-    ///     so that one row's secret cannot be moved to another.
+    ///   - secret: the secret.
+    ///   - context: the place of the value, such as a table and a row's id. The value opens only
+    ///     with the same context, so that it cannot be moved to another row.
     package func seal(_ secret: SecretBytes, context: String) throws(CryptoError) -> [UInt8] {
         let nonce = try randomBytes(AESGCM.nonceSize)
         let head = [Self.version, UInt8(current.id.utf8.count)] + Array(current.id.utf8)
@@ -77,7 +79,7 @@ package struct SealingKeys: Sendable {
                 secret.bytes, key: current.secret, nonce: nonce, context: head + context.utf8)
     }
 
-    /// Opens what was sealed for the same context by any of the keys.
+    /// Opens a value that any of the keys sealed for the same context.
     package func open(_ sealed: [UInt8], context: String) throws(CryptoError) -> SecretBytes {
         let parts = try Self.parts(of: sealed)
         guard let key = byName[parts.key] else { throw .unknownKey(id: parts.key) }
@@ -88,8 +90,9 @@ package struct SealingKeys: Sendable {
                 context: head + context.utf8))
     }
 
-    /// The name of the key that sealed a value: what still uses an old one is sealed anew before
-    /// the key is thrown away.
+    /// Returns the name of the key that sealed a value.
+    ///
+    /// Values of an old key must be sealed again before the key is removed.
     package static func keyName(of sealed: [UInt8]) throws(CryptoError) -> String {
         try parts(of: sealed).key
     }

@@ -1,33 +1,33 @@
-/// Bytes that are nobody's business: they never show in a text, a log line or a dump.
+/// Secret bytes, which do not appear in texts, log lines or dumps.
 package struct SecretBytes: Sendable, Equatable, CustomStringConvertible,
     CustomDebugStringConvertible, CustomReflectable
 {
     let bytes: [UInt8]
 
-    /// Takes charge of some bytes.
+    /// Wraps bytes.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// New random ones.
+    /// Creates random bytes.
     ///
-    /// - Throws: ``CryptoError/library(_:)`` when the system has no randomness to give.
+    /// - Throws: ``CryptoError/library(_:)`` if the system provides no randomness.
     package static func random(_ count: Int) throws(CryptoError) -> SecretBytes {
         SecretBytes(try randomBytes(count))
     }
 
-    /// How many they are.
+    /// The number of bytes.
     package var count: Int { bytes.count }
 
-    /// Lets them out, to be written where they are kept and nowhere else.
+    /// Returns the bytes, only to be written to their storage.
     package func reveal() -> [UInt8] { bytes }
 
-    /// That there are some, and nothing more.
+    /// A placeholder.
     package var description: String { "(secret)" }
-    /// That there are some, and nothing more.
+    /// A placeholder.
     package var debugDescription: String { description }
-    /// Without parts.
+    /// A mirror without children.
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Whether both hold the same, found out in a time that depends on the lengths only.
+    /// Returns whether the bytes are equal, in a time that depends only on their lengths.
     package static func == (one: SecretBytes, other: SecretBytes) -> Bool {
         isSameInConstantTime(one.bytes, other.bytes)
     }

@@ -1,8 +1,8 @@
 /// Signs JSON Web Tokens (RFC 7519) in the compact form of RFC 7515 section 7.1.
 ///
-/// Holds its key where nothing prints it.
+/// Its descriptions do not contain the key.
 package struct TokenSigner: Sendable, CustomStringConvertible, CustomReflectable {
-    /// How a token is signed (RFC 7518 section 3.1).
+    /// The algorithm of a signature (RFC 7518 section 3.1).
     package enum Algorithm: String, Sendable {
         /// ECDSA on the curve P-256 with SHA-256.
         case es256 = "ES256"
@@ -10,16 +10,17 @@ package struct TokenSigner: Sendable, CustomStringConvertible, CustomReflectable
         case rs256 = "RS256"
     }
 
-    /// How it signs.
+    /// The algorithm.
     package let algorithm: Algorithm
     private let key: PrivateKey
 
-    /// Reads a key.
+    /// Creates a signer.
     ///
     /// - Parameters:
-    ///   - algorithm: how to sign; ES256 takes keys on P-256, RS256 RSA keys from 2048 bits.
-    ///   - pem: the key, not locked with a passphrase.
-    /// - Throws: what is wrong with the key, without any of it.
+    ///   - algorithm: the algorithm. ES256 needs a key on P-256, RS256 an RSA key of at least 2048
+    ///     bits.
+    ///   - pem: the key, without a passphrase.
+    /// - Throws: why the key is invalid, without its content.
     package init(_ algorithm: Algorithm, pem: String) throws(CryptoError) {
         let key = try PrivateKey(pem: pem)
         switch algorithm {
@@ -41,14 +42,14 @@ package struct TokenSigner: Sendable, CustomStringConvertible, CustomReflectable
         self.key = key
     }
 
-    /// The signature of some bytes: 64 bytes r‖s for ES256 (RFC 7518 section 3.4), as many as the
-    /// modulus has for RS256.
+    /// Returns the signature of bytes: 64 bytes r‖s for ES256 (RFC 7518 section 3.4); for RS256 the
+    /// size of the modulus.
     package func signature(of message: [UInt8]) throws(CryptoError) -> [UInt8] {
         let signature = try key.signature(of: message)
         return algorithm == .es256 ? try PrivateKey.raw(signature, width: 32) : signature
     }
 
-    /// A signed token.
+    /// Returns a signed token.
     ///
     /// - Parameters:
     ///   - header: the JOSE header as JSON; its `alg` must name ``algorithm``.
@@ -60,6 +61,6 @@ package struct TokenSigner: Sendable, CustomStringConvertible, CustomReflectable
 
     /// The algorithm; the key stays hidden.
     package var description: String { "\(algorithm.rawValue) key (secret)" }
-    /// Without parts.
+    /// A mirror without children.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

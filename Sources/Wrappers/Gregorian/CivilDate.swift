@@ -1,17 +1,17 @@
-/// A day of the proleptic Gregorian calendar, in no particular time zone.
+/// A day of the proleptic Gregorian calendar, without a time zone.
 ///
-/// Day numbers are counted from 1970-01-01; the arithmetic holds for every year that an `Int` of
-/// seconds can reach.
+/// Day numbers are counted from 1970-01-01. The arithmetic is valid for every year that an `Int` of
+/// seconds can represent.
 @frozen
 public struct CivilDate: Sendable, Hashable, Comparable {
     /// The year; 0 is 1 BC.
     public var year: Int
-    /// 1 to 12.
+    /// The month, 1 to 12.
     public var month: Int
-    /// 1 to the length of the month.
+    /// The day, from 1 to the length of the month.
     public var day: Int
 
-    /// A day by its parts, which must exist.
+    /// Creates a day from its parts, which must be valid.
     @inlinable
     public init(year: Int, month: Int, day: Int) {
         self.year = year
@@ -19,7 +19,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         self.day = day
     }
 
-    /// The day that lies `days` after 1970-01-01.
+    /// Creates the day that is `days` after 1970-01-01.
     ///
     /// Years are counted from March, so that the leap day is the last of its year.
     @inlinable
@@ -36,7 +36,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Days since 1970-01-01.
+    /// The days since 1970-01-01.
     @inlinable
     public var daysSince1970: Int {
         let shifted = month <= 2 ? year - 1 : year
@@ -47,20 +47,20 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// 0 for Sunday to 6 for Saturday.
+    /// The day of the week, from 0 for Sunday to 6 for Saturday.
     @inlinable
     public var weekday: Int {
         let sinceSunday = (daysSince1970 + 4) % 7
         return sinceSunday < 0 ? sinceSunday + 7 : sinceSunday
     }
 
-    /// Whether a year has a 29 February.
+    /// Returns whether a year is a leap year.
     @inlinable
     public static func isLeap(_ year: Int) -> Bool {
         year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     }
 
-    /// How many days a month has.
+    /// Returns the number of days of a month.
     @inlinable
     public static func days(inMonth month: Int, of year: Int) -> Int {
         switch month {
@@ -70,7 +70,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         }
     }
 
-    /// The earlier is the lesser.
+    /// Orders by time.
     @inlinable
     public static func < (left: Self, right: Self) -> Bool {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
@@ -78,7 +78,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
 }
 
 extension Int {
-    /// The quotient rounded towards minus infinity; the divisor is positive.
+    /// Returns the quotient rounded towards minus infinity; the divisor must be positive.
     @inlinable
     public func dividedDown(by divisor: Int) -> Int {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)

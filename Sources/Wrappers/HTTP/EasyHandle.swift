@@ -1,15 +1,15 @@
 import CErrandCurl
 import Glibc
 
-/// The owner of one libcurl easy handle with its kept connections.
+/// The owner of one libcurl easy handle and its open connections.
 ///
-/// Not `Sendable`: it lives inside one actor, whose own thread makes every call.
+/// Not `Sendable`: one actor owns it, and makes every call on its own thread.
 @safe final class EasyHandle {
     let handle: UnsafeMutableRawPointer
     private let errorText: UnsafeMutableBufferPointer<CChar>
     private(set) var refusedOption: String?
 
-    /// Nil when libcurl cannot be started or has no memory.
+    /// Returns nil if libcurl cannot be initialized or is out of memory.
     init?() {
         guard Self.libraryIsReady, let handle = unsafe curl_easy_init() else { return nil }
         unsafe self.handle = unsafe handle
@@ -19,7 +19,7 @@ import Glibc
         set(CURLOPT_NOSIGNAL, 1)
     }
 
-    /// Says QUIT on the kept connections and closes them.
+    /// Sends QUIT on the open connections and closes them.
     deinit {
         unsafe curl_easy_cleanup(handle)
         unsafe errorText.deallocate()
@@ -33,7 +33,7 @@ import Glibc
         unsafe note(errand_curl_set_size(handle, option, curl_off_t(size)), option)
     }
 
-    /// Nil puts the option back to its default.
+    /// Sets an option; nil resets it to its default.
     func set(_ option: CURLoption, _ value: String?) {
         unsafe note(errand_curl_set_text(handle, option, value), option)
     }
@@ -42,10 +42,10 @@ import Glibc
         set(option, Int(limit.wholeMilliseconds))
     }
 
-    /// Runs one upload with `exchange` as its source of bytes and listener.
+    /// Runs one upload; `exchange` provides the bytes and receives the replies.
     ///
-    /// Blocks until the transfer ended. libcurl keeps none of the pointers past this call, and
-    /// `exchange` and the recipients' list outlive it.
+    /// It blocks until the transfer has ended. libcurl keeps no pointer after this call, and
+    /// `exchange` and the list of recipients outlive it.
     func perform(_ exchange: SMTPExchange, to recipients: [String]) -> CURLcode {
         var list: UnsafeMutablePointer<curl_slist>?
         for recipient in recipients {
@@ -62,26 +62,26 @@ import Glibc
         unsafe errand_curl_set_context(handle, CURLOPT_DEBUGDATA, context)
         unsafe errand_curl_set_context(handle, CURLOPT_XFERINFODATA, context)
         unsafe errand_curl_set_reader(handle, readUpload)
-        unsafe errand_curl_set_debugger(handle, hearConversation)
+        unsafe errand_curl_set_debugger(handle, receiveConversation)
         unsafe errand_curl_set_progress(handle, askToGoOn)
         forgetErrors()
         return withExtendedLifetime(exchange) { unsafe curl_easy_perform(handle) }
     }
 
-    /// What libcurl says about the failure of the last transfer.
+    /// libcurl's message about the failure of the last transfer.
     func explanation(of code: CURLcode) -> String {
         let own = unsafe errorText.baseAddress.map { unsafe String(cString: $0) } ?? ""
         return own.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : own
     }
 
-    /// Whether the last transfer travelled on a connection that was open before it.
+    /// Whether the last transfer used an open connection.
     var reusedConnection: Bool {
         var opened = 1
         unsafe errand_curl_get_long(handle, CURLINFO_NUM_CONNECTS, &opened)
         return opened == 0
     }
 
-    /// Whether libcurl has written down an error since ``forgetErrors()``.
+    /// Whether libcurl has reported an error since ``forgetErrors()``.
     var hasComplained: Bool { unsafe errorText[0] != 0 }
 
     func forgetErrors() { unsafe errorText[0] = 0 }
@@ -94,11 +94,11 @@ import Glibc
         refusedOption = "libcurl refuses option \(name ?? "\(option.rawValue)")"
     }
 
-    /// Started once for the process, by whoever sends first.
+    /// Initializes libcurl once for the process, at the first use.
     static let libraryIsReady = curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
 
-    /// Keeps a broken connection from ending the process: with `NOSIGNAL` libcurl leaves SIGPIPE
-    /// alone, and OpenSSL may write to a socket without `MSG_NOSIGNAL`.
+    /// Ignores SIGPIPE, so that a lost connection does not terminate the process: with `NOSIGNAL`
+    /// libcurl does not handle it, and OpenSSL may write to a socket without `MSG_NOSIGNAL`.
     static func blockBrokenPipeSignal() {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
@@ -107,7 +107,7 @@ import Glibc
     }
 }
 
-/// libcurl asks for the next bytes of the message; 0 ends it.
+/// Called by libcurl for the next bytes of the message; 0 ends it.
 private let readUpload: curl_read_callback = { buffer, size, count, context in
     guard let buffer = unsafe buffer, let context = unsafe context else { return 0 }
     let exchange = unsafe Unmanaged<SMTPExchange>.fromOpaque(context).takeUnretainedValue()
@@ -117,8 +117,8 @@ private let readUpload: curl_read_callback = { buffer, size, count, context in
     }
 }
 
-/// libcurl tells of each command sent and each reply line received, one a call.
-private let hearConversation: curl_debug_callback = { _, kind, data, size, context in
+/// Called by libcurl with each command that it sent and each reply line that it received.
+private let receiveConversation: curl_debug_callback = { _, kind, data, size, context in
     guard kind == CURLINFO_HEADER_IN || kind == CURLINFO_HEADER_OUT,
         let data = unsafe data, let context = unsafe context
     else { return 0 }
@@ -133,7 +133,7 @@ private let hearConversation: curl_debug_callback = { _, kind, data, size, conte
     return 0
 }
 
-/// libcurl asks at least once a second whether to go on; anything but 0 ends the transfer.
+/// Called by libcurl at least once a second; any result but 0 cancels the transfer.
 private let askToGoOn: curl_xferinfo_callback = { context, _, _, _, _ in
     guard let context = unsafe context else { return 0 }
     let exchange = unsafe Unmanaged<SMTPExchange>.fromOpaque(context).takeUnretainedValue()

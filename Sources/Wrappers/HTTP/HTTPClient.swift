@@ -1,15 +1,17 @@
 import Synchronization
 import ErrandThreads
 
-/// Sends requests, many at once over few connections: HTTP/2 where the server has it.
+/// Sends concurrent requests over few connections, by HTTP/2 if the server supports it.
 ///
-/// All of libcurl's work is done on one thread of the client's own, whoever calls. Redirects are
-/// never followed, the environment's proxies not used, cookies not kept.
+/// libcurl runs on a thread of the client's own. The client does not follow redirects, use the
+/// environment's proxies, or keep cookies.
 package final class HTTPClient: Sendable {
     private let inbox = HTTPInbox()
     private let running: Task<Void, Never>
 
-    /// Starts the client's thread; connections are made by the first requests.
+    /// Starts the client's thread.
+    ///
+    /// The first requests open connections.
     package init(_ settings: HTTPSettings) {
         let engine = HTTPEngine()
         running = Task { [inbox] in await engine.run(settings, inbox) }
@@ -18,12 +20,12 @@ package final class HTTPClient: Sendable {
     /// Ends the thread without waiting for it; ``close()`` waits.
     deinit { inbox.close() }
 
-    /// Sends one request and waits for its answer.
+    /// Sends a request and waits for the response.
     ///
-    /// Cancelling the task ends the request.
+    /// Cancelling the task cancels the request.
     ///
-    /// - Returns: the answer, whatever its status.
-    /// - Throws: why there is none, and whether the server may have had the request.
+    /// - Returns: the response, with any status.
+    /// - Throws: why there is no response, and whether the server may have received the request.
     package func send(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPResponse {
         if let fault = request.fault {
             throw HTTPFailure(cause: .local, isAmbiguous: false, detail: fault)
@@ -39,18 +41,18 @@ package final class HTTPClient: Sendable {
         return try outcome.get()
     }
 
-    /// Ends what is on its way as cancelled, closes the connections, and waits for all that.
+    /// Cancels the requests in flight, closes the connections, and waits for both.
     ///
-    /// Requests that come later fail at once.
+    /// Later requests fail at once.
     package func close() async {
         inbox.close()
         await running.value
     }
 }
 
-/// Lends a thread of its own to the loop, which blocks.
+/// Runs the blocking loop on a thread of its own.
 private actor HTTPEngine {
-    private let thread = OwnThread(name: "errand-http")
+    private let thread = DedicatedThreadExecutor(name: "errand-http")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe thread.asUnownedSerialExecutor()
@@ -64,11 +66,11 @@ private actor HTTPEngine {
             loop.run()
             return
         }
-        // Without libcurl every request fails, until nobody sends any more.
+        // Without libcurl every request fails.
         while true {
             let mail = inbox.take()
             for arrival in mail.arrivals {
-                arrival.fail(.local, "libcurl could not be started: is there memory left?")
+                arrival.fail(.local, "libcurl could not be initialized; check the free memory")
             }
             if mail.isClosing { return }
             inbox.waitForBell()

@@ -1,70 +1,71 @@
 import CErrandCurl
 
-/// A request that got no answer.
+/// A request without a response.
 package struct HTTPFailure: Error, Sendable, CustomStringConvertible {
-    /// What went wrong, as far as the sender's next step depends on it.
+    /// The category of the failure, which decides the sender's next step.
     package enum Cause: Sendable {
-        /// The server's name is not known, or the name servers do not answer.
+        /// The server's name is unknown, or the name servers do not answer.
         case resolve
-        /// Nobody listens, or the way there is closed.
+        /// The server is unreachable or refuses connections.
         case connect
-        /// TLS was not to be had, or the certificate is not to be trusted.
+        /// The server does not support TLS, or its certificate is not trusted.
         case insecure
-        /// The request's time, or the time for connecting, was over.
+        /// The time limit of the request, or of the connect, has passed.
         case timedOut
-        /// The connection or the stream broke.
+        /// The connection or the stream was lost.
         case disconnected
-        /// The name leads to an address inside a private network.
+        /// The name resolves to an address of a private network.
         case refusedAddress
-        /// The answer was longer than ``HTTPSettings/bodyLimit``.
+        /// The body is longer than ``HTTPSettings/bodyLimit``.
         case tooLarge
-        /// The task was cancelled, or the client closed.
+        /// The task was cancelled, or the client was closed.
         case cancelled
-        /// The fault is on this side: the request, a setting, or no memory.
+        /// A local problem: the request, a setting, or a lack of memory.
         case local
     }
 
-    /// What went wrong.
+    /// The category of the failure.
     package let cause: Cause
-    /// Whether the request may have reached the server: a repeat may do its work twice.
+    /// Whether the server may have received the request, so that a repeat may have its effect
+    /// twice.
     package let isAmbiguous: Bool
-    /// More about it; never anything of the request but the server's name.
+    /// Further details; of the request it contains only the server's name.
     private let detail: String?
 
-    /// Describes a failure; `detail` must hold nothing secret.
+    /// Creates a failure; `detail` must not contain secrets.
     package init(cause: Cause, isAmbiguous: Bool, detail: String? = nil) {
         self.cause = cause
         self.isAmbiguous = isAmbiguous
         self.detail = detail
     }
 
-    /// What went wrong, in words for a log; nothing secret is in it.
+    /// The message for logs, without secrets.
     package var description: String {
         let reason =
             switch cause {
             case .resolve: "the server's name could not be resolved"
             case .connect: "the server could not be reached"
             case .insecure: "the connection is not secure"
-            case .timedOut: "no answer in time"
-            case .disconnected: "the connection broke"
+            case .timedOut: "the request timed out"
+            case .disconnected: "the connection was lost"
             case .refusedAddress:
-                "the server's name leads to a private address, which is not allowed"
-            case .tooLarge: "the answer is too long"
+                "the server's name resolves to a private address, which is not allowed"
+            case .tooLarge: "the response is too long"
             case .cancelled: "cancelled"
-            case .local: "the request could not be made"
+            case .local: "the request could not be sent"
             }
-        let open = isAmbiguous ? "; the server may have had the request" : ""
+        let open = isAmbiguous ? "; the server may have received the request" : ""
         return reason + (detail.map { ": \($0)" } ?? "") + open
     }
 }
 
 extension HTTPFailure {
-    /// What libcurl's code means.
+    /// Creates a failure from libcurl's code.
     ///
     /// - Parameters:
-    ///   - code: how the transfer ended.
-    ///   - isBegun: whether the request had a connection to travel on.
-    ///   - explanation: libcurl's own words; kept only where they hold no part of the request.
+    ///   - code: the result of the transfer.
+    ///   - isBegun: whether the request had a connection.
+    ///   - explanation: libcurl's message; kept only if it contains no part of the request.
     init(_ code: CURLcode, isBegun: Bool, explanation: String) {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST:
@@ -82,8 +83,8 @@ extension HTTPFailure {
             CURLE_LOGIN_DENIED:
             self.init(cause: .local, isAmbiguous: isBegun, detail: Self.words(for: code))
         default:
-            // Each of the attempts was refused unread (RFC 9113 section 8.7), and it was only
-            // their number that was too much.
+            // The server refused each attempt unread (RFC 9113 section 8.7), until libcurl reached
+            // its limit of attempts.
             let wasRefused = explanation.hasPrefix("Connection died, tried ")
             self.init(
                 cause: .disconnected, isAmbiguous: isBegun && !wasRefused,
@@ -91,7 +92,7 @@ extension HTTPFailure {
         }
     }
 
-    /// The general words for a code, free of anything of the request's.
+    /// libcurl's general message for a code, without data of the request.
     private static func words(for code: CURLcode) -> String {
         unsafe String(cString: curl_easy_strerror(code))
     }

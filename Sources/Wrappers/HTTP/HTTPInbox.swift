@@ -2,10 +2,10 @@ import CErrandSystem
 import Glibc
 import Synchronization
 
-/// One request on its way from its sender to the thread that carries it out.
+/// A request, as passed from its sender to the client's thread.
 final class HTTPTicket: Sendable {
     let request: HTTPRequest
-    /// When its time is over, in milliseconds of ``monotonicMilliseconds()``.
+    /// The deadline, in milliseconds of ``monotonicMilliseconds()``.
     let deadline: Int64
     let isCancelled = Atomic(false)
 
@@ -15,13 +15,13 @@ final class HTTPTicket: Sendable {
     }
 }
 
-/// What concurrent senders leave for the thread, with one wake-up for all of it.
+/// The inbox of the client's thread for concurrent senders, with one wake-up for all messages.
 final class HTTPInbox: Sendable {
-    /// A request with the sender who waits for its end.
+    /// A request with the continuation of its sender.
     struct Arrival {
         let ticket: HTTPTicket
         let sender: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>
-        /// How often it was sent and not read.
+        /// How often it was sent without being read by the server.
         var repeats = 0
 
         func fail(_ cause: HTTPFailure.Cause, _ detail: String? = nil) {
@@ -31,7 +31,7 @@ final class HTTPInbox: Sendable {
         }
     }
 
-    /// What came since the last look.
+    /// The messages since the last read.
     struct Mail {
         var arrivals: [Arrival] = []
         var cancelled: [HTTPTicket] = []
@@ -47,7 +47,7 @@ final class HTTPInbox: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Readable when there is something new.
+    /// A descriptor that is readable when there are messages.
     let bell: Int32
 
     init() {
@@ -57,7 +57,9 @@ final class HTTPInbox: Sendable {
 
     deinit { Glibc.close(bell) }
 
-    /// Hands over a request; one that comes too late fails at once.
+    /// Adds a request.
+    ///
+    /// After the client was closed, it fails at once.
     func add(_ arrival: Arrival) {
         let (isTooLate, mustRing) = state.withLock { state in
             guard !state.mail.isClosing, !state.hasEnded else { return (true, false) }
@@ -70,7 +72,7 @@ final class HTTPInbox: Sendable {
     }
 
     func cancel(_ ticket: HTTPTicket) {
-        // First: an arrival that comes after this message is told by it.
+        // Set the flag first: a request that arrives after this message reads it.
         ticket.isCancelled.store(true, ordering: .releasing)
         change { $0.mail.cancelled.append(ticket) }
     }
@@ -91,7 +93,7 @@ final class HTTPInbox: Sendable {
         _ = unsafe write(bell, &one, 8)
     }
 
-    /// For the thread: whether nothing is there and it may sleep until the bell rings.
+    /// Called by the thread: returns whether there are no messages, so that it may sleep.
     func mayWait() -> Bool {
         state.withLock { state in
             state.isWaiting = state.mail.isEmpty
@@ -99,7 +101,7 @@ final class HTTPInbox: Sendable {
         }
     }
 
-    /// For the thread: all that came.
+    /// Called by the thread: returns all messages.
     func take() -> Mail {
         state.withLock { state in
             state.isWaiting = false
@@ -109,7 +111,7 @@ final class HTTPInbox: Sendable {
         }
     }
 
-    /// For the thread, where nothing else is to be waited for: sleeps until something comes.
+    /// Called by the thread when it has nothing else to wait for: sleeps until a message arrives.
     func waitForBell() {
         guard mayWait() else { return }
         var waited = pollfd(fd: bell, events: Int16(POLLIN), revents: 0)
@@ -117,14 +119,14 @@ final class HTTPInbox: Sendable {
         silence()
     }
 
-    /// For the thread: silences the bell.
+    /// Called by the thread: resets the wake-up.
     func silence() {
         var count: UInt64 = 0
         _ = unsafe read(bell, &count, 8)
     }
 }
 
-/// The time of a clock that nobody sets, in milliseconds.
+/// Returns the time of the monotonic clock, in milliseconds.
 func monotonicMilliseconds() -> Int64 {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -132,7 +134,8 @@ func monotonicMilliseconds() -> Int64 {
 }
 
 extension Duration {
-    /// Rounded down, and at least 1: to libcurl, zero means "no limit".
+    /// The duration in milliseconds, rounded down but at least 1, because zero means no limit to
+    /// libcurl.
     var wholeMilliseconds: Int64 {
         let (seconds, fraction) = components
         return max(1, seconds * 1000 + fraction / 1_000_000_000_000_000)

@@ -1,4 +1,4 @@
-/// One request, complete before it is sent.
+/// A complete request.
 package struct HTTPRequest: Sendable {
     let method: String
     let url: String
@@ -6,15 +6,15 @@ package struct HTTPRequest: Sendable {
     let body: [UInt8]
     let timeout: Duration
 
-    /// Describes a request.
+    /// Creates a request.
     ///
     /// - Parameters:
-    ///   - method: such as `POST`.
-    ///   - url: absolute, without user and password.
-    ///   - headers: sent besides those that HTTP itself needs; values may be secret, they show in
-    ///     no error.
-    ///   - body: sent as it is.
-    ///   - timeout: how long all of it may take, from the call of ``HTTPClient/send(_:)`` on.
+    ///   - method: the method, such as `POST`.
+    ///   - url: the absolute URL, without user and password.
+    ///   - headers: headers besides those that HTTP itself needs. Values may be secret: errors do
+    ///     not show them.
+    ///   - body: the body, sent unchanged.
+    ///   - timeout: the time limit of the whole request, from ``HTTPClient/send(_:)`` on.
     package init(
         method: String, url: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = [], timeout: Duration
@@ -26,19 +26,19 @@ package struct HTTPRequest: Sendable {
         self.timeout = timeout
     }
 
-    /// What in it cannot be sent, in words without its content; nil if all can.
+    /// Why the request cannot be sent, without its content; nil if it can.
     var fault: String? {
         guard !method.isEmpty, method.utf8.allSatisfy(Self.isTokenByte) else {
-            return "the method is not a word"
+            return "the method is not a valid token"
         }
         guard url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
             return "the URL has characters that must be percent-encoded"
         }
         for header in headers {
             guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isTokenByte) else {
-                return "a header's name is not a word"
+                return "a header's name is not a valid token"
             }
-            // RFC 9110 section 5.5; a line end would begin a header of the attacker's choice.
+            // RFC 9110 section 5.5; a line end would allow the injection of headers.
             guard header.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
                 return "the header \(header.name) has control characters in its value"
             }
@@ -46,7 +46,9 @@ package struct HTTPRequest: Sendable {
         return nil
     }
 
-    /// Scheme, host and port: what requests must have in common to share a connection.
+    /// The scheme, host and port.
+    ///
+    /// Requests with the same origin share connections.
     var origin: String {
         let bytes = url.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return url }
@@ -57,7 +59,7 @@ package struct HTTPRequest: Sendable {
         return String(url[..<(end ?? bytes.endIndex)])
     }
 
-    /// RFC 9110 section 5.6.2.
+    /// Returns whether a text is a token (RFC 9110 section 5.6.2).
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -69,11 +71,11 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// A server's answer.
+/// A server's response.
 package struct HTTPResponse: Sendable {
-    /// The status code; one of 300 to 399 too is an answer: redirects are never followed.
+    /// The status code, also 300 to 399: redirects are not followed.
     package let status: Int
-    /// The content, as long as ``HTTPSettings/bodyLimit`` at most.
+    /// The content, of at most ``HTTPSettings/bodyLimit`` bytes.
     package let body: [UInt8]
     /// The header lines as received.
     private let head: [UInt8]
@@ -84,7 +86,7 @@ package struct HTTPResponse: Sendable {
         self.head = head
     }
 
-    /// The value of the first header of that name, in any case, without the space around it.
+    /// Returns the value of the first header with a name, ignoring case, without surrounding space.
     package func header(_ name: String) -> String? {
         for line in head.split(separator: UInt8(ascii: "\n")) {
             let parts = line.split(

@@ -1,38 +1,38 @@
-/// How a client trusts, connects and limits.
+/// The settings of an HTTP client.
 package struct HTTPSettings: Sendable {
-    /// Whether requests go as HTTP/2 (RFC 9113).
+    /// The use of HTTP/2 (RFC 9113).
     package enum HTTP2: Sendable {
-        /// Always; a server without it fails as ``HTTPFailure/Cause/disconnected``.
+        /// Always; a server without it fails with ``HTTPFailure/Cause/disconnected``.
         case required
-        /// Where the server offers it, HTTP/1.1 elsewhere.
+        /// If the server offers it; otherwise HTTP/1.1.
         case preferred
-        /// HTTP/1.1 everywhere.
+        /// Never: always HTTP/1.1.
         case never
     }
 
-    /// A PEM file of authorities to trust instead of the system's.
+    /// A PEM file of certificate authorities to trust instead of the system's.
     package var authorityFile: String?
-    /// How long name lookup, TCP and TLS may take together.
+    /// The time limit of name lookup, TCP and TLS together.
     package var connectLimit: Duration
-    /// Connections open at once to one host and port.
+    /// The maximum number of open connections to one host and port.
     package var connectionsPerHost: Int
-    /// Requests on their way at once on one connection.
+    /// The maximum number of requests in flight on one connection.
     ///
-    /// No more than the server allows (SETTINGS_MAX_CONCURRENT_STREAMS): libcurl 7.88 fills each
-    /// new connection before it knows that number, and what is too much is refused.
+    /// It should not exceed the server's limit (SETTINGS_MAX_CONCURRENT_STREAMS): libcurl 7.88
+    /// fills each new connection before it knows that limit, and the server refuses the excess.
     package var streamsPerConnection: Int
-    /// Bytes of an answer's body.
+    /// The maximum number of bytes of a response body.
     package var bodyLimit: Int
-    /// Whether requests go as HTTP/2.
+    /// The use of HTTP/2.
     package var http2: HTTP2
-    /// Whether addresses of private networks, this machine included, may be connected to.
+    /// Whether requests may go to addresses of private networks, including this machine.
     package var allowsPrivateAddresses: Bool
-    /// How old a connection may get before requests go on a new one; nil for no limit.
+    /// The maximum age of a connection for new requests; nil for no limit.
     package var connectionLife: Duration?
-    /// Whether `http://` is taken too; for servers on this machine.
+    /// Whether `http://` is allowed, for servers on this machine.
     package var allowsPlainText: Bool
 
-    /// Settings for servers on the open internet.
+    /// Creates settings for servers on the public internet.
     package init(
         authorityFile: String? = nil, connectLimit: Duration = .seconds(10),
         connectionsPerHost: Int = 4, streamsPerConnection: Int = 100, bodyLimit: Int = 1 << 20,

@@ -1,50 +1,50 @@
 import CErrandCurl
 import Glibc
 
-/// One of libcurl's easy handles with what a request on it has brought so far; used for one
-/// request after the other.
+/// A libcurl easy handle with the current request and the response received so far; reused for
+/// later requests.
 ///
-/// Not `Sendable`: it lives on the thread of its loop. libcurl holds it as a bare pointer, in the
-/// callbacks' contexts: the loop keeps it for as long as libcurl may call back.
+/// Not `Sendable`: only the thread of its loop uses it. libcurl holds an unmanaged pointer to it in
+/// the callbacks' contexts, so the loop keeps it while libcurl may call back.
 @safe final class HTTPTransfer {
     let easy: EasyHandle
     private(set) var arrival: HTTPInbox.Arrival?
-    private(set) var lane: HostLane?
+    private(set) var lane: HostQueue?
     private let settings: HTTPSettings
-    private let openings: LaneOpenings
+    private let readyHosts: ReadyHosts
     private var headerList: UnsafeMutablePointer<curl_slist>?
 
     private var head: [UInt8] = []
     private var body: [UInt8] = []
-    /// What a callback has ended the transfer for.
+    /// The cause for which a callback ended the transfer.
     private var verdict: HTTPFailure.Cause?
     private var isBegun = false
-    /// Whether others wait for what this request finds; see ``HostLane``.
+    /// Whether other requests wait for the outcome of this one; see ``HostQueue``.
     private var goesAhead = false
     private var wentAhead = false
     /// The local port of the connection that carries the request, and its stream there.
     private var place: (port: Int, stream: Int)?
 
-    /// Header lines of one answer, all together.
+    /// The maximum size of the header lines of a response.
     private static let headLimit = 64 * 1024
-    /// How often a request is sent again that a GOAWAY has left unread.
+    /// The maximum number of repeats of a request that the server left unread after a GOAWAY.
     private static let repeatLimit = 5
 
-    init?(_ settings: HTTPSettings, openings: LaneOpenings) {
+    init?(_ settings: HTTPSettings, readyHosts: ReadyHosts) {
         guard let easy = EasyHandle() else { return nil }
         self.easy = easy
         self.settings = settings
-        self.openings = openings
+        self.readyHosts = readyHosts
         easy.configure(settings)
         easy.setCallbacks(of: self)
     }
 
     deinit { unsafe curl_slist_free_all(headerList) }
 
-    /// Makes ready to carry a request.
+    /// Prepares the handle for a request.
     ///
-    /// - Returns: what is wrong on this side; nil if nothing is.
-    func load(_ arrival: HTTPInbox.Arrival, in lane: HostLane, now: Int64) -> String? {
+    /// - Returns: a local problem; nil if there is none.
+    func load(_ arrival: HTTPInbox.Arrival, in lane: HostQueue, now: Int64) -> String? {
         self.arrival = arrival
         self.lane = lane
         head.removeAll(keepingCapacity: true)
@@ -67,10 +67,10 @@ import Glibc
         unsafe curl_slist_free_all(headerList)
         unsafe headerList = nil
         var lines = request.headers.map { name, value in
-            // libcurl takes "name:" as the wish to leave the header out.
+            // libcurl takes "name:" as a request to omit the header.
             value.isEmpty ? "\(name);" : "\(name): \(value)"
         }
-        // Those that libcurl would add on its own.
+        // Suppress the headers that libcurl would add.
         let hasType = request.headers.contains { $0.name.lowercased() == "content-type" }
         if request.method == "POST", !hasType { lines.append("Content-Type:") }
         if request.body.count > 1_000_000 { lines.append("Expect:") }
@@ -82,20 +82,20 @@ import Glibc
         return true
     }
 
-    /// Whether the server has said that it has not read the request, and never will.
+    /// Whether the server has announced that it did not and will not read the request.
     var isUnread: Bool {
         guard let lane, let place, head.isEmpty else { return false }
         return lane.isUnread(place.stream, onPort: place.port)
     }
 
-    /// The request to be sent again, unless it was often enough.
+    /// The request to send again; nil after the maximum number of repeats.
     var arrivalToRepeat: HTTPInbox.Arrival? {
         guard var arrival, verdict == nil, arrival.repeats < Self.repeatLimit else { return nil }
         arrival.repeats += 1
         return arrival
     }
 
-    /// Lets go of the request, telling its sender how it ended; nil tells nothing.
+    /// Releases the request and resumes its sender with the outcome; nil does not resume it.
     func unload(_ outcome: Result<HTTPResponse, HTTPFailure>?) {
         lane?.end(wentAhead: wentAhead)
         if let outcome { arrival?.sender.resume(returning: outcome) }
@@ -104,20 +104,20 @@ import Glibc
         body = []
     }
 
-    /// How the transfer ended.
+    /// Returns the outcome of the transfer.
     func outcome(of code: CURLcode, isUnread: Bool) -> Result<HTTPResponse, HTTPFailure> {
         if code == CURLE_OK {
             guard isHTTP2 || settings.http2 != .required else {
                 return .failure(
                     HTTPFailure(
                         cause: .disconnected, isAmbiguous: true,
-                        detail: "the server speaks no HTTP/2"))
+                        detail: "the server does not support HTTP/2"))
             }
             var status = 0
             unsafe errand_curl_get_long(easy.handle, CURLINFO_RESPONSE_CODE, &status)
             return .success(HTTPResponse(status: status, body: body, head: head))
         }
-        // A connection that another address was tried for may have been made all the same.
+        // The connection may have succeeded with another address of the server.
         if let verdict, verdict != .refusedAddress || code == CURLE_COULDNT_CONNECT {
             return .failure(HTTPFailure(cause: verdict, isAmbiguous: isBegun && !isUnread))
         }
@@ -126,10 +126,10 @@ import Glibc
                 code, isBegun: isBegun && !isUnread, explanation: easy.explanation(of: code)))
     }
 
-    /// The failure of a transfer that is given up in the middle.
+    /// The failure of a transfer that is cancelled.
     var interruption: HTTPFailure { HTTPFailure(cause: .cancelled, isAmbiguous: isBegun) }
 
-    /// Whether the answer came as HTTP/2.
+    /// Whether the response uses HTTP/2.
     var isHTTP2: Bool {
         var version = 0
         unsafe errand_curl_get_long(easy.handle, CURLINFO_HTTP_VERSION, &version)
@@ -140,14 +140,14 @@ import Glibc
         guard goesAhead, let lane else { return }
         goesAhead = false
         lane.prove(isNew: isNew)
-        openings.add(lane)
+        readyHosts.add(lane)
     }
 
-    // What libcurl tells and asks
+    // libcurl's callbacks
 
-    /// One line of the head.
+    /// Receives one header line.
     fileprivate func receivedHead(_ line: UnsafeRawBufferPointer) -> Bool {
-        // A new head follows one that was only for the meantime (status 1xx).
+        // The final header follows an interim one (status 1xx).
         if unsafe line.starts(with: "HTTP/".utf8) { head.removeAll(keepingCapacity: true) }
         lookedAhead(isNew: true)
         guard head.count + line.count <= Self.headLimit else {
@@ -167,12 +167,12 @@ import Glibc
         return true
     }
 
-    /// Asked with a connection made and before each sending of the request.
+    /// Called with a connection, before each sending of the request; returns whether to send.
     ///
-    /// libcurl sends again on its own if a connection that was used before breaks without a byte
-    /// of the answer. The server may have worked by then, so it is not let; only where HTTP/2
-    /// refused the stream unread (REFUSED_STREAM, or a GOAWAY with a lower last stream), which
-    /// is when libcurl repeats without having complained of an error before.
+    /// libcurl repeats a request on its own if a reused connection breaks before the first byte of
+    /// the response. This is prevented, because the server may have processed the request. A repeat
+    /// is allowed only if HTTP/2 refused the stream unread (REFUSED_STREAM, or a GOAWAY with a
+    /// lower last stream), in which case libcurl has reported no error.
     fileprivate func mayBegin(onPort port: Int) -> Bool {
         if isBegun {
             let wasRefused = lane?.isHTTP2 == true && !easy.hasComplained || isUnread
@@ -190,9 +190,9 @@ import Glibc
         return true
     }
 
-    /// A remark of libcurl's; that of 7.88.1 is "recveived GOAWAY, error=0, last_stream=7".
-    fileprivate func heard(_ remark: UnsafeRawBufferPointer) {
-        // Nearly all remarks are others, a score of them for each request.
+    /// Reads a log line of libcurl; 7.88.1 writes "recveived GOAWAY, error=0, last_stream=7".
+    fileprivate func receiveRemark(_ remark: UnsafeRawBufferPointer) {
+        // There are about twenty other lines for each request.
         guard unsafe remark.starts(with: "rec".utf8), let lane, let place else { return }
         let text = unsafe String(decoding: remark, as: UTF8.self)
         guard text.contains("GOAWAY, error="), let mark = text.firstRange(of: "last_stream="),
@@ -201,7 +201,7 @@ import Glibc
         lane.goAway(onPort: place.port, lastRead: lastRead)
     }
 
-    /// Whether the address may be connected to.
+    /// Returns whether connecting to the address is allowed.
     fileprivate func mayReach(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
         if settings.allowsPrivateAddresses { return true }
         guard let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
@@ -211,10 +211,10 @@ import Glibc
         let isPublic: Bool
         switch unsafe address.pointee.family {
         case AF_INET where size >= 8:
-            // Behind family and port.
+            // After family and port.
             isPublic = PublicAddress.isPublic(bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) })
         case AF_INET6 where size >= 24:
-            // Behind family, port and flow.
+            // After family, port and flow.
             isPublic = PublicAddress.isPublic(Array(bytes[8..<24]))
         default:
             isPublic = false
@@ -225,14 +225,14 @@ import Glibc
 }
 
 extension EasyHandle {
-    /// What all requests of a client have in common.
+    /// Sets the options of all requests of a client.
     fileprivate func configure(_ settings: HTTPSettings) {
         set(CURLOPT_PROTOCOLS_STR, settings.allowsPlainText ? "https,http" : "https")
         set(CURLOPT_FOLLOWLOCATION, 0)
-        // There is no other way to hear of a GOAWAY frame.
+        // Only the verbose log reports a GOAWAY frame.
         set(CURLOPT_VERBOSE, 1)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-        // The environment's proxies are for other programs: what is in force is in the settings.
+        // Ignore the environment's proxies: only the settings apply.
         set(CURLOPT_PROXY, "")
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         if let file = settings.authorityFile { set(CURLOPT_CAINFO, file) }
@@ -240,8 +240,8 @@ extension EasyHandle {
         if let life = settings.connectionLife {
             set(CURLOPT_MAXLIFETIME_CONN, max(1, Int(life.components.seconds)))
         }
-        // Kept alive through idle hours by the kernel's probes; libcurl looks for a GOAWAY or an
-        // end before it uses one again.
+        // The kernel's probes keep idle connections alive; libcurl checks for a GOAWAY or a closed
+        // connection before it reuses one.
         set(CURLOPT_MAXAGE_CONN, 3600)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_TCP_KEEPIDLE, 60)
@@ -282,32 +282,32 @@ extension EasyHandle {
         unsafe errand_curl_set_context(handle, CURLOPT_WRITEDATA, context)
         unsafe errand_curl_set_context(handle, CURLOPT_OPENSOCKETDATA, context)
         unsafe errand_curl_set_context(handle, CURLOPT_PREREQDATA, context)
-        unsafe errand_curl_set_listener(handle, CURLOPT_HEADERFUNCTION, hearHead)
-        unsafe errand_curl_set_listener(handle, CURLOPT_WRITEFUNCTION, hearBody)
+        unsafe errand_curl_set_listener(handle, CURLOPT_HEADERFUNCTION, receiveHead)
+        unsafe errand_curl_set_listener(handle, CURLOPT_WRITEFUNCTION, receiveBody)
         unsafe errand_curl_set_opener(handle, openSocket)
         unsafe errand_curl_set_gate(handle, askToBegin)
         unsafe errand_curl_set_context(handle, CURLOPT_DEBUGDATA, context)
-        unsafe errand_curl_set_debugger(handle, hearRemark)
+        unsafe errand_curl_set_debugger(handle, receiveRemark)
     }
 }
 
-/// libcurl hands over one line of the head; another count than its own ends the transfer.
-private let hearHead: curl_write_callback = { line, size, count, context in
+/// Called by libcurl with one header line; any result but its length ends the transfer.
+private let receiveHead: curl_write_callback = { line, size, count, context in
     guard let context = unsafe context else { return 0 }
     let transfer = unsafe Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
     let bytes = unsafe UnsafeRawBufferPointer(start: line, count: size * count)
     return unsafe transfer.receivedHead(bytes) ? bytes.count : 0
 }
 
-/// libcurl hands over a part of the body.
-private let hearBody: curl_write_callback = { part, size, count, context in
+/// Called by libcurl with a part of the body.
+private let receiveBody: curl_write_callback = { part, size, count, context in
     guard let context = unsafe context else { return 0 }
     let transfer = unsafe Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
     let bytes = unsafe UnsafeRawBufferPointer(start: part, count: size * count)
     return unsafe transfer.receivedBody(bytes) ? bytes.count : 0
 }
 
-/// libcurl wants a socket for one of the addresses of the server's name.
+/// Called by libcurl for a socket for one of the server's addresses.
 private let openSocket: curl_opensocket_callback = { context, _, address in
     guard let context = unsafe context, let address = unsafe address else {
         return CURL_SOCKET_BAD
@@ -318,17 +318,17 @@ private let openSocket: curl_opensocket_callback = { context, _, address in
     return unsafe socket(address.pointee.family, kind, address.pointee.protocol)
 }
 
-/// libcurl has a connection and asks whether to send.
+/// Called by libcurl with a connection, before it sends the request.
 private let askToBegin: curl_prereq_callback = { context, _, _, _, port in
     guard let context = unsafe context else { return CURL_PREREQFUNC_ABORT }
     let transfer = unsafe Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
     return transfer.mayBegin(onPort: Int(port)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-/// libcurl remarks on something, among much else that it shows.
-private let hearRemark: curl_debug_callback = { _, kind, data, size, context in
+/// Called by libcurl with log lines and other debug data.
+private let receiveRemark: curl_debug_callback = { _, kind, data, size, context in
     guard kind == CURLINFO_TEXT, let context = unsafe context else { return 0 }
     let transfer = unsafe Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
-    unsafe transfer.heard(UnsafeRawBufferPointer(start: data, count: size))
+    unsafe transfer.receiveRemark(UnsafeRawBufferPointer(start: data, count: size))
     return 0
 }

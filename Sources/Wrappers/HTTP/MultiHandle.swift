@@ -2,25 +2,25 @@ import CErrandCurl
 import CErrandSystem
 import Glibc
 
-/// The owner of one libcurl multi handle: many transfers at once, driven by the readiness of
-/// their sockets, which one epoll descriptor watches.
+/// The owner of one libcurl multi handle: concurrent transfers, driven by the readiness of their
+/// sockets, which one epoll descriptor watches.
 ///
-/// Not `Sendable`: made, used and closed on one thread. libcurl holds it as a bare pointer until
-/// ``close()``, which must come before the last reference goes.
+/// Not `Sendable`: it is created, used and closed on one thread. libcurl holds an unmanaged pointer
+/// to it until ``close()``, which must be called before the last reference is released.
 @safe final class MultiHandle {
     private let handle: UnsafeMutableRawPointer
     private let watch: Int32
-    /// The sockets that libcurl works on: what it waits for on each, and what epoll was told.
-    private var sockets: [Int32: (wished: UInt32, told: UInt32?)] = [:]
-    /// Sockets for which the two may differ.
+    /// libcurl's sockets, with the events that it waits for and those registered with epoll.
+    private var sockets: [Int32: (wished: UInt32, registered: UInt32?)] = [:]
+    /// The sockets for which the two may differ.
     private var changed: [Int32] = []
-    /// Transfers added since libcurl last ran them.
+    /// The number of transfers added since libcurl last ran them.
     private var added = 0
     private var ready = unsafe [epoll_event](repeating: epoll_event(), count: 256)
-    /// When libcurl wants to be called next, in ``monotonicMilliseconds()``.
+    /// The time of libcurl's next call, in ``monotonicMilliseconds()``.
     private(set) var dueAt: Int64?
 
-    /// Nil when libcurl cannot be started, or there is no memory or descriptor left.
+    /// Returns nil if libcurl cannot be initialized, or without memory or a free descriptor.
     ///
     /// - Parameter bell: a descriptor whose readiness ends a wait.
     init?(_ settings: HTTPSettings, bell: Int32) {
@@ -39,7 +39,7 @@ import Glibc
         set(CURLMOPT_PIPELINING, Int(multiplexes))
         set(CURLMOPT_MAX_HOST_CONNECTIONS, settings.connectionsPerHost)
         set(CURLMOPT_MAX_CONCURRENT_STREAMS, settings.streamsPerConnection)
-        // Kept open when idle; by itself libcurl would shrink to four times the transfers at work.
+        // By default libcurl keeps only four times as many connections as active transfers.
         set(CURLMOPT_MAXCONNECTS, 1024)
     }
 
@@ -53,20 +53,20 @@ import Glibc
         unsafe errand_curl_multi_set_long(handle, option, value)
     }
 
-    /// Starts a transfer; false when there is no memory.
+    /// Starts a transfer; returns false if there is no memory.
     func add(_ transfer: HTTPTransfer) -> Bool {
         added += 1
         return unsafe curl_multi_add_handle(handle, transfer.easy.handle) == CURLM_OK
     }
 
-    /// Ends a transfer, or lets go of one that has ended.
+    /// Removes a transfer, and cancels it if it has not ended.
     func remove(_ transfer: HTTPTransfer) {
         unsafe curl_multi_remove_handle(handle, transfer.easy.handle)
     }
 
-    /// Waits, for so many milliseconds at most, until there is something to do, and does it.
+    /// Waits for events for at most a number of milliseconds, and processes them.
     ///
-    /// - Returns: whether the bell rang.
+    /// - Returns: whether the bell's descriptor became readable.
     func work(waiting limit: Int64, bell: Int32) -> Bool {
         tellChanges()
         var limit = limit
@@ -85,12 +85,12 @@ import Glibc
         return hasRung
     }
 
-    /// Does what is due by the clock, such as starting transfers that were added.
+    /// Runs libcurl's timer, which also starts added transfers.
     func runDue() {
         guard let due = dueAt, due <= monotonicMilliseconds() else { return }
-        // libcurl says anew when it wants to be called.
+        // libcurl sets its next time again.
         dueAt = nil
-        // It writes each frame by itself. Held together, those of many requests share a packet.
+        // It writes each frame separately. Held together, those of many requests share a packet.
         let held = added > 0 && sockets.count <= Self.heldLimit ? Array(sockets.keys) : []
         added = 0
         for descriptor in held { hold(descriptor, true) }
@@ -99,15 +99,15 @@ import Glibc
         for descriptor in held where sockets[descriptor] != nil { hold(descriptor, false) }
     }
 
-    /// Keeps what is written to a socket back until there is a full packet, or lets it go.
+    /// Holds data written to a socket until there is a full packet, or sends it.
     private func hold(_ descriptor: Int32, _ isHeld: Bool) {
         var value: Int32 = isHeld ? 1 : 0
         let size = socklen_t(MemoryLayout<Int32>.size)
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CORK, &value, size)
     }
 
-    /// With more sockets than this, each has few of the requests, and holding costs more than it
-    /// saves.
+    /// The number of sockets above which holding costs more than it saves, because each has few
+    /// requests.
     private static let heldLimit = 16
 
     private func act(on descriptor: Int32, events: UInt32) {
@@ -119,7 +119,7 @@ import Glibc
         unsafe curl_multi_socket_action(handle, descriptor, mask, &running)
     }
 
-    /// The next transfer that has ended, with how; nil when there is none.
+    /// Returns the next ended transfer and its result; nil if there is none.
     func nextEnded() -> (HTTPTransfer, CURLcode)? {
         var left: Int32 = 0
         while let message = unsafe curl_multi_info_read(handle, &left) {
@@ -140,8 +140,8 @@ import Glibc
 
     fileprivate func watchSocket(_ descriptor: Int32, _ wish: Int32) {
         if wish == CURL_POLL_REMOVE {
-            // At once: libcurl may close it, and its number become another's.
-            if sockets.removeValue(forKey: descriptor)?.told != nil {
+            // Remove it at once: libcurl may close it, and the number may be reused.
+            if sockets.removeValue(forKey: descriptor)?.registered != nil {
                 control(EPOLL_CTL_DEL, descriptor, 0)
             }
             return
@@ -153,12 +153,17 @@ import Glibc
         changed.append(descriptor)
     }
 
-    /// Tells epoll what libcurl waits for; it often changes its mind between two waits.
+    /// Registers with epoll the events that libcurl waits for.
+    ///
+    /// It often changes them between waits.
     private func tellChanges() {
         for descriptor in changed {
-            guard let socket = sockets[descriptor], socket.wished != socket.told else { continue }
-            control(socket.told == nil ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, socket.wished)
-            sockets[descriptor]?.told = socket.wished
+            guard let socket = sockets[descriptor], socket.wished != socket.registered else {
+                continue
+            }
+            control(
+                socket.registered == nil ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, socket.wished)
+            sockets[descriptor]?.registered = socket.wished
         }
         changed.removeAll(keepingCapacity: true)
     }
@@ -171,7 +176,7 @@ import Glibc
     }
 }
 
-/// libcurl names a socket and what to wait for on it.
+/// Called by libcurl with a socket and the events to wait for.
 private let nameSocket: curl_socket_callback = { _, descriptor, wish, context, _ in
     guard let context = unsafe context else { return 0 }
     let multi = unsafe Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue()
@@ -179,7 +184,7 @@ private let nameSocket: curl_socket_callback = { _, descriptor, wish, context, _
     return 0
 }
 
-/// libcurl says in how many milliseconds it wants to be called; -1 is "not any more".
+/// Called by libcurl with the milliseconds until its timer; -1 stops the timer.
 private let nameTime: curl_multi_timer_callback = { _, milliseconds, context in
     guard let context = unsafe context else { return 0 }
     let multi = unsafe Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue()

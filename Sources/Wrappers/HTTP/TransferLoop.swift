@@ -1,26 +1,26 @@
 import CErrandCurl
 import Synchronization
 
-/// Carries out the requests of one client, on the thread that runs it.
+/// Processes the requests of one client, on the thread that runs it.
 final class TransferLoop {
     private let settings: HTTPSettings
     private let inbox: HTTPInbox
     private let multi: MultiHandle
-    private let openings = LaneOpenings()
-    private var lanes: [String: HostLane] = [:]
+    private let readyHosts = ReadyHosts()
+    private var lanes: [String: HostQueue] = [:]
     private var active: [ObjectIdentifier: HTTPTransfer] = [:]
     private var idle: [HTTPTransfer] = []
     private var waitingCount = 0
     private var lookAgainAt: Int64 = 0
 
-    /// Handles kept for the next requests; each holds some 20 kB.
+    /// The maximum number of handles kept for later requests; each takes about 20 kB.
     private static let idleLimit = 1024
-    /// Idle hosts remembered; what is forgotten is only learned again.
+    /// The maximum number of known idle hosts; an unknown host is only probed again.
     private static let laneLimit = 4096
-    /// How often the waiting are looked through for those whose time is over, in milliseconds.
+    /// How often to check waiting requests for timeouts, in milliseconds.
     private static let lookInterval: Int64 = 50
 
-    /// Nil when libcurl cannot be started.
+    /// Returns nil if libcurl cannot be initialized.
     init?(_ settings: HTTPSettings, inbox: HTTPInbox) {
         guard let multi = MultiHandle(settings, bell: inbox.bell) else { return nil }
         self.settings = settings
@@ -28,7 +28,7 @@ final class TransferLoop {
         self.multi = multi
     }
 
-    /// Works until the inbox is closed.
+    /// Runs until the inbox is closed.
     func run() {
         while true {
             let mail = inbox.take()
@@ -45,19 +45,19 @@ final class TransferLoop {
         end()
     }
 
-    /// Deals with what calls into libcurl have left: connections made, transfers ended, time.
+    /// Processes the results of calls into libcurl: new connections, ended transfers and timeouts.
     private func settle() {
         while true {
-            for lane in openings.take() { fill(lane) }
+            for lane in readyHosts.take() { fill(lane) }
             while let (transfer, code) = multi.nextEnded() { finish(transfer, code) }
-            if openings.lanes.isEmpty { break }
+            if readyHosts.lanes.isEmpty { break }
         }
         if waitingCount > 0 { lookAtWaiting() }
     }
 
     private func take(_ arrival: HTTPInbox.Arrival) {
         let origin = arrival.ticket.request.origin
-        let lane = lanes[origin] ?? HostLane(origin: origin)
+        let lane = lanes[origin] ?? HostQueue(origin: origin)
         if settings.http2 == .never { lane.isHTTP2 = false }
         lanes[origin] = lane
         lane.append(arrival)
@@ -65,8 +65,8 @@ final class TransferLoop {
         fill(lane)
     }
 
-    /// Gives libcurl as many of those that wait as can travel.
-    private func fill(_ lane: HostLane) {
+    /// Starts the waiting requests that can be sent.
+    private func fill(_ lane: HostQueue) {
         guard lane.waitingCount > 0 else { return }
         let now = monotonicMilliseconds()
         while lane.room(settings, now: now) > 0, let arrival = lane.popFirst() {
@@ -75,7 +75,7 @@ final class TransferLoop {
         }
     }
 
-    private func start(_ arrival: HTTPInbox.Arrival, in lane: HostLane, now: Int64) {
+    private func start(_ arrival: HTTPInbox.Arrival, in lane: HostQueue, now: Int64) {
         guard !arrival.ticket.isCancelled.load(ordering: .acquiring) else {
             arrival.fail(.cancelled)
             return
@@ -84,7 +84,7 @@ final class TransferLoop {
             arrival.fail(.timedOut)
             return
         }
-        guard let transfer = idle.popLast() ?? HTTPTransfer(settings, openings: openings) else {
+        guard let transfer = idle.popLast() ?? HTTPTransfer(settings, readyHosts: readyHosts) else {
             arrival.fail(.local, "no memory left")
             return
         }
@@ -111,7 +111,7 @@ final class TransferLoop {
             waitingCount += 1
         }
         if case .failure(let failure) = outcome, failure.meansNoConnection, lane.active == 0 {
-            // They waited for the connection that was not to be had.
+            // They waited for the connection that failed.
             for arrival in lane.remove(where: { _ in true }) {
                 waitingCount -= 1
                 arrival.sender.resume(returning: outcome)
@@ -143,7 +143,7 @@ final class TransferLoop {
         }
     }
 
-    /// Ends those that have waited too long; the others need not wait for one that is stuck.
+    /// Fails requests that have waited too long, so that others need not wait for a stuck one.
     private func lookAtWaiting() {
         let now = monotonicMilliseconds()
         guard now >= lookAgainAt else { return }
@@ -172,7 +172,7 @@ final class TransferLoop {
 }
 
 extension HTTPFailure {
-    /// Whether others that wait for the same connection need not try.
+    /// Whether requests that wait for the same connection would fail too.
     fileprivate var meansNoConnection: Bool {
         switch cause {
         case .resolve, .connect, .insecure, .refusedAddress: !isAmbiguous

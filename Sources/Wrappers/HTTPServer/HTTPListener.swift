@@ -2,21 +2,21 @@ import CErrandMicroHTTPD
 import Glibc
 import Synchronization
 
-/// A small HTTP/1.1 server for probes and scrapes: GET and HEAD, answers from memory.
+/// A small HTTP/1.1 server for probes and scrapes: GET and HEAD, with responses from memory.
 ///
-/// libmicrohttpd does the work on one thread of its own. What it holds is bounded: connections,
-/// memory of each, and how long one may be idle.
+/// libmicrohttpd runs on one thread of its own. The number of connections, their memory and their
+/// idle time are limited.
 @safe package final class HTTPListener: Sendable {
-    /// How much a server takes on.
+    /// The limits of a server.
     package struct Limits: Sendable {
-        /// Connections open at once; more wait in the system's queue.
+        /// The maximum number of open connections; more wait in the system's queue.
         package var connections = 64
-        /// A connection on which nothing comes or goes for so long is closed, in seconds.
+        /// The seconds after which an idle connection is closed.
         package var idleSeconds = 10
-        /// Bytes that a connection may take, for the request's head and more.
+        /// The maximum number of bytes of memory for a connection, including the request's header.
         package var memory = 16 * 1024
 
-        /// Production defaults.
+        /// Creates limits with production defaults.
         package init() {}
     }
 
@@ -26,24 +26,24 @@ import Synchronization
         var last: UInt64 = 0
     }
 
-    /// The port in force.
+    /// The actual port.
     package let port: UInt16
-    private let handler: @Sendable (HTTPQuestion) -> HTTPReply
+    private let handler: @Sendable (HTTPServerRequest) -> HTTPServerReply
     private let state = Mutex(State())
     private let daemon = Mutex<Daemon?>(nil)
 
     /// Starts to listen.
     ///
-    /// - Parameter handler: is called on the server's thread and must not wait there.
-    /// - Throws: why it cannot listen at that address.
+    /// - Parameter handler: called on the server's thread; it must not wait.
+    /// - Throws: why it cannot listen at the address.
     package init(
         _ address: ListenAddress, limits: Limits = Limits(),
-        handler: @escaping @Sendable (HTTPQuestion) -> HTTPReply
+        handler: @escaping @Sendable (HTTPServerRequest) -> HTTPServerReply
     ) throws(HTTPServerFailure) {
         self.handler = handler
         let socket = try ListeningSocket(address)
         port = socket.port
-        // It may call back as soon as it runs: nothing of this object is set after this.
+        // It may call back as soon as it runs: nothing of this object may be set after this.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         let started = unsafe errand_http_start(
             socket.descriptor, UInt32(limits.connections), UInt32(limits.idleSeconds),
@@ -52,21 +52,21 @@ import Synchronization
             close(socket.descriptor)
             throw HTTPServerFailure(
                 description: "cannot serve \(address): the HTTP server could not be started; "
-                    + "is there memory, and a free descriptor?")
+                    + "check the free memory and the limit of descriptors")
         }
         daemon.withLock { $0 = unsafe Daemon(pointer: started) }
     }
 
-    deinit { precondition(daemon.withLock { $0 == nil }, "a server is stopped before its end") }
+    deinit { precondition(daemon.withLock { $0 == nil }, "the server was not stopped") }
 
-    /// Takes no more, cancels and awaits what is being answered, and closes all connections.
+    /// Stops: accepts no more requests, cancels and awaits running ones, and closes connections.
     package func stop() async {
         let tasks = state.withLock { state in
             state.isStopping = true
             return state.tasks.values.map(\.self)
         }
         for task in tasks { task.cancel() }
-        // A connection that is suspended must not be stopped: each task resumes its own.
+        // The daemon must not be stopped with suspended connections: each task resumes its own.
         for task in tasks { await task.value }
         let daemon = daemon.withLock { daemon -> Daemon? in
             defer { daemon = nil }
@@ -75,7 +75,7 @@ import Synchronization
         if let daemon { unsafe MHD_stop_daemon(daemon.pointer) }
     }
 
-    /// Gives the answer of a request, or lets its connection wait for it.
+    /// Sends the response of a request, or suspends its connection until there is one.
     fileprivate func serve(_ request: Request, on connection: OpaquePointer) -> MHD_Result {
         if let answer = request.answer.withLock(\.self) {
             return unsafe Self.send(answer, on: connection)
@@ -98,20 +98,20 @@ import Synchronization
                 return true
             }
             guard !isTaken else { return .YES }
-            return unsafe Self.send(HTTPAnswer(503, "stopping\n"), on: connection)
+            return unsafe Self.send(HTTPServerResponse(503, "stopping\n"), on: connection)
         }
     }
 
     private static func question(
         _ request: Request, _ connection: OpaquePointer
-    ) -> HTTPQuestion {
+    ) -> HTTPServerRequest {
         let accept = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, "Accept")
-        return HTTPQuestion(
+        return HTTPServerRequest(
             path: request.path, accept: unsafe accept.map { unsafe String(cString: $0) } ?? "")
     }
 
     fileprivate static func send(
-        _ answer: HTTPAnswer, on connection: OpaquePointer
+        _ answer: HTTPServerResponse, on connection: OpaquePointer
     ) -> MHD_Result {
         var body = answer.body
         let response = unsafe body.withUnsafeMutableBytes { bytes in
@@ -127,37 +127,37 @@ import Synchronization
     }
 }
 
-/// The daemon of libmicrohttpd; it may be stopped from any thread but its own.
+/// The daemon of libmicrohttpd, which may be stopped from any thread but its own.
 @safe private struct Daemon: @unchecked Sendable {
     let pointer: OpaquePointer
 
     init(pointer: OpaquePointer) { unsafe self.pointer = unsafe pointer }
 }
 
-/// A suspended connection: it stays valid until it is resumed, which may be done from any thread.
+/// A suspended connection, valid until it is resumed, which is allowed from any thread.
 @safe private struct WaitingConnection: @unchecked Sendable {
     let pointer: OpaquePointer
 
     init(pointer: OpaquePointer) { unsafe self.pointer = unsafe pointer }
 }
 
-/// One request, from its head to its end; libmicrohttpd holds it.
+/// A request in progress, owned by libmicrohttpd.
 private final class Request: Sendable {
     let path: String
-    let answer = Mutex<HTTPAnswer?>(nil)
+    let answer = Mutex<HTTPServerResponse?>(nil)
 
     init(path: String) { self.path = path }
 }
 
-/// libmicrohttpd has read the head of a request, then a part of its body, and then all of it; or
-/// its connection was resumed.
+/// Called by libmicrohttpd after the header of a request, after parts of its body and at its end,
+/// and after its connection was resumed.
 private let takeRequest: MHD_AccessHandlerCallback = {
     context, connection, url, method, _, _, bodySize, place in
     guard let context = unsafe context, let connection = unsafe connection,
         let place = unsafe place, let bodySize = unsafe bodySize
     else { return .NO }
     if let known = unsafe place.pointee {
-        // Nothing that we answer has a body to read.
+        // Requests with a body are refused.
         guard unsafe bodySize.pointee == 0 else { return .NO }
         let server = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
         let request = unsafe Unmanaged<Request>.fromOpaque(known).takeUnretainedValue()
@@ -165,14 +165,15 @@ private let takeRequest: MHD_AccessHandlerCallback = {
     }
     let word = unsafe method.map { unsafe String(cString: $0) }
     guard word == "GET" || word == "HEAD" else {
-        return unsafe HTTPListener.send(HTTPAnswer(405, "only GET and HEAD\n"), on: connection)
+        return unsafe HTTPListener.send(
+            HTTPServerResponse(405, "only GET and HEAD\n"), on: connection)
     }
     let request = Request(path: unsafe url.map { unsafe String(cString: $0) } ?? "/")
     unsafe place.pointee = unsafe Unmanaged.passRetained(request).toOpaque()
     return .YES
 }
 
-/// A request has ended, whether or not its answer has arrived.
+/// Called by libmicrohttpd at the end of a request, whether or not its response was received.
 private let forgetRequest: MHD_RequestCompletedCallback = { _, _, place, _ in
     guard let place = unsafe place, let known = unsafe place.pointee else { return }
     unsafe Unmanaged<Request>.fromOpaque(known).release()

@@ -1,17 +1,17 @@
-/// Where a server waits for connections: `[ADDRESS:]PORT`.
+/// The address of a server: `[ADDRESS:]PORT`.
 package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
-    /// A name or an address, without the brackets of IPv6; nil for all addresses of the machine.
+    /// The name or address, without the brackets of IPv6; nil for all addresses of the machine.
     package var host: String?
-    /// 0 lets the system choose a free one.
+    /// The port; 0 for one that the system chooses.
     package var port: UInt16
 
-    /// An address; nil as the host is all of the machine's.
+    /// Creates an address; a nil host means all addresses of the machine.
     package init(host: String? = nil, port: UInt16) {
         self.host = host
         self.port = port
     }
 
-    /// Reads `9464`, `127.0.0.1:9464`, `localhost:9464`, `:9464` or `[::1]:9464`; nil for others.
+    /// Parses `9464`, `127.0.0.1:9464`, `localhost:9464`, `:9464` or `[::1]:9464`; nil for others.
     package init?(_ text: String) {
         let colon = text.lastIndex(of: ":")
         let digits = colon.map { text[text.index(after: $0)...] } ?? text[...]
@@ -25,7 +25,7 @@ package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
             name = name.dropFirst().dropLast()
             guard name.contains(":") else { return nil }
         } else if name.contains(":") {
-            // Which of its colons comes before the port nobody can tell.
+            // It is ambiguous which colon precedes the port.
             return nil
         }
         guard !name.isEmpty, name.utf8.allSatisfy(Self.isHostByte) else { return nil }
@@ -42,13 +42,13 @@ package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// As it is written in settings.
+    /// The form of settings.
     package var description: String {
         guard let host else { return String(port) }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// The authority of a URL by which a process of the same machine reaches the server.
+    /// The authority of a URL for processes on the same machine.
     package var localAuthority: String {
         let isEverywhere = host == nil || host == "0.0.0.0" || host == "::"
         return ListenAddress(host: isEverywhere ? "127.0.0.1" : host, port: port).description

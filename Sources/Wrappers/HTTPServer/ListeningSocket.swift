@@ -1,15 +1,17 @@
 import Glibc
 
-/// A socket that waits for TCP connections; whoever takes its descriptor closes it.
+/// A socket that listens for TCP connections.
+///
+/// The owner of its descriptor closes it.
 struct ListeningSocket {
     let descriptor: Int32
-    /// The port in force, where the address left it open.
+    /// The actual port.
     let port: UInt16
 
     private static let backlog: Int32 = 128
 
-    /// Opens it on the first address that the host's name stands for; without a host on all
-    /// addresses, of IPv6 and of IPv4.
+    /// Opens the socket on the first address of the host; without a host, on all addresses of IPv6
+    /// and IPv4.
     init(_ address: ListenAddress) throws(HTTPServerFailure) {
         var hints = unsafe addrinfo()
         unsafe hints.ai_flags = AI_PASSIVE
@@ -27,7 +29,7 @@ struct ListeningSocket {
             unsafe places.append(place)
             unsafe next = unsafe place.pointee.ai_next
         }
-        // A socket of IPv6 takes the connections of IPv4 too.
+        // An IPv6 socket accepts IPv4 connections too.
         let ordered =
             unsafe places.filter { unsafe $0.pointee.ai_family == AF_INET6 }
             + places.filter { unsafe $0.pointee.ai_family != AF_INET6 }
@@ -51,12 +53,12 @@ struct ListeningSocket {
             description: "cannot listen on \(address): \(reason)", isTaken: fault == EADDRINUSE)
     }
 
-    /// Nil with the reason in `errno`.
+    /// Opens a socket on one address; returns nil with the reason in `errno`.
     private static func open(_ place: addrinfo) -> Int32? {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = unsafe socket(place.ai_family, type, place.ai_protocol)
         guard descriptor >= 0 else { return nil }
-        // Or a process that is started anew would wait for the connections of the one before.
+        // Otherwise a restarted process would have to wait for the connections of its predecessor.
         set(SOL_SOCKET, SO_REUSEADDR, 1, on: descriptor)
         if unsafe place.ai_family == AF_INET6 {
             set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0, on: descriptor)
@@ -86,7 +88,7 @@ struct ListeningSocket {
                 unsafe getsockname(descriptor, $0, &length) == 0
             }
             guard isKnown else { return nil }
-            // The port stands at the same place in addresses of both families.
+            // The port has the same offset in addresses of both families.
             return unsafe pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
                 unsafe UInt16(bigEndian: $0.pointee.sin_port)
             }

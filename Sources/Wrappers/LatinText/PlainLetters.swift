@@ -1,26 +1,26 @@
-/// What letters of the Latin alphabets become where only ASCII is allowed.
+/// The transliteration of Latin letters to ASCII.
 ///
-/// Banks' files and the fonts that every printer has know fewer letters than people's names do.
-/// A letter with a mark loses it, a ligature becomes its letters; what has no Latin counterpart
-/// has none here either.
+/// Bank files and standard fonts support fewer letters than people's names contain. Letters lose
+/// their diacritics, and ligatures become separate letters. Other scripts have no transliteration.
 package enum PlainLetters {
-    /// The ASCII text that stands for a scalar: itself if it is ASCII, nil if there is none, and
-    /// empty for a mark that was put on the letter before.
+    /// Returns the ASCII text of a scalar: the scalar itself if it is ASCII, an empty text for a
+    /// combining mark, and nil if there is none.
     package static func text(for scalar: Unicode.Scalar) -> String? {
         if scalar.isASCII { return String(scalar) }
         if (0x300...0x36F).contains(scalar.value) { return "" }
         return table[scalar]
     }
 
-    /// Appends the upper-case ASCII bytes of a text, at most so many; what has no counterpart is
-    /// left out, runs of blanks become one, and there are none at the ends.
+    /// Appends the upper-case ASCII bytes of a text.
+    ///
+    /// Letters without a transliteration are omitted, and spaces are collapsed and trimmed.
     ///
     /// - Parameters:
     ///   - text: any text.
-    ///   - limit: the most bytes to append; a text that is longer is cut.
-    ///   - isAllowed: says of a byte from 0x21 to 0x7E whether it may stand; others are left out.
-    ///   - output: where to.
-    /// - Returns: how many bytes were appended.
+    ///   - limit: the maximum number of bytes; a longer text is truncated.
+    ///   - isAllowed: returns whether a byte from 0x21 to 0x7E is allowed; others are omitted.
+    ///   - output: the array to append to.
+    /// - Returns: the number of appended bytes.
     package static func appendCapitals(
         of text: String, limit: Int, where isAllowed: (UInt8) -> Bool, to output: inout [UInt8]
     ) -> Int {
@@ -37,7 +37,7 @@ package enum PlainLetters {
                 output.append(UInt8(ascii: " "))
                 count += 1
             } else if isBlankDue {
-                // A blank as the last byte would be one at the end.
+                // The last byte must not be a space.
                 count = limit
             }
             isBlankDue = false
@@ -65,8 +65,8 @@ package enum PlainLetters {
         return table
     }()
 
-    /// By what becomes of them; Latin-1, Latin Extended-A, and what Romanian, Vietnamese and the
-    /// Polynesian languages add.
+    /// The letters by transliteration: Latin-1, Latin Extended-A, and the letters of Romanian,
+    /// Vietnamese and the Polynesian languages.
     private static let letters: [(plain: String, letters: String)] = [
         ("A", "ÀÁÂÃÄÅĀĂĄǍȀȂẠẢẤẦẨẪẬẮẰẲẴẶ"), ("a", "àáâãäåāăąǎȁȃạảấầẩẫậắằẳẵặª"),
         ("AE", "ÆǼ"), ("ae", "æǽ"), ("C", "ÇĆĈĊČ"), ("c", "çćĉċč"),

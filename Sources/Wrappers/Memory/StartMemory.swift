@@ -1,36 +1,37 @@
 import CErrandSystem
 import Glibc
 
-/// The memory that the start of this process has taken, most of which it does not need again.
+/// The memory that the start of this process used, most of which is not needed again.
 ///
-/// Code and constants are mapped from files, and what reading them once has mapped stays mapped:
-/// option parsing, checks of the schema, the set-up of libraries. In a worker that is two thirds of
-/// what counts as resident. Given back, it is mapped again, out of the system's cache, when
-/// something is used after all.
+/// Code and constants are mapped from files, and pages that were read once stay mapped: option
+/// parsing, checks of the schema, initialization of libraries. In a worker, that is two thirds of
+/// the resident memory. The system maps released pages again from its cache when they are used.
 public struct StartMemory: Sendable {
     private struct Mapping: Hashable {
-        /// Addresses and file, as `/proc/self/maps` writes them.
+        /// The addresses and the file, from `/proc/self/maps`.
         var range: Substring
         var file: Substring
     }
 
     private let mappings: Set<Mapping>
 
-    /// Takes note of the files that are mapped, to be called before anything is loaded by name:
-    /// what was loaded with the program is never unloaded.
+    /// Records the mapped files.
+    ///
+    /// Call it before loading libraries by name: only the libraries that were loaded with the
+    /// program are never unloaded.
     public init() {
         mappings = Set(Self.unchangedMappings(in: "/proc/self/maps"))
     }
 
-    /// Gives back after a while, once, unless the task is cancelled before.
+    /// Releases the memory once after a delay, unless the task is cancelled before.
     public func release(after delay: Duration) async {
         do { try await Task.sleep(for: delay) } catch { return }
         release()
     }
 
-    /// Gives back what is mapped from files and unchanged, and what malloc holds without use.
+    /// Releases unchanged pages that are mapped from files, and unused memory of malloc.
     public func release() {
-        // Pages that were written to, as a debugger or a probe does, would lose what was written.
+        // Pages with changes, as by a debugger or a probe, would lose these.
         for mapping in Self.unchangedMappings(in: "/proc/self/smaps")
         where mappings.contains(mapping) {
             let ends = mapping.range.split(separator: "-").compactMap {
@@ -38,13 +39,15 @@ public struct StartMemory: Sendable {
             }
             guard ends.count == 2, let start = unsafe UnsafeMutableRawPointer(bitPattern: ends[0])
             else { continue }
-            // Refused for locked memory, which is to stay where it is.
+            // This fails for locked memory, which must stay resident.
             _ = unsafe madvise(start, Int(ends[1] - ends[0]), MADV_DONTNEED)
         }
         malloc_trim(0)
     }
 
-    /// What the system writes as it is read, a page or so at a time, so that its size is not known.
+    /// Reads a file of /proc.
+    ///
+    /// The system generates it while it is read, so its size is unknown.
     private static func text(of path: String) -> String {
         guard let file = unsafe fopen(path, "re") else { return "" }
         defer { _ = unsafe fclose(file) }
@@ -56,7 +59,8 @@ public struct StartMemory: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Files that are mapped to be read only; of `smaps`, those of which no page is a copy.
+    /// Returns the read-only mappings of files; from `smaps`, those without private copies of
+    /// pages.
     private static func unchangedMappings(in path: String) -> [Mapping] {
         var found: [Mapping] = []
         var isCandidate = false

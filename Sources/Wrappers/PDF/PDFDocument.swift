@@ -1,39 +1,39 @@
 import CErrandHaru
 package import ErrandGregorian
 
-/// The fonts that every reader of PDF has (ISO 32000-1, 9.6.2.2).
+/// The standard fonts of PDF readers (ISO 32000-1, 9.6.2.2).
 package enum PDFFont: String, Sendable, CaseIterable {
     /// Sans serif.
     case helvetica = "Helvetica"
     /// Sans serif, bold.
     case helveticaBold = "Helvetica-Bold"
-    /// Serifs.
+    /// Serif.
     case times = "Times-Roman"
-    /// All letters of one width.
+    /// Monospaced.
     case courier = "Courier"
-    /// All letters of one width, bold.
+    /// Monospaced, bold.
     case courierBold = "Courier-Bold"
 }
 
-/// A PDF document that is written from the first page to the last.
+/// A PDF document, written from the first page to the last.
 ///
-/// libharu keeps all of it in memory until ``finish()``. The same calls give the same bytes: the
-/// day of its making is given, and it has no random identifier.
+/// libharu keeps the document in memory until ``finish()``. The same calls produce the same bytes:
+/// the caller provides the creation date, and there is no random identifier.
 ///
-/// Lengths are points of 1/72 inch, counted from the lower left corner of the page.
+/// Lengths are points of 1/72 inch, measured from the lower left corner of the page.
 @safe package final class PDFDocument {
     private let document: HPDF_Doc
     private var page: HPDF_Page?
     private var fonts: [PDFFont: HPDF_Font] = unsafe [:]
-    /// How many pages it has.
+    /// The number of pages.
     package private(set) var pageCount = 0
 
-    /// A document without pages.
+    /// Creates a document without pages.
     ///
     /// - Parameters:
-    ///   - title: shown by readers.
-    ///   - author: who issues it.
-    ///   - created: the day that it bears, at 00:00 UTC.
+    ///   - title: the title, shown by readers.
+    ///   - author: the issuer.
+    ///   - created: the creation date, at 00:00 UTC.
     package init(title: String, author: String, created: CivilDate) throws(PDFError) {
         guard let made = unsafe errand_haru_new() else { throw .noMemory }
         unsafe document = unsafe made
@@ -52,7 +52,7 @@ package enum PDFFont: String, Sendable, CaseIterable {
 
     deinit { unsafe HPDF_Free(document) }
 
-    /// Begins a page; what follows is written on it.
+    /// Adds a page, to which the following calls write.
     package func addPage(width: Double, height: Double) throws(PDFError) {
         guard let made = unsafe HPDF_AddPage(document) else { throw failure("a page") }
         unsafe page = unsafe made
@@ -61,12 +61,13 @@ package enum PDFFont: String, Sendable, CaseIterable {
         try check("a page") { unsafe HPDF_Page_SetHeight(made, Float(height)) }
     }
 
-    /// Writes a line of text whose base line begins at a point.
+    /// Writes a line of text whose baseline starts at a point.
     ///
     /// - Parameters:
-    ///   - text: letters that the font lacks become plain ones, line breaks blanks.
-    ///   - x: from the left edge of the page.
-    ///   - y: the base line, from the lower edge.
+    ///   - text: the text. Letters that the font lacks are transliterated, and line breaks become
+    ///     spaces.
+    ///   - x: the distance from the left edge of the page.
+    ///   - y: the distance of the baseline from the lower edge.
     package func text(
         _ text: String, x: Double, y: Double, font: PDFFont = .helvetica, size: Double
     ) throws(PDFError) {
@@ -79,7 +80,7 @@ package enum PDFFont: String, Sendable, CaseIterable {
         try check("a text") { unsafe HPDF_Page_EndText(page) }
     }
 
-    /// How wide a text is.
+    /// Returns the width of a text.
     package func width(
         of text: String, font: PDFFont = .helvetica, size: Double
     ) throws(PDFError) -> Double {
@@ -101,14 +102,16 @@ package enum PDFFont: String, Sendable, CaseIterable {
         try check("a line") { unsafe HPDF_Page_Stroke(page) }
     }
 
-    /// The whole document; nothing can be added to it any more.
+    /// Returns the whole document.
+    ///
+    /// Nothing can be added afterwards.
     package func finish() throws(PDFError) -> [UInt8] {
         try check("saving") { unsafe HPDF_SaveToStream(document) }
         var size = unsafe HPDF_GetStreamSize(document)
         var bytes = [UInt8](repeating: 0, count: Int(size))
         unsafe HPDF_ResetStream(document)
         let code = unsafe HPDF_ReadFromStream(document, &bytes, &size)
-        // It reports the end of the stream like an error.
+        // libharu reports the end of the stream like an error.
         guard code == 0 || code == UInt(HPDF_STREAM_EOF), Int(size) == bytes.count else {
             throw .library(doing: "saving", code: code)
         }

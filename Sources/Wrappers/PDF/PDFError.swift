@@ -1,18 +1,18 @@
-/// Why there is no document.
+/// Why a document could not be created.
 package enum PDFError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// libharu failed: at what, and its own code (the `HPDF_…` errors of its `hpdf_error.h`).
+    /// libharu failed: the operation, and its code (the `HPDF_…` errors of its `hpdf_error.h`).
     case library(doing: String, code: UInt)
-    /// There is no memory for a document.
+    /// A lack of memory.
     case noMemory
 
-    /// What a person can do about it.
+    /// The message for people.
     package var description: String {
         switch self {
         case .library(let doing, let code):
             "libharu failed at \(doing) with code 0x\(String(code, radix: 16)): "
-                + "a fault of the program, or no memory"
+                + "a bug of the program, or a lack of memory"
         case .noMemory:
-            "there is no memory for a PDF document: make fewer pages at once"
+            "not enough memory for a PDF document: create fewer pages at once"
         }
     }
 }

@@ -3,14 +3,14 @@ import ErrandLatinText
 /// The encoding of the texts: WinAnsiEncoding (ISO 32000-1, annex D), which is Windows code
 /// page 1252.
 enum WinAnsi {
-    /// From 0x80 on; nil where there is nothing.
+    /// The characters from 0x80 on; nil for unused codes.
     private static let upperControls: [Character?] = [
         "€", nil, "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", nil, "Ž", nil,
         nil, "\u{2018}", "\u{2019}", "\u{201C}", "\u{201D}", "•", "–", "—", "˜", "™", "š", "›",
         "œ", nil, "ž", "Ÿ",
     ]
 
-    /// By character, so that an accent that was put on a letter is the same as the letter with it.
+    /// The codes by character, so that combined and precomposed letters are equal.
     private static let codes: [Character: UInt8] = {
         var codes: [Character: UInt8] = [:]
         for (place, character) in upperControls.enumerated() {
@@ -22,13 +22,13 @@ enum WinAnsi {
         return codes
     }()
 
-    /// The bytes of a text with a zero behind them, as C takes it.
+    /// Returns the bytes of a text with a terminating zero, for C.
     ///
-    /// What the encoding lacks becomes its plain letters, `?` if there are none; line breaks and
-    /// other control characters become blanks.
+    /// Characters that the encoding lacks are transliterated, or become `?`. Line breaks and other
+    /// control characters become spaces.
     ///
-    /// - Parameter isInfo: for the title and the like, which are in another encoding: that one has
-    ///   other characters from 0x80 to 0x9F (ISO 32000-1, annex D.2), so those become plain too.
+    /// - Parameter isInfo: whether the text is a title or the like. These have another encoding,
+    ///   which differs from 0x80 to 0x9F (ISO 32000-1, annex D.2), so those are transliterated too.
     static func bytes(of text: String, isInfo: Bool = false) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 1)

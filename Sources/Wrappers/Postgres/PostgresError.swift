@@ -1,21 +1,23 @@
-/// Why a statement could not be carried out; the text says what to check and holds no password.
+/// Why a statement failed.
+///
+/// The text states what to check and contains no password.
 public enum PostgresError: Error, Sendable, CustomStringConvertible {
-    /// Not connected, lost in the middle, or silent for too long. Whether a commit that was under
-    /// way took effect is not known.
+    /// The server could not be reached, the connection was lost, or an answer timed out. It is
+    /// unknown whether a concurrent commit took effect.
     case unreachable(String)
     /// The server refused a statement.
     case server(ServerError)
-    /// A column is missing, null, or of another type than was asked for.
+    /// A column is missing, null, or not of the requested type.
     case decoding(String)
-    /// The request itself is wrong.
+    /// The request is invalid.
     case usage(String)
 
-    /// The five characters by which PostgreSQL names an error (Appendix A of its manual).
+    /// The SQLSTATE of PostgreSQL's error (Appendix A of its manual).
     public var sqlState: String? {
         if case .server(let error) = self { error.sqlState } else { nil }
     }
 
-    /// Whether the same may work later.
+    /// Whether a retry may succeed.
     public var isTransient: Bool {
         switch self {
         case .unreachable: true
@@ -24,7 +26,7 @@ public enum PostgresError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The text for a person.
+    /// The message for people.
     public var description: String {
         switch self {
         case .unreachable(let text), .decoding(let text), .usage(let text): text
@@ -33,36 +35,36 @@ public enum PostgresError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// An error as PostgreSQL tells it.
+/// An error that PostgreSQL reported.
 public struct ServerError: Sendable, CustomStringConvertible {
-    /// Its five characters.
+    /// The SQLSTATE.
     public var sqlState: String
     /// `ERROR`, `FATAL` or `PANIC`, never translated.
     public var severity = "ERROR"
-    /// What went wrong.
+    /// The primary message.
     public var message: String
-    /// More about it.
+    /// The detail message.
     public var detail: String?
-    /// What PostgreSQL advises.
+    /// PostgreSQL's hint.
     public var hint: String?
-    /// Where it happened: in which COPY line, function or statement.
+    /// The context: the COPY line, function or statement.
     public var context: String?
-    /// The schema of what it is about.
+    /// The schema that the error concerns.
     public var schema: String?
-    /// The table that it is about.
+    /// The table that the error concerns.
     public var table: String?
-    /// The column that it is about.
+    /// The column that the error concerns.
     public var column: String?
-    /// The constraint that was violated.
+    /// The violated constraint.
     public var constraint: String?
-    /// Where in the statement, in characters from 1.
+    /// The position in the statement, in characters from 1.
     public var position: Int?
 
-    /// Whether the server takes no writes: a standby, or one that was made read-only.
+    /// Whether the server refuses writes: a standby, or a read-only server.
     public var isOfReadOnlyServer: Bool { sqlState == "25006" }
 
-    /// Connection trouble, shutdown, deadlock, serialization, and too many connections pass; a
-    /// server that only reads is left for one that writes.
+    /// Whether a retry may succeed: after connection problems, a shutdown, a deadlock, a
+    /// serialization failure or too many connections, and on another server than a read-only one.
     public var isTransient: Bool {
         sqlState.hasPrefix("08") || sqlState.hasPrefix("57P") || sqlState.hasPrefix("40")
             || sqlState.hasPrefix("53") || sqlState == "55P03" || sqlState == "57014"
@@ -72,7 +74,7 @@ public struct ServerError: Sendable, CustomStringConvertible {
     /// Whether the server ends the connection with this error.
     var endsConnection: Bool { severity == "FATAL" || severity == "PANIC" }
 
-    /// All that a person needs, on one line.
+    /// The message with detail, hint and context, on one line.
     public var description: String {
         var text = "\(message) (SQLSTATE \(sqlState))"
         if let detail { text += "; \(detail)" }

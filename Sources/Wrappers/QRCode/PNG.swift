@@ -1,19 +1,18 @@
 import CErrandPNG
 
 extension QRSymbol {
-    /// The widest a module of a PNG can be; one of version 40 has 7,400 pixels on a side then.
+    /// The maximum width of a module in pixels; a symbol of version 40 then has a side of 7,400.
     package static let largestScale = 40
 
-    /// A PNG file of the symbol in its quiet zone, black on white at one bit a pixel.
+    /// Returns a PNG file of the symbol in its quiet zone, black on white with one bit per pixel.
     ///
-    /// libpng reports errors by longjmp, which must not cross a frame of Swift. Its simplified
-    /// interface sets the jump's target inside the one call that is made here, and returns a
-    /// failure as a value.
+    /// libpng reports errors by longjmp, which must not cross a Swift frame. Its simplified
+    /// interface sets the target of the jump inside its own call, and returns a failure as a value.
     ///
-    /// - Parameter scale: pixels on the side of a module, at most ``largestScale``.
+    /// - Parameter scale: the width of a module in pixels, at most ``largestScale``.
     package func png(scale: Int) throws(QRCodeError) -> [UInt8] {
         guard (1...Self.largestScale).contains(scale) else { throw .badScale(scale) }
-        // With a palette of two colours libpng packs eight of these into a byte.
+        // With a palette of two colors, libpng packs eight pixels into a byte.
         let pixels = frame.flatMap { row in
             let line = frame.flatMap { column in
                 repeatElement(isDark(row: row, column: column) ? 0 : 1 as UInt8, count: scale)

@@ -1,12 +1,12 @@
 import CErrandQRCode
 import Glibc
 
-/// A QR symbol (ISO/IEC 18004) of one text in the alphanumeric mode.
+/// A QR symbol (ISO/IEC 18004) of a text in the alphanumeric mode.
 ///
-/// Its version is what was asked for, never one that happens to fit: the picture of a code that
-/// turns keeps its size.
+/// Its version is the requested one, not the smallest that fits, so that the picture of a changing
+/// code keeps its size.
 package struct QRSymbol: Sendable, Equatable {
-    /// How much of a symbol may be spoilt, as the standard names it.
+    /// The level of error correction: how much of a symbol may be damaged.
     package enum Level: String, Sendable, CaseIterable {
         /// About 7 % of the codewords.
         case low = "L"
@@ -27,14 +27,14 @@ package struct QRSymbol: Sendable, Equatable {
         }
     }
 
-    /// The light modules that every picture has around the symbol.
+    /// The width of the light border around the symbol, in modules.
     package static let quietZone = 4
 
-    /// 1 to 40.
+    /// The version, 1 to 40.
     package let version: Int
-    /// How much of it may be spoilt.
+    /// The level of error correction.
     package let level: Level
-    /// Modules on a side, without the quiet zone.
+    /// The modules per side, without the quiet zone.
     package let side: Int
     private let modules: [Bool]
 
@@ -42,8 +42,8 @@ package struct QRSymbol: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - text: digits, capital letters, space and `$%*+-./:`.
-    ///   - level: how much may be spoilt.
-    ///   - version: the size; version 2 takes 38 characters at level M.
+    ///   - level: the level of error correction.
+    ///   - version: the size; version 2 holds 38 characters at level M.
     package init(
         _ text: String, level: Level = .medium, version: Int = 2
     ) throws(QRCodeError) {
@@ -58,13 +58,13 @@ package struct QRSymbol: Sendable, Equatable {
         side = 17 + 4 * version
     }
 
-    /// Whether a module is dark; all around the symbol are light.
+    /// Returns whether a module is dark; those outside the symbol are light.
     package func isDark(row: Int, column: Int) -> Bool {
         guard 0..<side ~= row, 0..<side ~= column else { return false }
         return modules[row * side + column]
     }
 
-    /// The rows, or columns, of a picture: the symbol's own with the quiet zone around them.
+    /// The rows, or columns, of a picture: those of the symbol and of its quiet zone.
     var frame: Range<Int> { -Self.quietZone..<side + Self.quietZone }
 
     private static func isAlphanumeric(_ character: Character) -> Bool {
@@ -79,24 +79,24 @@ package struct QRSymbol: Sendable, Equatable {
         of text: [UInt8], level: Level, version: Int
     ) throws(QRCodeError) -> [Bool] {
         guard let input = unsafe QRinput_new2(Int32(version), level.name) else {
-            throw .library("libqrencode has no memory for a QR code")
+            throw .library("libqrencode is out of memory")
         }
         defer { unsafe QRinput_free(input) }
         guard unsafe QRinput_append(input, QR_MODE_AN, Int32(text.count), text) == 0 else {
             throw .library("libqrencode refuses the text of a QR code")
         }
         guard let symbol = unsafe QRcode_encodeInput(input) else {
-            guard errno == ERANGE else { throw .library("libqrencode cannot make a QR code") }
+            guard errno == ERANGE else { throw .library("libqrencode cannot create a QR code") }
             throw .tooLong(count: text.count, version: version, level: level, fits: nil)
         }
         defer { unsafe QRcode_free(symbol) }
-        // The library takes the next version that fits, without a word.
+        // The library silently uses the next version that fits.
         let fits = Int(unsafe symbol.pointee.version)
         guard fits == version else {
             throw .tooLong(count: text.count, version: version, level: level, fits: fits)
         }
         let side = Int(unsafe symbol.pointee.width)
-        // The lowest bit of each byte is the module; the others say what it is there for.
+        // The lowest bit of each byte is the module; the others are its purpose.
         return unsafe UnsafeBufferPointer(start: symbol.pointee.data, count: side * side)
             .map { $0 & 1 == 1 }
     }

@@ -1,7 +1,8 @@
 extension QRSymbol {
-    /// An SVG document of the symbol in its quiet zone, black on white; one unit is a module.
+    /// Returns an SVG document of the symbol in its quiet zone, black on white; one unit is a
+    /// module.
     ///
-    /// It has no size of its own: it fills the place that the page gives it.
+    /// It has no size and scales to its container.
     package func svg() -> String {
         let size = frame.count
         return """
@@ -13,7 +14,7 @@ extension QRSymbol {
             """
     }
 
-    /// The dark modules as rectangles, each a run of neighbours in a row.
+    /// The dark modules as rectangles, one for each run of adjacent modules in a row.
     private var outline: String {
         var path = ""
         for row in 0..<side {

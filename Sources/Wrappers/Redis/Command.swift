@@ -1,10 +1,10 @@
-/// One command in the form in which it is sent (RESP, "array of bulk strings").
+/// A command in the form of the protocol (RESP, "array of bulk strings").
 ///
-/// All arguments live in one buffer: a ZADD of thousands of pairs allocates a handful of times.
+/// All arguments are in one buffer: a ZADD of thousands of pairs takes few allocations.
 public struct Command: Sendable {
     private var arguments = Arguments()
 
-    /// A command with its first arguments.
+    /// Creates a command with its first arguments.
     public init(_ words: String...) {
         for word in words { arguments.append(word) }
     }
@@ -19,7 +19,7 @@ public struct Command: Sendable {
     /// Adds a number in decimal.
     public mutating func append(_ number: some FixedWidthInteger) { arguments.append(number) }
 
-    /// The whole command, ready to be sent.
+    /// The bytes of the whole command.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(arguments.bytes.count + 16)
@@ -32,12 +32,12 @@ public struct Command: Sendable {
     }
 }
 
-/// Arguments for a script, in the form in which they are sent.
+/// The arguments of a script, in the form of the protocol.
 public struct Arguments: Sendable {
     fileprivate(set) var bytes: [UInt8] = []
     fileprivate(set) var count = 0
 
-    /// None yet.
+    /// Creates an empty list.
     public init() {}
 
     /// Adds a text.
@@ -101,10 +101,14 @@ extension [UInt8] {
     }
 }
 
-/// A Lua script that runs inside Redis; known to the server by its SHA-1 once it was loaded.
+/// A Lua script that runs inside Redis.
+///
+/// The server identifies a loaded script by its SHA-1.
 public struct Script: Sendable {
     let source: String
 
-    /// A script; the server tells its SHA-1 when it is first loaded.
+    /// Creates a script.
+    ///
+    /// The server returns its SHA-1 when it loads the script.
     public init(_ source: String) { self.source = source }
 }

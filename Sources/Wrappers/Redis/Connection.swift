@@ -3,54 +3,55 @@ import Glibc
 import Synchronization
 public import ErrandThreads
 
-/// One connection to Redis, on a thread that may wait (``Threads/OwnThread``).
+/// One connection to Redis, on a thread that may wait (``Threads/DedicatedThreadExecutor``).
 ///
-/// It connects with its first command and again after a break. Whatever goes wrong in the middle
-/// of an answer ends the connection, so that the next caller never gets what was meant for this
-/// one.
+/// It connects with its first command, and again after a lost connection. A failure in the middle
+/// of an answer closes the connection, so that no caller receives the answer of another.
 public actor Connection {
     private let address: RedisAddress
     private let name: String
     private let connectTimeout: Duration
     private let replyTimeout: Duration
-    private let thread: OwnThread
+    private let thread: DedicatedThreadExecutor
     private let ownsThread: Bool
     private var sentinels: SentinelRound?
-    /// The server that it is connected to, where sentinels named it.
+    /// The connected server, if sentinels named it.
     private var master: Endpoint?
     private var nextConfirmation = ContinuousClock.now
     private var context: Context?
     private var loadedScripts: [String: String] = [:]
-    /// Answers to what was posted, not read yet.
+    /// The number of unread answers to posted scripts.
     private var unread = 0
-    /// The socket, for ``interrupt()``; the lock keeps it from being closed meanwhile.
+    /// The socket, for ``interrupt()``; the lock prevents closing it meanwhile.
     private nonisolated let socket = Mutex<Int32?>(nil)
 
-    /// The thread that its methods run on.
+    /// The executor of its methods.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.executor
     }
 
-    /// A connection that is made when it is first needed.
+    /// Creates a connection.
+    ///
+    /// It connects with its first command.
     ///
     /// - Parameters:
-    ///   - name: shown by `CLIENT LIST`, and by debuggers as the thread's.
-    ///   - thread: shared with other actors that never wait for each other; its own by default.
+    ///   - name: the name in `CLIENT LIST`, and of the thread.
+    ///   - thread: a thread shared with actors that do not wait for each other; nil for its own.
     public init(
-        _ address: RedisAddress, name: String, thread: OwnThread? = nil,
+        _ address: RedisAddress, name: String, thread: DedicatedThreadExecutor? = nil,
         connectTimeout: Duration = .seconds(3), replyTimeout: Duration = .seconds(5)
     ) {
         self.address = address
         self.name = name
         self.connectTimeout = connectTimeout
         self.replyTimeout = replyTimeout
-        self.thread = thread ?? OwnThread(name: name)
+        self.thread = thread ?? DedicatedThreadExecutor(name: name)
         ownsThread = thread == nil
         if case .sentinels(let service) = address.place {
             sentinels = SentinelRound(service, connectTimeout: connectTimeout)
         }
-        // hiredis 0.14 writes without MSG_NOSIGNAL: a server that went away must be an error of
-        // the call and not the end of the process.
+        // hiredis 0.14 writes without MSG_NOSIGNAL: a lost connection must fail the call, not
+        // terminate the process.
         _ = Self.ignoresBrokenPipes
     }
 
@@ -63,15 +64,15 @@ public actor Connection {
         if ownsThread { thread.stop() }
     }
 
-    /// The connections to Redis of this process.
+    /// The number of this process's connections to Redis.
     package static let connections = ConnectionTally()
 
     // MARK: Commands
 
-    /// Connects, signs in and selects the database, unless that is done.
+    /// Connects, logs in and selects the database, unless connected.
     ///
-    /// Behind sentinels these are asked each time, and the server itself must say that it is a
-    /// master.
+    /// With sentinels, each connect asks them for the master, and the server itself must confirm
+    /// the role.
     public func connect() throws(RedisError) {
         guard context == nil else { return }
         guard sentinels != nil else { return try connect(to: address) }
@@ -85,29 +86,28 @@ public actor Connection {
 
     private static let confirmInterval = Duration.seconds(5)
 
-    /// Where the connection leads, if sentinels named the place.
+    /// The connected server, if sentinels named it.
     public var masterPlace: String? { context == nil ? nil : master?.description }
 
-    /// Leaves a server that the sentinels do not call the master any more; asks them every five
-    /// seconds at most, and otherwise returns at once.
+    /// Disconnects from a server that is no longer the master for the sentinels.
     ///
-    /// A server that was cut off together with this client goes on answering, and hears of
-    /// nothing.
-    /// - Throws: `.unreachable` when it is left; the next command goes to the new one.
+    /// It asks them at most every five seconds, and otherwise returns at once.
+    ///
+    /// A former master that is partitioned together with this client would continue to answer.
+    /// - Throws: `.unreachable` after disconnecting; the next command goes to the new master.
     public func confirmMaster() throws(RedisError) {
         guard context != nil, let master, sentinels != nil, nextConfirmation <= .now else {
             return
         }
         guard let named = try? sentinels?.find({ $0 }) else {
-            // Who asks nobody learns nothing: what is there goes on as it is, and is not held up
-            // by sentinels that are gone.
+            // Without reachable sentinels, keep the connection, and do not ask again for a while.
             nextConfirmation = .now + Self.confirmInterval * 12
             return
         }
         nextConfirmation = .now + Self.confirmInterval
         guard named != master else { return }
         close()
-        throw .unreachable("\(master) is not the master of \(address) any more, \(named) is")
+        throw .unreachable("\(master) is no longer the master of \(address); \(named) is")
     }
 
     private func expectMaster() throws(RedisError) {
@@ -117,10 +117,10 @@ public actor Connection {
             close()
             throw RedisError(answer: text, from: address)
         case let reply:
-            let role = reply.array?.first?.text ?? "nothing known"
+            let role = reply.array?.first?.text ?? "unknown"
             guard role != "master" else { return }
             close()
-            throw .unreachable("it says of itself that it is \(role), no master")
+            throw .unreachable("its role is \(role), not master")
         }
     }
 
@@ -146,20 +146,20 @@ public actor Connection {
         }
     }
 
-    /// Sends one command; an error answer is thrown.
+    /// Sends one command; throws an error reply.
     public func send(_ command: Command) throws(RedisError) -> Reply {
         try connect()
         return try checked(exchange([command], Reply.copy)[0])
     }
 
-    /// Sends many commands at once; error answers stand in their places.
+    /// Sends many commands at once; the result contains error replies.
     public func pipeline(_ commands: [Command]) throws(RedisError) -> [Reply] {
         guard !commands.isEmpty else { return [] }
         try connect()
         return try exchange(commands, Reply.copy)
     }
 
-    /// Sends a command that may wait in the server for up to `limit`.
+    /// Sends a command that may block in the server for up to `limit`.
     public func blocking(_ command: Command, upTo limit: Duration) throws(RedisError) -> Reply {
         try connect()
         try setReplyTimeout(limit + replyTimeout)
@@ -177,7 +177,7 @@ public actor Connection {
         }
     }
 
-    /// Runs a script whose answer is numbers, nested arrays flattened.
+    /// Runs a script that returns numbers; nested arrays are flattened.
     public func runForIntegers(
         _ script: Script, keys: [String], arguments: Arguments
     ) throws(RedisError) -> [Int64] {
@@ -194,9 +194,9 @@ public actor Connection {
         }
     }
 
-    /// Runs a script without waiting for its answer, which is read ahead of the next command's.
+    /// Runs a script without waiting for its answer, which is read before that of the next command.
     ///
-    /// - Throws: also what went wrong with one that was posted earlier.
+    /// - Throws: `RedisError`, also for the failure of an earlier posted script.
     public func post(
         _ script: Script, keys: [String], arguments: Arguments
     ) throws(RedisError) {
@@ -220,7 +220,7 @@ public actor Connection {
         }
         guard let failure else { return }
         if RedisError.isOfWrongServer(failure) { close() }
-        // The server may have forgotten the script: it is loaded again.
+        // The server may have lost the script: load it again.
         loadedScripts = [:]
         throw RedisError(answer: failure, from: address)
     }
@@ -237,11 +237,11 @@ public actor Connection {
             do {
                 return try body(sha)
             } catch .server(let text) where text.hasPrefix("NOSCRIPT") {
-                // The server was restarted or its scripts flushed.
+                // The server was restarted, or its scripts were flushed.
             }
         }
         let sha = try checked(exchange([Command("SCRIPT", "LOAD", script.source)], Reply.copy)[0])
-        guard let text = sha.text else { throw .server("SCRIPT LOAD gave no SHA-1") }
+        guard let text = sha.text else { throw .server("SCRIPT LOAD returned no SHA-1") }
         loadedScripts[script.source] = text
         return try body(text)
     }
@@ -253,7 +253,7 @@ public actor Connection {
 
     // MARK: The connection
 
-    /// Ends a blocking call from any thread: it fails, and the next call connects anew.
+    /// Interrupts a blocking call, from any thread: it fails, and the next call connects again.
     public nonisolated func interrupt() {
         socket.withLock { descriptor in
             guard let descriptor else { return }
@@ -263,7 +263,8 @@ public actor Connection {
 
     /// Disconnects; a later call connects again.
     public func close() {
-        // First the number, then the socket: no interrupt may hit a descriptor that was reused.
+        // Clear the number before closing the socket, so that an interrupt cannot affect a reused
+        // descriptor.
         socket.withLock { $0 = nil }
         context = nil
     }
@@ -272,17 +273,17 @@ public actor Connection {
         guard let context else { return }
         guard context.setReplyTimeout(limit) else {
             close()
-            throw .unreachable("\(address): the socket takes no time limit")
+            throw .unreachable("\(address): the socket does not accept a time limit")
         }
     }
 
-    /// Sends commands and reads an answer for each; any trouble ends the connection.
+    /// Sends commands and reads an answer for each; a failure closes the connection.
     private func exchange<Value>(
         _ commands: [Command], _ read: (Context.Answer) throws(RedisError) -> Value
     ) throws(RedisError) -> [Value] {
         guard let context else { throw .unreachable("\(address) is not connected") }
         if unread > 0 {
-            // What became of it is of no concern here, but its answer stands before ours.
+            // Its outcome does not matter here, but its answer comes first.
             do { try readPosted() } catch .unreachable(let text) {
                 throw .unreachable(text)
             } catch {}
@@ -297,10 +298,10 @@ public actor Connection {
             if case .error(let text) = Reply(head: answer), RedisError.isOfWrongServer(text) {
                 isWrongServer = true
             }
-            // All answers are read even when one cannot be used: the next caller's come behind.
+            // Read all answers, even after an error, because those of the next caller follow.
             do { values.append(try read(answer)) } catch { failure = failure ?? error }
         }
-        // With the next command another one is looked for.
+        // The next command connects to the new master.
         if isWrongServer { close() }
         if let failure { throw failure }
         return values
@@ -310,6 +311,6 @@ public actor Connection {
         let text = context.errorText
         close()
         return .unreachable(
-            "\(address): the connection was lost: \(text); it is made again with the next command")
+            "\(address): the connection was lost: \(text); the next command connects again")
     }
 }

@@ -1,11 +1,11 @@
 import CErrandRedis
 import Glibc
 
-/// The owner of one `redisContext`: the only place where hiredis is called.
+/// The owner of one `redisContext`: the only type that calls hiredis.
 ///
-/// Not thread-safe, as hiredis is not: `Connection` calls it on its own thread alone.
+/// Like hiredis, it is not thread-safe: `Connection` uses it only on its own thread.
 @safe final class Context {
-    /// One answer, in hiredis's memory until it is dropped.
+    /// A reply in hiredis's memory, freed with this object.
     @safe final class Answer {
         fileprivate let pointer: UnsafeMutablePointer<redisReply>
 
@@ -28,17 +28,18 @@ import Glibc
         case .socket(let path):
             unsafe made = redisConnectUnixWithTimeout(path, timeval(connectTimeout))
         case .sentinels:
-            throw .usage("\(address): a service is reached by way of the master that it has")
+            throw .usage("\(address): connect to the service's master, not to the service")
         }
         guard let made = unsafe made else {
             throw .unreachable("\(address): no memory for a connection")
         }
         unsafe context = unsafe made
         guard unsafe made.pointee.err == 0 else {
-            throw .unreachable("\(address) cannot be reached: \(errorText); is it running?")
+            throw .unreachable(
+                "\(address) cannot be reached: \(errorText); check that it is running")
         }
         guard setReplyTimeout(replyTimeout) else {
-            throw .unreachable("\(address): the socket takes no time limit")
+            throw .unreachable("\(address): the socket does not accept a time limit")
         }
         if case .tcp = address.place { _ = unsafe redisEnableKeepAlive(made) }
     }
@@ -49,16 +50,16 @@ import Glibc
 
     var errorText: String {
         let text = unsafe String(cString: errand_redis_error(context))
-        // hiredis reports a read that hit its time limit as the errno of the socket.
+        // hiredis reports a read that timed out by the errno of the socket.
         return text == "Resource temporarily unavailable" ? "no answer in time" : text
     }
 
-    /// Bounds every later wait for an answer.
+    /// Sets the time limit of later answers.
     func setReplyTimeout(_ limit: Duration) -> Bool {
         unsafe redisSetTimeout(context, timeval(limit)) == REDIS_OK
     }
 
-    /// Adds bytes of a finished command to what is sent with the next answer that is awaited.
+    /// Appends the bytes of a command, to be sent before the next answer is read.
     func append(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             unsafe buffer.withMemoryRebound(to: CChar.self) { text in
@@ -67,7 +68,7 @@ import Glibc
         }
     }
 
-    /// Sends what was appended; false when the connection is lost.
+    /// Sends the appended commands; returns false if the connection is lost.
     func flush() -> Bool {
         var isDone: Int32 = 0
         while isDone == 0 {
@@ -76,7 +77,7 @@ import Glibc
         return true
     }
 
-    /// Sends what was appended and waits for one answer; nil when the connection is lost.
+    /// Sends the appended commands and waits for one answer; nil if the connection is lost.
     func nextAnswer() -> Answer? {
         var reply: UnsafeMutableRawPointer?
         guard unsafe redisGetReply(context, &reply) == REDIS_OK, let reply = unsafe reply else {
@@ -92,7 +93,7 @@ extension Reply {
         unsafe Reply(UnsafePointer(answer.pointer))
     }
 
-    /// An error as such; anything else as null, without copying it.
+    /// Copies an error; any other reply becomes null, without a copy.
     init(head answer: Context.Answer) {
         self =
             unsafe answer.pointer.pointee.type == REDIS_REPLY_ERROR
@@ -109,7 +110,7 @@ extension Reply {
 extension timeval {
     fileprivate init(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
-        // Zero means "for ever" to the socket.
+        // Zero means no limit to the socket.
         let microseconds = max(attoseconds / 1_000_000_000_000, seconds == 0 ? 1_000 : 0)
         self.init(tv_sec: Int(seconds), tv_usec: Int(microseconds))
     }

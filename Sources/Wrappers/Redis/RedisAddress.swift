@@ -1,9 +1,9 @@
-/// Where a Redis server is and how to sign in there, from a URL.
+/// The address and login of a Redis server, from a URL.
 ///
 /// `redis://[[user:]password@]host[:port][/database]`,
 /// `unix://[[user:]password@]/path/to.sock[?db=number]` (also `redis+unix:`, `redis-socket:`), or
 /// `redis+sentinel://[[user:]password@]host[:port][,host[:port]…]/service[/database]` for the
-/// master that Sentinel names; where the sentinels themselves ask for a password, it is given as
+/// master that Sentinel names. A password of the sentinels themselves is given as
 /// `?sentinel_user=name&sentinel_password=word`.
 public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
     enum Place: Sendable, Equatable {
@@ -17,9 +17,9 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
     let password: String?
     let database: Int
 
-    /// Reads a URL.
+    /// Parses a URL.
     ///
-    /// - Throws: `RedisError.usage`, naming what was expected.
+    /// - Throws: `RedisError.usage`, with the expected form.
     public init(url: String) throws(RedisError) {
         guard let colon = url.range(of: "://") else {
             throw .usage(
@@ -32,8 +32,8 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         case "redis", "redis+sentinel", "unix", "redis+unix", "redis-socket": break
         case "rediss":
             throw .usage(
-                "rediss:// is not supported: this program speaks plain Redis; put a TLS tunnel "
-                    + "such as stunnel before the server and name its local end")
+                "rediss:// is not supported: set up a TLS tunnel such as stunnel, and use the "
+                    + "address of its local end")
         default:
             throw .usage(
                 "Redis URL scheme \"\(scheme)\": expected redis or unix or redis+sentinel")
@@ -52,9 +52,9 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
             }
             rest = rest[rest.index(after: at)...]
         }
-        // The parts below are shown when they are wrong, so none of the password may be in them.
+        // Error messages show the parts below, so they must not contain the password.
         guard !rest.contains("@") || (!scheme.isOverTCP && rest.hasPrefix("/")) else {
-            throw .usage("the Redis URL has a / before its @: in a password it is written as %2F")
+            throw .usage("the Redis URL has a / before its @: write / as %2F in a password")
         }
         self.user = user.flatMap { $0.isEmpty ? nil : $0 }
         self.password = password
@@ -65,7 +65,7 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The same user, password and database at another place.
+    /// Creates the address of another server with the same user, password and database.
     init(_ other: RedisAddress, at endpoint: Endpoint) {
         place = .tcp(host: endpoint.host, port: endpoint.port)
         user = other.user
@@ -73,7 +73,7 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         database = other.database
     }
 
-    /// A sentinel, which knows no databases.
+    /// Creates the address of a sentinel, which has no databases.
     init(sentinel: Endpoint, of service: SentinelService) {
         place = .tcp(host: sentinel.host, port: sentinel.port)
         user = service.user
@@ -89,7 +89,7 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         return (.tcp(host: endpoint.host, port: endpoint.port), database)
     }
 
-    /// Reads `host:port,host:port/service/database?option=value`.
+    /// Parses `host:port,host:port/service/database?option=value`.
     private static func sentinels(_ text: Substring) throws(RedisError) -> (Place, Int) {
         let halves = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let parts = (halves.first ?? "").split(
@@ -111,7 +111,7 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
             case ("sentinel_user", 2): service.user = try decoded(pair[1])
             case ("sentinel_password", 2): service.password = try decoded(pair[1])
             default:
-                // Only its name: what was mistyped may be the password's option.
+                // Show only the name: the mistyped option may contain the password.
                 throw .usage(
                     "Redis URL option \"\(pair.first ?? "")\": expected sentinel_user=NAME or "
                         + "sentinel_password=WORD")
@@ -151,7 +151,7 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
         }
         // sun_path holds 108 bytes with its final zero.
         guard path.utf8.count <= 107 else {
-            throw .usage("the Redis socket's path is longer than the 107 bytes that systems allow")
+            throw .usage("the path of the Redis socket is longer than 107 bytes")
         }
         var database = 0
         for item in parts.dropFirst().first?.split(separator: "&") ?? [] {
@@ -189,26 +189,26 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
             let digits = String(decoding: rest.prefix(2), as: UTF8.self)
             guard rest.count >= 2, digits.allSatisfy(\.isHexDigit),
                 let value = UInt8(digits, radix: 16)
-            else { throw .usage("the Redis URL has a % that two hexadecimal digits do not follow") }
+            else { throw .usage("the Redis URL has a % without two hexadecimal digits after it") }
             bytes.append(value)
             rest = rest.dropFirst(2)
         }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// How redis-cli is told the place and the user; it asks for the password.
+    /// The arguments of redis-cli for the server and the user; redis-cli asks for the password.
     package var clientArguments: [String] {
         let place: [String] =
             switch place {
             case .tcp(let host, let port): ["-h", host, "-p", "\(port)"]
             case .socket(let path): ["-s", path]
-            // Which host that is, only the sentinels know at the time.
+            // Only the sentinels know the current host.
             case .sentinels(let service): ["-h", "MASTER-OF-\(service.name)"]
             }
         return place + (user.map { ["--user", $0] } ?? []) + (password == nil ? [] : ["--askpass"])
     }
 
-    /// The place without its secrets.
+    /// The address without secrets.
     public var description: String {
         switch place {
         case .tcp(let host, let port): "Redis at \(host):\(port), database \(database)"
@@ -219,7 +219,7 @@ public struct RedisAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension String {
-    /// Whether it is the scheme of a URL that names hosts.
+    /// Whether it is the scheme of a URL with hosts.
     fileprivate var isOverTCP: Bool { self == "redis" || self == "redis+sentinel" }
 
     fileprivate func range(of text: String) -> Range<Index>? {

@@ -1,15 +1,17 @@
-/// Why a command could not be carried out; the text says what to check and holds no password.
+/// Why a command failed.
+///
+/// The text states what to check and contains no password.
 public enum RedisError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Not connected, lost in the middle, or silent for too long.
+    /// The server could not be reached, the connection was lost, or an answer timed out.
     case unreachable(String)
-    /// The server does not let us in: wrong password, missing right, no such database.
+    /// The server refuses access: wrong password, missing permission, or no such database.
     case refused(String)
     /// The server answered a command with an error.
     case server(String)
-    /// The request itself is wrong.
+    /// The request is invalid.
     case usage(String)
 
-    /// Whether the same may work later.
+    /// Whether a retry may succeed.
     public var isTransient: Bool {
         switch self {
         case .unreachable: true
@@ -20,7 +22,7 @@ public enum RedisError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The text for a person.
+    /// The message for people.
     public var description: String {
         switch self {
         case .unreachable(let text), .refused(let text), .usage(let text): text
@@ -28,19 +30,19 @@ public enum RedisError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether an error answer says that the server is no master, or one without its replicas:
-    /// after a failover, another one is.
+    /// Returns whether an error means that the server is not the master, or a master without its
+    /// replicas, so that another server may be the master after a failover.
     static func isOfWrongServer(_ text: String) -> Bool {
         ["READONLY", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED"].contains { text.hasPrefix($0) }
     }
 
-    /// What an error answer means.
+    /// Creates an error from an error reply.
     init(answer text: String, from address: RedisAddress) {
         let denials = ["NOAUTH", "WRONGPASS", "NOPERM", "ERR DB index", "ERR invalid password"]
         if denials.contains(where: text.hasPrefix)
             || text.hasPrefix("ERR AUTH") || text.hasPrefix("ERR Client sent AUTH")
         {
-            self = .refused("\(address) does not let us in: \(text)")
+            self = .refused("\(address) refuses access: \(text)")
         } else {
             self = .server(text)
         }

@@ -1,6 +1,6 @@
 import CErrandRedis
 
-/// What the server answered.
+/// A reply of the server.
 public enum Reply: Sendable, Equatable {
     case null
     case integer(Int64)
@@ -9,7 +9,7 @@ public enum Reply: Sendable, Equatable {
     case array([Reply])
     case error(String)
 
-    /// The number, also one that came as text.
+    /// The number, also from its text.
     public var int: Int64? {
         switch self {
         case .integer(let value): value
@@ -18,7 +18,7 @@ public enum Reply: Sendable, Equatable {
         }
     }
 
-    /// The text; of a number, its digits.
+    /// The text, or the digits of a number.
     public var text: String? {
         switch self {
         case .string(let bytes): String(decoding: bytes, as: UTF8.self)
@@ -33,10 +33,10 @@ public enum Reply: Sendable, Equatable {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// Whether there was nothing.
+    /// Whether the reply is null.
     public var isNull: Bool { self == .null }
 
-    /// Copies an answer out of hiredis's memory, which stays the caller's to free.
+    /// Copies a reply from hiredis's memory, which the caller frees.
     @safe init(_ reply: UnsafePointer<redisReply>) {
         let value = unsafe reply.pointee
         switch unsafe value.type {
@@ -63,7 +63,7 @@ public enum Reply: Sendable, Equatable {
         return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: value.len))
     }
 
-    /// Collects all numbers of an answer, nested arrays flattened, without a value for each.
+    /// Collects all numbers of a reply, including nested arrays, without a `Reply` for each.
     @safe static func collectIntegers(
         _ reply: UnsafePointer<redisReply>, into numbers: inout [Int64]
     ) throws(RedisError) {
@@ -74,7 +74,7 @@ public enum Reply: Sendable, Equatable {
             guard let start = unsafe value.str else { return }
             let digits = unsafe UnsafeRawBufferPointer(start: start, count: value.len)
             guard let number = unsafe decimal(digits) else {
-                throw .server("a number was expected, not \"\(Reply(reply).text ?? "")\"")
+                throw .server("expected a number, not \"\(Reply(reply).text ?? "")\"")
             }
             numbers.append(number)
         case REDIS_REPLY_ARRAY:
@@ -104,7 +104,7 @@ public enum Reply: Sendable, Equatable {
             number = sum
             isEmpty = false
         }
-        // Counted downwards, because the least number has no positive counterpart.
+        // Parse negative numbers, because the smallest one has no positive counterpart.
         if isEmpty || (!isNegative && number == .min) { return nil }
         return isNegative ? number : -number
     }

@@ -3,49 +3,48 @@ struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     var host: String
     var port: Int32
 
-    /// As in a URL.
+    /// The form of a URL.
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// A Redis whose master changes: its name, and the sentinels that know which server it is now.
+/// A Redis service with failover: its name, and the sentinels that know its master.
 struct SentinelService: Sendable, Equatable, CustomStringConvertible {
     var name: String
     var sentinels: [Endpoint]
-    /// What the sentinels themselves ask for.
+    /// The login of the sentinels themselves.
     var user: String?
     var password: String?
 
-    /// Without its secrets.
+    /// The service without secrets.
     var description: String {
         "\(name) of the sentinels \(sentinels.map(\.description).joined(separator: ", "))"
     }
 }
 
-/// Asks sentinels, one after the other, where the master of a service is.
+/// Asks sentinels, one after the other, for the master of a service.
 ///
-/// The protocol is that of "Guidelines for Redis clients with support for Redis Sentinel": ask
-/// until one answers, connect there, and believe it only when that server says itself that it is
-/// a master.
+/// It follows the "Guidelines for Redis clients with support for Redis Sentinel": ask until one
+/// answers, connect to the server, and check that this server itself reports the role master.
 struct SentinelRound {
-    /// A sentinel is asked for one line: one that takes longer is as good as gone.
-    private static let patience = Duration.seconds(1)
+    /// The time limit of a sentinel's answer.
+    private static let timeout = Duration.seconds(1)
 
     private let service: SentinelService
-    /// The one that answered last comes first.
+    /// The sentinels, the last one that answered first.
     private var order: [Endpoint]
-    private let patience: Duration
+    private let timeout: Duration
 
-    /// - Parameter limit: how long a connect to the master may take; a sentinel gets no more.
+    /// - Parameter limit: the time limit of a connect to the master, and of a sentinel's answer.
     init(_ service: SentinelService, connectTimeout limit: Duration) {
         self.service = service
         order = service.sentinels
-        patience = min(limit, Self.patience)
+        timeout = min(limit, Self.timeout)
     }
 
-    /// Hands what sentinels say to `take`, until that returns something.
+    /// Passes the sentinels' answers to `take` until it succeeds.
     ///
-    /// - Throws: `.unreachable` with what each sentinel said; `.refused` and what else cannot
-    ///   change by asking another.
+    /// - Throws: `.unreachable` with the answer of each sentinel; at once for an error such as
+    ///   `.refused` that another sentinel cannot change.
     mutating func find<Found>(
         _ take: (Endpoint) throws(RedisError) -> Found
     ) throws(RedisError) -> Found {
@@ -73,7 +72,7 @@ struct SentinelRound {
 
     private func ask(_ sentinel: Endpoint) throws(RedisError) -> Endpoint {
         let address = RedisAddress(sentinel: sentinel, of: service)
-        let context = try Context(address, connectTimeout: patience, replyTimeout: patience)
+        let context = try Context(address, connectTimeout: timeout, replyTimeout: timeout)
         var commands: [Command] = []
         if let password = service.password {
             commands.append(
@@ -84,14 +83,14 @@ struct SentinelRound {
         var last = Reply.null
         for _ in commands {
             guard let answer = context.nextAnswer() else {
-                throw .unreachable("it does not answer: \(context.errorText)")
+                throw .unreachable("no answer: \(context.errorText)")
             }
             last = Reply.copy(answer)
             if case .error(let text) = last { throw RedisError(answer: text, from: address) }
         }
         guard let parts = last.array?.compactMap(\.text), parts.count == 2,
             let port = Int32(parts[1])
-        else { throw .server("it knows no service \(service.name)") }
+        else { throw .server("unknown service \(service.name)") }
         return Endpoint(host: parts[0], port: port)
     }
 }

@@ -2,18 +2,18 @@ import CErrandICal
 import ErrandGregorian
 import Synchronization
 
-/// libical's iterator over the days of a rule; its pointers stop here.
+/// libical's iterator over the days of a rule, without exposing its pointers.
 enum CalendarLibrary {
-    /// The library keeps its error in a place of each thread, but whether errors abort the process
-    /// in one of all, and it promises no more: one at a time calls it.
+    /// Serializes calls: the library's error is per thread, but its setting to abort on errors is
+    /// global, and it documents no further thread safety.
     private static let lock = Mutex(())
 
-    /// Gives each day of a rule to `take` until that returns false, or there is none any more.
+    /// Passes each day of a rule to `take` until it returns false or there are no more days.
     ///
     /// - Parameters:
-    ///   - rule: names days for ever; one that names none ends after the years that the library
-    ///     knows, in a second or two.
-    ///   - start: the beginning of a period.
+    ///   - rule: a rule without an end. A rule without days ends after the library's range of
+    ///     years, in a second or two.
+    ///   - start: the start of a period.
     static func visit(
         _ rule: String, from start: CivilDate, until take: (CivilDate) -> Bool
     ) throws(RecurrenceRuleError) {
@@ -31,16 +31,16 @@ enum CalendarLibrary {
         var rule = unsafe text.withCString { unsafe icalrecurrencetype_from_string($0) }
         defer { unsafe icalrecurrencetype_clear(&rule) }
         guard unsafe rule.freq != ICAL_NO_RECURRENCE else {
-            return .library("\(text) is refused")
+            return .library("\(text) was refused")
         }
-        // Noon: of values that are dates, version 3.0 takes some rules for endless searches.
+        // Use noon: for values without a time, version 3.0 searches endlessly for some rules.
         var first = unsafe icaltime_null_time()
         unsafe first.year = Int32(start.year)
         unsafe first.month = Int32(start.month)
         unsafe first.day = Int32(start.day)
         unsafe first.hour = 12
         guard let iterator = unsafe icalrecur_iterator_new(rule, first) else {
-            // What it says of rules without a day as well.
+            // The library reports this for rules without a day as well.
             return unsafe icalerrno_return().pointee == ICAL_MALFORMEDDATA_ERROR
                 ? nil : .library("no iterator for \(text)")
         }

@@ -1,21 +1,19 @@
 package import ErrandGregorian
 
 extension RecurrenceRule {
-    /// So many years are searched for the next day.
+    /// The number of years searched for the next day.
     package static let horizon = 100
 
-    /// The days of the rule, ascending.
+    /// Returns the days of the rule, ascending.
     ///
-    /// The first may be the start itself, if the rule names it; the start is none of them
-    /// otherwise, and COUNT does not count it.
+    /// The start is one of them only if the rule matches it; otherwise COUNT does not count it.
     /// - Parameters:
-    ///   - start: DTSTART: from which INTERVAL and COUNT are counted, and which says what the
-    ///     rule leaves open.
-    ///   - after: days up to this one are left out; nil: none are.
-    ///   - atMost: so many are looked for.
-    ///   - years: so many are searched, after the start or `after`.
-    /// - Returns: fewer, or none, when COUNT or UNTIL end it, or when that time is over.
-    /// - Throws: ``RecurrenceRuleError/empty(years:)`` when that is so before the first day of all.
+    ///   - start: DTSTART, from which INTERVAL and COUNT are counted, and which completes the rule.
+    ///   - after: the day after which days are returned; nil for all.
+    ///   - atMost: the maximum number of days.
+    ///   - years: the number of years to search, from the start or `after`.
+    /// - Returns: fewer days, or none, if COUNT, UNTIL or the searched years end the rule.
+    /// - Throws: ``RecurrenceRuleError/empty(years:)`` if the searched years contain no day at all.
     package func dates(
         from start: CivilDate, after: CivilDate? = nil, atMost: Int = 1,
         within years: Int = RecurrenceRule.horizon
@@ -34,7 +32,7 @@ extension RecurrenceRule {
         return walk.found
     }
 
-    /// The rule with what it leaves to its start said.
+    /// Returns the rule completed from its start.
     private func completed(_ start: CivilDate) -> RecurrenceRule {
         var rule = self
         switch frequency {
@@ -49,14 +47,14 @@ extension RecurrenceRule {
         return rule
     }
 
-    /// The part of the rule that libical is given, from the beginning of a period on: nothing
-    /// left open, and without what only leaves days out; of weeks, their first days.
+    /// The part of the rule for libical, from the start of a period: complete, and without parts
+    /// that only exclude days; for weeks, their first days.
     ///
-    /// Version 3.0 searches without an end for days that a rule names and then leaves out, such as
-    /// `FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30`, and where BYSETPOS finds nothing. So those parts are
-    /// applied to what it gives (``allows(_:)``), and what is left names days for ever, or fails.
-    /// It also counts weeks that begin on other days than Mondays wrongly when INTERVAL is above
-    /// 1, and of `FREQ=YEARLY;BYMONTHDAY=5` it gives days of January only.
+    /// Version 3.0 searches endlessly for days that a rule includes and then excludes, such as
+    /// `FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30`, and if BYSETPOS matches nothing. So those parts are
+    /// applied to its results (``allows(_:)``), and the rest either has days without end, or fails.
+    /// It also miscounts weeks that do not start on Monday if INTERVAL is above 1, and returns only
+    /// days of January for `FREQ=YEARLY;BYMONTHDAY=5`.
     private var core: String {
         var parts = ["FREQ=\(frequency.rawValue)", "INTERVAL=\(interval)"]
         func add(_ name: String, _ values: [String]) {
@@ -78,8 +76,8 @@ extension RecurrenceRule {
         return parts.joined(separator: ";")
     }
 
-    /// The beginning of a period from which on all that come after `after` are found: that of the
-    /// start, or some intervals later where nothing is counted.
+    /// Returns the start of a period from which all days after `after` are found: that of the
+    /// start, or some intervals later if the rule has no COUNT.
     private func anchor(_ start: CivilDate, near after: CivilDate?) -> CivilDate {
         let target = count == nil ? max(start, after ?? start) : start
         switch frequency {
@@ -105,7 +103,7 @@ extension RecurrenceRule {
         date.daysSince1970 - (date.dayOfWeek - weekStart + 7) % 7
     }
 
-    /// Numbers the periods, of which BYSETPOS takes days.
+    /// Returns the number of a period, from which BYSETPOS selects days.
     func period(of date: CivilDate) -> Int {
         switch frequency {
         case .daily: date.daysSince1970
@@ -115,7 +113,7 @@ extension RecurrenceRule {
         }
     }
 
-    /// Whether no part leaves a day out.
+    /// Returns whether no part of the rule excludes a day.
     func allows(_ date: CivilDate) -> Bool {
         let month = CivilDate.days(inMonth: date.month, of: date.year)
         guard months.isEmpty || months.contains(date.month),
@@ -130,7 +128,7 @@ extension RecurrenceRule {
             yearDays.isEmpty || yearDays.contains(dayOfYear)
                 || yearDays.contains(dayOfYear - year - 1)
         else { return false }
-        // Of a year only where the rule names no months.
+        // An ordinal is of the year only if the rule has no months.
         let isOfYear = frequency == .yearly && months.isEmpty
         let (place, length) = isOfYear ? (dayOfYear, year) : (date.day, month)
         return days.isEmpty
@@ -143,11 +141,11 @@ extension RecurrenceRule {
 }
 
 extension CivilDate {
-    /// 1 for Monday to 7 for Sunday.
+    /// The day of the week, from 1 for Monday to 7 for Sunday.
     var dayOfWeek: Int { (weekday + 6) % 7 + 1 }
 }
 
-/// Collects the days of a rule from those that libical gives, period by period.
+/// Collects the days of a rule from libical's days, period by period.
 private struct RuleWalk {
     private let rule: RecurrenceRule
     private let start: CivilDate
@@ -173,10 +171,10 @@ private struct RuleWalk {
 
     private var isFull: Bool { hasEnded || found.count >= atMost }
 
-    /// Takes the next day; false when no more is wanted.
+    /// Adds the next day; returns false if no more are needed.
     mutating func take(_ date: CivilDate) -> Bool {
         guard !isFull else { return false }
-        // Rules without a day end too.
+        // This ends rules without a day too.
         guard date.year <= lastYear else { return false }
         if let until = rule.until, date > until, rule.positions.isEmpty {
             hasEnded = true
@@ -199,10 +197,10 @@ private struct RuleWalk {
         return !isFull
     }
 
-    /// Takes what is left of the last period.
+    /// Adds the rest of the last period.
     mutating func end() { choose() }
 
-    /// Takes those of a period at the places that BYSETPOS names.
+    /// Adds the days of a period at the positions of BYSETPOS.
     private mutating func choose() {
         guard let days = period?.days else { return }
         period = nil

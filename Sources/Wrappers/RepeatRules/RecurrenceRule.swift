@@ -1,9 +1,9 @@
 import ErrandGregorian
 
-/// When something repeats by days: an RRULE of RFC 5545, section 3.3.10.
+/// A recurrence rule by days: an RRULE of RFC 5545, section 3.3.10.
 ///
-/// All parts that speak of days are taken but BYWEEKNO. Times of the day are not: what repeats
-/// here has a day, and its time is said elsewhere.
+/// All parts about days are supported except BYWEEKNO. Parts about times of the day are not: the
+/// time is a separate setting.
 package struct RecurrenceRule: Sendable, Hashable {
     enum Frequency: String, Sendable, CaseIterable {
         case daily = "DAILY"
@@ -12,11 +12,11 @@ package struct RecurrenceRule: Sendable, Hashable {
         case yearly = "YEARLY"
     }
 
-    /// A day of the week, each or the nth of a month or year; from the end below 0.
+    /// A day of the week: each, or the nth of a month or year.
     struct NamedDay: Sendable, Hashable {
-        /// 1 is Monday, 7 is Sunday.
+        /// The day of the week, from 1 for Monday to 7 for Sunday.
         var weekday: Int
-        /// 0 for each.
+        /// The ordinal: 0 for each, negative from the end.
         var ordinal = 0
 
         static let names = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
@@ -27,7 +27,7 @@ package struct RecurrenceRule: Sendable, Hashable {
     var frequency = Frequency.daily
     var interval = 1
     var count: Int?
-    /// The last day on which it may be.
+    /// The last possible day.
     var until: CivilDate?
     var weekStart = 1
     var months: [Int] = []
@@ -36,12 +36,12 @@ package struct RecurrenceRule: Sendable, Hashable {
     var days: [NamedDay] = []
     var positions: [Int] = []
 
-    /// Reads a rule without its name, such as `FREQ=WEEKLY;INTERVAL=2;BYDAY=TU`.
+    /// Parses a rule without its name, such as `FREQ=WEEKLY;INTERVAL=2;BYDAY=TU`.
     package init(_ text: String) throws(RecurrenceRuleError) {
         var reader = RecurrenceRuleReader()
         self = try reader.read(text)
     }
 
-    /// For the reader, who fills it.
+    /// Creates an empty rule for the reader.
     init() {}
 }

@@ -1,21 +1,21 @@
-/// Why a text is no rule by which something repeats, with what to do about it.
+/// Why a text is not a valid recurrence rule, with the remedy.
 package enum RecurrenceRuleError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A part that is not `NAME=VALUE`, or stands there twice; the part as it was given.
+    /// A part is not `NAME=VALUE`, or is repeated.
     case malformed(String)
-    /// No part of that name is known.
+    /// The name of a part is unknown.
     case unknown(String)
-    /// A part is known and not taken, because things repeat by days; why, and what to use.
+    /// A part is not supported; `instead` is the reason or the alternative.
     case refused(part: String, instead: String)
-    /// A value of a part that cannot be; what is expected.
+    /// The value of a part is invalid.
     case value(part: String, found: String, expected: String)
-    /// Parts that exclude each other, or that need another; in words.
+    /// Parts exclude each other, or need another one.
     case conflict(String)
-    /// The rule names no day in so many years after its start, as 30 February.
+    /// The rule has no day within a number of years after its start, such as for 30 February.
     case empty(years: Int)
-    /// libical failed; its own words.
+    /// libical failed; the text contains its message.
     case library(String)
 
-    /// One line that says what is wrong and what to do.
+    /// The message for people, on one line.
     package var description: String {
         switch self {
         case .malformed(let part):
@@ -24,13 +24,13 @@ package enum RecurrenceRuleError: Error, Sendable, Equatable, CustomStringConver
         case .unknown(let part):
             "\(part): expected FREQ, INTERVAL, COUNT, UNTIL, WKST, BYMONTH, BYMONTHDAY, "
                 + "BYYEARDAY, BYDAY or BYSETPOS"
-        case .refused(let part, let instead): "\(part) is not taken: \(instead)"
+        case .refused(let part, let instead): "\(part) is not supported: \(instead)"
         case .value(let part, let found, let expected):
             "\(part)=\(found): expected \(expected)"
         case .conflict(let what): what
         case .empty(let years):
-            "no day in \(years) years is as the rule says: expected days that there are, for the "
-                + "last of each month BYMONTHDAY=-1"
+            "no day in \(years) years matches the rule: use days that exist, such as "
+                + "BYMONTHDAY=-1 for the last day of each month"
         case .library(let words): "libical: \(words)"
         }
     }

@@ -1,6 +1,6 @@
 import ErrandGregorian
 
-/// Reads the parts of a rule, each of which may stand there once.
+/// Parses the parts of a rule, each of which may occur once.
 struct RecurrenceRuleReader {
     private var rule = RecurrenceRule()
     private var seen: Set<String> = []
@@ -37,14 +37,14 @@ struct RecurrenceRuleReader {
             rule.days = days
         case "BYHOUR", "BYMINUTE", "BYSECOND":
             throw .refused(
-                part: name, instead: "things repeat by days, and their time is said apart")
+                part: name, instead: "rules are by days; set the time of day separately")
         case "BYWEEKNO":
-            // libical 3.0 takes days of other weeks for those of a week that it is asked for.
-            throw .refused(part: name, instead: "say the days by BYMONTH, BYDAY or BYYEARDAY")
+            // libical 3.0 confuses days of other weeks with those of the requested week.
+            throw .refused(part: name, instead: "use BYMONTH, BYDAY or BYYEARDAY")
         case "RSCALE", "SKIP":
             throw .refused(
                 part: name,
-                instead: "for the 31st or the last day before it, "
+                instead: "for the 31st or the last day of a shorter month, use "
                     + "BYMONTHDAY=28,29,30,31;BYSETPOS=-1")
         default: throw .unknown(String(name.prefix(60)))
         }
@@ -54,7 +54,7 @@ struct RecurrenceRuleReader {
     {
         if let known = RecurrenceRule.Frequency(rawValue: value) { return known }
         if ["SECONDLY", "MINUTELY", "HOURLY"].contains(value) {
-            throw .refused(part: "FREQ=\(value)", instead: "things repeat daily at the most")
+            throw .refused(part: "FREQ=\(value)", instead: "use FREQ=DAILY or a longer period")
         }
         throw .value(
             part: "FREQ", found: String(value.prefix(60)),
@@ -109,7 +109,7 @@ struct RecurrenceRuleReader {
             ordinal: try number("BYDAY", String(ordinal), in: 1...53, bothWays: true))
     }
 
-    /// A day as `20261231`; not a time, since what repeats has days.
+    /// Parses a day such as `20261231`; times are refused, because rules are by days.
     private func day(_ text: String) throws(RecurrenceRuleError) -> CivilDate {
         let digits = text.utf8.map { Int($0) - 0x30 }
         if digits.count == 8, digits.allSatisfy({ (0...9).contains($0) }) {
@@ -126,23 +126,23 @@ struct RecurrenceRuleReader {
             expected: "the last day without a time, such as 20261231")
     }
 
-    /// What the parts demand of each other (RFC 5545, section 3.3.10).
+    /// Checks the parts against each other (RFC 5545, section 3.3.10).
     private func check() throws(RecurrenceRuleError) {
         guard seen.contains("FREQ") else {
-            throw .conflict("FREQ is missing: expected FREQ=WEEKLY or another first")
+            throw .conflict("FREQ is missing: add FREQ=DAILY, WEEKLY, MONTHLY or YEARLY")
         }
         if rule.count != nil, rule.until != nil {
-            throw .conflict("COUNT and UNTIL exclude each other: leave one of them out")
+            throw .conflict("COUNT and UNTIL exclude each other: remove one of them")
         }
         let isLong = rule.frequency == .monthly || rule.frequency == .yearly
         if !isLong, rule.days.contains(where: { $0.ordinal != 0 }) {
             throw .conflict("BYDAY: an nth day needs FREQ=MONTHLY or FREQ=YEARLY")
         }
         if rule.frequency == .monthly, let far = rule.days.first(where: { abs($0.ordinal) > 5 }) {
-            throw .conflict("BYDAY=\(far.text): a month has no more than five of a day")
+            throw .conflict("BYDAY=\(far.text): a month has at most five of each weekday")
         }
         if rule.frequency == .weekly, !rule.monthDays.isEmpty {
-            throw .conflict("BYMONTHDAY does not go with FREQ=WEEKLY: say FREQ=DAILY or MONTHLY")
+            throw .conflict("BYMONTHDAY does not go with FREQ=WEEKLY: use FREQ=DAILY or MONTHLY")
         }
         if rule.frequency != .yearly, !rule.yearDays.isEmpty {
             throw .conflict("BYYEARDAY needs FREQ=YEARLY")
@@ -151,7 +151,7 @@ struct RecurrenceRuleReader {
             !(rule.days.isEmpty && rule.monthDays.isEmpty && rule.yearDays.isEmpty
             && rule.months.isEmpty)
         if !rule.positions.isEmpty, !isNarrowed {
-            throw .conflict("BYSETPOS needs another part such as BYDAY, of which it takes some")
+            throw .conflict("BYSETPOS needs another part such as BYDAY, from which it selects days")
         }
     }
 }

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// How often this process has connected to the servers of one sort, and how often it could not.
+/// Counters of this process's connections to the servers of one kind.
 public final class ConnectionTally: Sendable {
     private let madeCount = Atomic(0)
     private let failedCount = Atomic(0)
 
-    /// Counts from zero.
+    /// Creates counters that start at zero.
     public init() {}
 
-    /// Connections that were made.
+    /// The number of successful connects.
     public var made: Int { madeCount.load(ordering: .relaxed) }
-    /// Attempts that failed.
+    /// The number of failed connects.
     public var failed: Int { failedCount.load(ordering: .relaxed) }
 
-    /// Counts an attempt to connect; runs it and passes on what it throws.
+    /// Runs and counts an attempt to connect; rethrows its error.
     public func counting<Made, Failure: Error>(
         _ attempt: () throws(Failure) -> Made
     ) throws(Failure) -> Made {

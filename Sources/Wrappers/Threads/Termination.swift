@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The signals that ask a process to end: SIGTERM and SIGINT.
+/// Handling of the signals that request the end of a process: SIGTERM and SIGINT.
 public enum Termination {
     // Safe to move between threads: the source is only held, never called, once it is active.
     private struct Kept: @unchecked Sendable {
@@ -11,9 +11,9 @@ public enum Termination {
 
     private static let sources = Mutex<[Kept]>([])
 
-    /// Calls `action` each time that one of them comes, in place of the process's death.
+    /// Calls `action` on each of these signals, which no longer terminate the process.
     ///
-    /// From when it returns on: before, a signal may go by unheard.
+    /// It is in effect when it returns: an earlier signal may be lost.
     public static func onRequest(_ action: @escaping @Sendable () -> Void) {
         for number in [SIGTERM, SIGINT] {
             _ = signal(number, SIG_IGN)

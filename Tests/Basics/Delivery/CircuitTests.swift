@@ -53,7 +53,7 @@ import Testing
         #expect(rig.wait == 10)
         #expect(rig.circuit.admit(at: rig.now) == .wait(.seconds(10)))
         #expect(
-            rig.circuit.standing
+            rig.circuit.status
                 == .open(until: Self.start + .seconds(10), reason: "503"))
     }
 
@@ -70,7 +70,7 @@ import Testing
             try rig.send(Self.down)
             try rig.send(answer)
         }
-        #expect(rig.circuit.standing == .closed)
+        #expect(rig.circuit.status == .closed)
     }
 
     @Test func `what only an operator can mend opens it at once`() throws {
@@ -96,10 +96,10 @@ import Testing
         #expect(rig.wait == 0.5)
         rig.pass(0.5)
         let probe = try rig.ticket()
-        #expect(rig.circuit.standing == .probing(reason: "403"))
+        #expect(rig.circuit.status == .probing(reason: "403"))
         for _ in 0..<100 { #expect(rig.circuit.admit(at: rig.now) == .wait(.seconds(1))) }
         rig.circuit.record(Self.taken, probe, at: rig.now)
-        #expect(rig.circuit.standing == .closed)
+        #expect(rig.circuit.status == .closed)
         for _ in 0..<100 { _ = try rig.ticket() }
     }
 
@@ -131,9 +131,9 @@ import Testing
         let probe = try rig.ticket()
         rig.circuit.record(Self.taken, early[0], at: rig.now)
         rig.circuit.record(Self.down, early[1], at: rig.now)
-        #expect(rig.circuit.standing == .probing(reason: "503"))
+        #expect(rig.circuit.status == .probing(reason: "503"))
         rig.circuit.record(Self.taken, probe, at: rig.now)
-        #expect(rig.circuit.standing == .closed)
+        #expect(rig.circuit.status == .closed)
     }
 
     @Test func `a probe that never comes back is replaced, and its late verdict ignored`() throws {
@@ -146,9 +146,9 @@ import Testing
         rig.pass(1)
         let next = try rig.ticket()
         rig.circuit.record(Self.down, lost, at: rig.now)
-        #expect(rig.circuit.standing == .probing(reason: "403"))
+        #expect(rig.circuit.status == .probing(reason: "403"))
         rig.circuit.record(Self.taken, next, at: rig.now)
-        #expect(rig.circuit.standing == .closed)
+        #expect(rig.circuit.status == .closed)
     }
 
     @Test func `a long run without any clear answer opens it, a short one does not`() throws {
@@ -166,7 +166,7 @@ import Testing
         #expect(rig.wait == 10)
         rig.pass(10)
         try rig.send(Self.taken)
-        #expect(rig.circuit.standing == .closed)
+        #expect(rig.circuit.status == .closed)
     }
 
     @Test func `whatever happens, it never lets two probes go and always opens again`() throws {
@@ -178,7 +178,7 @@ import Testing
             for _ in 0..<200 {
                 switch Int.random(in: 0..<3, using: &dice) {
                 case 0:
-                    let wasClosed = rig.circuit.standing == .closed
+                    let wasClosed = rig.circuit.status == .closed
                     if case .pass(let ticket) = rig.circuit.admit(at: rig.now) {
                         flying.append(ticket)
                         if !wasClosed {
@@ -195,7 +195,7 @@ import Testing
             }
             rig.pass(120)
             try rig.send(Self.taken)
-            #expect(rig.circuit.standing == .closed)
+            #expect(rig.circuit.status == .closed)
         }
     }
 

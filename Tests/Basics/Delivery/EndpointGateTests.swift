@@ -22,7 +22,7 @@ import Testing
         }
         #expect((waits(verdict) ?? .zero) >= .seconds(5))
         #expect(asked.count == 0)
-        #expect("\(verdict)".contains("waits while it takes nothing: 500"))
+        #expect("\(verdict)".contains("waits for the endpoint: 500"))
         let other = DeliveryVerdict.delivered(reply: "204")
         #expect(await gates.send(to: 2) { other } == other)
         // An operator's trial goes all the same, and its success lets the others go.
@@ -72,7 +72,8 @@ import Testing
     }
 
     @Test func `a quick one takes a crowd without turning anybody away`() async {
-        let gates = EndpointGates()
+        // However busy the machine is that runs this.
+        let gates = EndpointGates(timeout: .seconds(3_600))
         let taken = DeliveryVerdict.delivered(reply: "204")
         let verdicts = await withTaskGroup(of: DeliveryVerdict.self) { group in
             for _ in 0..<100 {

@@ -72,7 +72,7 @@ import Testing
             return
         }
         #expect(wait > .seconds(60))
-        #expect(gate.standing == .open(until: start + .seconds(30), reason: "403"))
+        #expect(gate.status == .open(until: start + .seconds(30), reason: "403"))
     }
 
     @Test func `many threads at once get no more than the rate and one probe`() async {

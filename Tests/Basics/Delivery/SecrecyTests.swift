@@ -93,7 +93,7 @@ import Testing
                 try APNsSettings(keyFile: file, keyID: keyID, teamID: "TEAM123456", url: url)
             }
         }
-        #expect(apns("/nowhere/key.p8").contains("/nowhere/key.p8 cannot be read"))
+        #expect(apns("/nowhere/key.p8").contains("cannot read /nowhere/key.p8"))
         #expect(apns(keys.accountFile).contains(keys.accountFile))
         #expect(apns(keys.authority).contains("expected the .p8 key of APNs"))
         #expect(apns(keys.keyFile, keyID: "short").contains("10 capital letters and digits"))

@@ -40,9 +40,18 @@ import Testing
             ("smtp://mail.example.org?hello=a%0D%0Ab", "a host name"),
             ("smtp://user@mail.example.org", "user:password"),
             ("smtp://user:hunter2%0A@mail.example.org", "without control characters"),
-            ("smtp://user:hunter2@mail.example.org?starttls=never", "must not go in the clear"),
-            ("smtp://user:hunter2@mail.example.org?starttls=optional", "must not go in the clear"),
-            ("smtp://user:hunter2@127.evil.example?starttls=never", "must not go in the clear"),
+            (
+                "smtp://user:hunter2@mail.example.org?starttls=never",
+                "must not be sent in the clear"
+            ),
+            (
+                "smtp://user:hunter2@mail.example.org?starttls=optional",
+                "must not be sent in the clear"
+            ),
+            (
+                "smtp://user:hunter2@127.evil.example?starttls=never",
+                "must not be sent in the clear"
+            ),
             ("smtp://user:hunter2/@mail.example.org:port", "expected"),
         ])
     func refused(url: String, expected: String) {

@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(
-        "an endpoint that gives no answer may have taken the event",
+        "an endpoint that gives no answer may have accepted the event",
         arguments: ["stall", "lost", "drop"])
     func noAnswer(answer: String) async throws {
         try await withPushSink(["hook=\(answer)"]) { sink in

@@ -27,15 +27,16 @@ struct JSONMutations {
             case 0: bytes.remove(at: place)
             case 1: bytes.insert(bytes[place], at: place)
             case 2: bytes.swapAt(place, random(below: bytes.count))
-            case 3: bytes[place] = Self.telling[random(below: Self.telling.count)]
-            default: bytes.insert(Self.telling[random(below: Self.telling.count)], at: place)
+            case 3: bytes[place] = Self.significant[random(below: Self.significant.count)]
+            default:
+                bytes.insert(Self.significant[random(below: Self.significant.count)], at: place)
             }
         }
         return bytes
     }
 
     /// Bytes that mean something in JSON or in UTF-8.
-    private static let telling: [UInt8] =
+    private static let significant: [UInt8] =
         Array(#"{}[]:,"\/-+.eE0123456789truefalsnbdDcC "#.utf8)
         + [0x01, 0x09, 0x0A, 0x0D, 0x1F, 0x7F, 0x80, 0xA0, 0xC2, 0xE9, 0xED, 0xF0, 0xFF]
 

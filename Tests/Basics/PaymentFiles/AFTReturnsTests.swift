@@ -108,8 +108,8 @@ struct AFTReturnsTests {
         #expect(file.items.map(\.amount) == [100, 101, 102, 103, 104, 105, 7, 50, 2])
         #expect(
             file.items.map(\.reason.action) == [
-                .askForDetails, .askForDetails, .lookAtIt, .askForDetails, .lookAtIt, .lookAtIt,
-                .askForDetails, .lookAtIt, .mendOurFile,
+                .askForDetails, .askForDetails, .review, .askForDetails, .review, .review,
+                .askForDetails, .review, .fixOurFile,
             ])
         #expect(file.items.map(\.isCredit) == Array(repeating: true, count: 7) + [false, true])
         #expect(file.items.map(\.record) == [2, 2, 2, 2, 2, 2, 3, 4, 5])

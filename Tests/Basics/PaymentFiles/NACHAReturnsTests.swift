@@ -66,7 +66,7 @@ struct NACHAReturnsTests {
         #expect(items.map(\.isCredit) == [true, true, true, false])
         #expect(
             items.map(\.reason.action)
-                == [.askForDetails, .lookAtIt, .askForDetails, .lookAtIt])
+                == [.askForDetails, .review, .askForDetails, .review])
         #expect(
             items.map(\.trace) == [
                 "121000350000007", "121000350000008", "121000350000009", "121000350000010",

@@ -5,10 +5,10 @@ import Testing
     private static func flaws(_ examples: Command.Example...) -> [String] {
         let option = Option.integer("limit", default: 5, range: 1...10, help: "At most")
         let command = Command(
-            "job", "ls", effect: .looks, summary: "List", examples: examples, options: [option]
+            "job", "ls", effect: .read, summary: "List", examples: examples, options: [option]
         ) { _ in .done }
         let other = Command(
-            "job", "rm", effect: .changes, summary: "Forget",
+            "job", "rm", effect: .write, summary: "Forget",
             examples: [.init("errand job rm", "")]
         ) { _ in .done }
         return Program(
@@ -76,14 +76,14 @@ import Testing
         let printed = try await Printed(line, environment: environment)
         #expect(printed.exit == .refused)
         #expect(printed.output == "")
-        #expect(printed.error.hasPrefix("errand: 'job move' changes something"))
+        #expect(printed.error.hasPrefix("errand: read-only mode: 'job move' makes changes"))
     }
 
     @Test func `only what looks can be watched`() async throws {
         for line in ["job move --to x 1 --watch 2", "--watch 2 enqueue mail"] {
             let printed = try await Printed(line)
             #expect(printed.exit == .usage)
-            #expect(printed.error.contains("--watch repeats commands that only look"))
+            #expect(printed.error.contains("--watch repeats read-only commands"))
         }
         #expect(try await Printed("job ls --watch 0.1").exit == .usage)
     }

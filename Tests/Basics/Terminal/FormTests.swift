@@ -104,7 +104,7 @@ import Testing
         }
         #expect(failure?.exit == .usage)
         #expect(failure?.message == "there is no column 'queu'")
-        #expect(failure?.hint?.hasPrefix("there are: queue, ") == true)
+        #expect(failure?.hint?.hasPrefix("columns: queue, ") == true)
         #expect(try !printed(format, columns: ["queu"], isStrict: false).contains("7"))
     }
 

@@ -25,7 +25,7 @@ enum Sample {
     static let args = Argument.optional(.text("ARGS"), help: "Its arguments, as JSON")
 
     static let list = Command(
-        "job", "ls", effect: .looks, summary: "List jobs, the next to run first",
+        "job", "ls", effect: .read, summary: "List jobs, the next to run first",
         discussion: """
             Live jobs only.
 
@@ -50,7 +50,7 @@ enum Sample {
     }
 
     static let show = Command(
-        "job", "show", effect: .looks, summary: "Show a job",
+        "job", "show", effect: .read, summary: "Show a job",
         examples: [
             .init(
                 "errand job show 5 --output json --database-url postgresql://app@db.example "
@@ -62,7 +62,7 @@ enum Sample {
     }
 
     static let move = Command(
-        "job", "move", effect: .changes, summary: "Move jobs", options: [to], arguments: [ids]
+        "job", "move", effect: .write, summary: "Move jobs", options: [to], arguments: [ids]
     ) { invocation in
         let count = invocation[ids].count
         try invocation.confirm("Move \(count) jobs?")
@@ -71,31 +71,31 @@ enum Sample {
     }
 
     static let enqueue = Command(
-        "enqueue", effect: .changes, summary: "Add a job", arguments: [kind, args]
+        "enqueue", effect: .write, summary: "Add a job", arguments: [kind, args]
     ) {
         try $0.output.line("\($0[kind]) \($0[args] ?? "none")")
         return .done
     }
 
     static let migrate = Command(
-        "migrate", effect: .changes, summary: "Bring the schema up to date"
+        "migrate", effect: .write, summary: "Bring the schema up to date"
     ) { invocation in
         try invocation.output.line(try invocation.databaseURL())
         return .done
     }
 
     static let migrateStatus = Command(
-        "migrate", "status", effect: .looks, summary: "List migrations"
+        "migrate", "status", effect: .read, summary: "List migrations"
     ) { _ in
         throw CommandFailure(exit: .unreachable, message: "no answer", hint: "start the server")
     }
 
-    static let flood = Command("flood", effect: .looks, summary: "Print much") { invocation in
+    static let flood = Command("flood", effect: .read, summary: "Print much") { invocation in
         for index in 0..<1_000_000 { try invocation.output.line("line \(index)") }
         return .failed
     }
 
-    static let broken = Command("broken", effect: .looks, summary: "Fail") { _ in
+    static let broken = Command("broken", effect: .read, summary: "Fail") { _ in
         throw CocoaError(.fileNoSuchFile)
     }
 

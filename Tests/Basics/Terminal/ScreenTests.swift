@@ -55,7 +55,7 @@ import Testing
         let shown = try terminal.read()
         #expect(shown.contains("Move 2 jobs? [y/N] "))
         #expect(shown.contains("moved 2 to x\n") == (expected == .done))
-        let refusal = "errand: not confirmed, so nothing was changed\n"
+        let refusal = "errand: not confirmed; nothing was changed\n"
         #expect(shown.contains(refusal) == (expected == .refused))
     }
 
@@ -67,7 +67,7 @@ import Testing
         #expect(
             printed.error
                 == "errand: not confirmed: Move 2 jobs?\n"
-                + "  there is no terminal to ask on; pass --yes to go ahead\n")
+                + "  there is no terminal for the question; pass --yes to confirm\n")
         #expect(printed.output == "")
     }
 

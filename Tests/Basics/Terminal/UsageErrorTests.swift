@@ -6,15 +6,15 @@ import Testing
     private static let duration = "such as 250ms, 30s, 5m, 2h or 1d"
 
     static let wrong: [(line: String, message: String, hint: String?)] = [
-        ("", "no command is given", "'errand --help' lists what there is"),
+        ("", "the command is missing", "'errand --help' lists the commands"),
         ("jbo ls", "there is no command 'jbo'", "did you mean 'errand job'?"),
         ("enqeue", "there is no command 'enqeue'", "did you mean 'errand enqueue'?"),
         ("hlep", "there is no command 'hlep'", "did you mean 'errand help'?"),
-        ("xyzzy", "there is no command 'xyzzy'", "'errand --help' lists what there is"),
+        ("xyzzy", "there is no command 'xyzzy'", "'errand --help' lists the commands"),
         ("job", "'job' needs a verb: ls, show, move", "'errand job --help' explains them"),
         ("job sl", "there is no command 'job sl'", "did you mean 'errand job ls'?"),
         ("job sho 5", "there is no command 'job sho'", "did you mean 'errand job show'?"),
-        ("job paint", "there is no command 'job paint'", "'errand job --help' lists what there is"),
+        ("job paint", "there is no command 'job paint'", "'errand job --help' lists the commands"),
         (
             "migrate statsu", "there is no command 'migrate statsu'",
             "did you mean 'errand migrate status'?"
@@ -32,7 +32,7 @@ import Testing
         ("job ls -wx", "there is no option '-x'", "'errand job ls --help' lists the options"),
         (
             "--limit 3 job ls", "there is no option '--limit' before the command",
-            "options of a command stand after it: 'errand COMMAND --limit …'"
+            "options of a command follow the command: 'errand COMMAND --limit …'"
         ),
         (
             "--outptu=json job ls", "there is no option '--outptu' before the command",
@@ -56,7 +56,7 @@ import Testing
             "job ls --limit 99999999999999999999",
             "--limit 99999999999999999999: expected a whole number from 1 to 10000", jobList
         ),
-        ("job ls --queue a,,b", "--queue '': expected a text that is not empty", jobList),
+        ("job ls --queue a,,b", "--queue '': expected a non-empty text", jobList),
         (
             "job ls --state ded", "--state ded: expected available, running or dead",
             "did you mean 'dead'?"
@@ -74,10 +74,10 @@ import Testing
             "--older 99999999999999999d: expected a duration, \(duration)", jobList
         ),
         ("job ls --color blue", "--color blue: expected auto, always or never", jobList),
-        ("job ls 5", "'job ls' takes no argument; '5' is too many", jobList),
+        ("job ls 5", "'job ls' takes no argument; unexpected '5'", jobList),
         ("job show", "'job show' needs ID", "usage: errand job show [options] ID"),
         (
-            "job show 1 2", "'job show' takes one argument; '2' is too many",
+            "job show 1 2", "'job show' takes one argument; unexpected '2'",
             "usage: errand job show [options] ID"
         ),
         (
@@ -85,11 +85,11 @@ import Testing
             "usage: errand job show [options] ID"
         ),
         (
-            "enqueue a b c", "'enqueue' takes 2 arguments; 'c' is too many",
+            "enqueue a b c", "'enqueue' takes 2 arguments; unexpected 'c'",
             "usage: errand enqueue [options] KIND [ARGS]"
         ),
         (
-            "job move 5", "--to QUEUE is needed",
+            "job move 5", "--to QUEUE is required",
             "usage: errand job move --to QUEUE [options] ID..."
         ),
         (
@@ -97,7 +97,8 @@ import Testing
             "usage: errand job move --to QUEUE [options] ID..."
         ),
         (
-            "migrate", "no PostgreSQL is named", "pass --database-url URL, or set DATABASE_URL"
+            "migrate", "the URL of PostgreSQL is missing",
+            "pass --database-url URL, or set DATABASE_URL"
         ),
     ]
 

@@ -118,14 +118,14 @@ extension AppCrashTests {
                 """
                 SELECT coalesce(v.token, p.email),
                     count(*) FILTER (WHERE e ->> 'error' ~ 'while it held this job'),
-                    count(*) FILTER (WHERE e ->> 'error' ~ 'may have taken')
+                    count(*) FILTER (WHERE e ->> 'error' ~ 'may have accepted')
                 FROM errand.finished_jobs f
                 CROSS JOIN LATERAL jsonb_array_elements(f.errors) AS e
                 JOIN notification.deliveries d ON d.id = (f.args ->> 'delivery_id')::bigint
                 JOIN notification.notices n ON n.id = d.notice_id
                 JOIN people.people p ON p.id = n.person_id
                 LEFT JOIN notification.devices v ON v.id = d.device_id
-                WHERE e ->> 'error' ~ 'while it held this job|may have taken'
+                WHERE e ->> 'error' ~ 'while it held this job|may have accepted'
                 GROUP BY 1
                 """)
             var excuses: [String: Excuses] = [:]

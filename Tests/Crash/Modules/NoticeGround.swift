@@ -28,11 +28,11 @@ final class NoticeGround {
         self.count = count
     }
 
-    /// Runs a story with so many people, each of whom is to get one notice; a share of the pushes
+    /// Runs a history with so many people, each of whom is to get one notice; a share of the pushes
     /// fails by one of these answers.
     static func use(
         people count: Int, failing share: Double, by answers: [String], rules: [String],
-        _ story: (NoticeGround) async throws -> Void
+        _ history: (NoticeGround) async throws -> Void
     ) async throws {
         let keys = try await PushCredentials.shared.folder
         let dead = [
@@ -61,7 +61,7 @@ final class NoticeGround {
                 let notices = NoticeGround(
                     try CrashGround.here(), push: push, mail: mail, count: count)
                 try await notices.addPeople()
-                try await story(notices)
+                try await history(notices)
             }
         }
     }
@@ -164,7 +164,7 @@ final class NoticeGround {
     /// Waits until no job is left, and ends what dead jobs have left.
     func allDone() async throws {
         try await wait { _, jobs in jobs == 0 }
-        try await ground.done("enqueue", "notification.abandoned")
+        try await ground.done("enqueue", "notification.undelivered")
         try await wait { _, jobs in jobs == 0 }
     }
 

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Errand
 
-@Suite("Activity in memory") struct ActivityBookTests {
-    private let book = ActivityBook(queue: "default")
+@Suite("Activity in memory") struct ActivityCountersTests {
+    private let book = ActivityCounters(queue: "default")
     private let minute: Int64 = 60_000_000
 
     private func jobs(_ count: Int, kind: String = Plain.kind, attempt: Int = 1) -> [ClaimedJob] {
@@ -19,8 +19,9 @@ import Testing
         }
     }
 
-    private func ending(_ verdict: Ending.Verdict, took duration: Float = 5) -> Ending {
-        Ending(
+    private func result(_ verdict: AttemptResult.Verdict, took duration: Float = 5) -> AttemptResult
+    {
+        AttemptResult(
             id: 1, token: 7, lane: Lane(queue: "default", kind: Plain.kind, version: 1),
             verdict: verdict, duration: duration, keepDays: nil)
     }
@@ -31,9 +32,9 @@ import Testing
         book.started(jobs(1, attempt: 2), at: now)
         book.ended(
             [
-                ending(.cancelled(reason: "too late")), ending(.completed), ending(.completed),
-                ending(.dead(reason: "x", error: nil)), ending(.waiting(delay: .zero, error: "x")),
-                ending(.waiting(delay: .zero, error: nil)), ending(.handedBack),
+                result(.cancelled(reason: "too late")), result(.completed), result(.completed),
+                result(.dead(reason: "x", error: nil)), result(.waiting(delay: .zero, error: "x")),
+                result(.waiting(delay: .zero, error: nil)), result(.requeued),
             ], at: now, neverRan: 1)
         let entry = try #require(book.takeChanged().first)
         let page = entry.page

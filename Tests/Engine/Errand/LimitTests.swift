@@ -155,7 +155,7 @@ import Testing
         }
         #expect(try await claim(1) == 2)
         #expect(try await claim(2) == 0)
-        // As a rescue, or any other ending, frees a claim: nothing is told to the slots.
+        // As a rescue, or any other result, frees a claim: nothing is told to the slots.
         _ = try await ground.session.query(
             "UPDATE errand.jobs SET claimed_by = NULL, claim_token = NULL WHERE id = $1",
             [.int64(ids[0])])

@@ -210,9 +210,9 @@ import Testing
 
     @Test func `a pause makes a flooded queue calm`() {
         let queue = queue()
-        queue.isFlooded = true
+        queue.isSaturated = true
         _ = queue.setPaused(true)
-        #expect(!queue.isFlooded)
+        #expect(!queue.isSaturated)
     }
 
     @Test func `what waits can be taken back once`() async {
@@ -227,17 +227,17 @@ import Testing
         #expect(queue.isIdle)
     }
 
-    @Test func `the poke is asked for only while nothing is wanted, and given once`() async {
+    @Test func `the wake-up is requested only while nothing is wanted, and taken once`() async {
         let queue = queue(concurrency: 1)
-        #expect(!queue.pokeWhenWanted())
-        #expect(!queue.takePoke())
+        #expect(!queue.wakeWhenWanted())
+        #expect(!queue.takeWakeUp())
         _ = queue.add(jobs(1...1))
         _ = await queue.next()
-        #expect(queue.pokeWhenWanted())
-        #expect(queue.takePoke())
-        #expect(!queue.takePoke())
+        #expect(queue.wakeWhenWanted())
+        #expect(queue.takeWakeUp())
+        #expect(!queue.takeWakeUp())
         _ = queue.setPaused(true)
-        #expect(queue.pokeWhenWanted(), "a paused queue wants nothing")
+        #expect(queue.wakeWhenWanted(), "a paused queue wants nothing")
     }
 
     @Test func `failures are counted for the heartbeat`() async {

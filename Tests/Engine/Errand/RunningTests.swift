@@ -171,7 +171,7 @@ import Testing
         let worker = try TestWorker(kinds)
         _ = try await worker.during {
             try await eventually("the job to start") { started.all == [id] }
-            #expect(try await inspector.cancel([id], by: "test")[id] == .asked)
+            #expect(try await inspector.cancel([id], by: "test")[id] == .cancelRequested)
             try await eventually("the job to end") { try await record(id).state == .cancelled }
         }
     }

@@ -13,12 +13,12 @@ import Testing
             CREATE TABLE swept.calls (id bigint GENERATED ALWAYS AS IDENTITY, name text);
             CREATE TABLE swept.due (name text, left_over int);
             INSERT INTO swept.due VALUES ('notes', \(first)), ('late', \(second));
-            CREATE FUNCTION swept.one(name text, at_most int) RETURNS bigint LANGUAGE plpgsql AS $$
+            CREATE FUNCTION swept.one(name text, max_rows int) RETURNS bigint LANGUAGE plpgsql AS $$
             DECLARE
                 count int;
             BEGIN
                 INSERT INTO swept.calls (name) VALUES (one.name);
-                SELECT CASE WHEN d.left_over >= 0 THEN least(d.left_over, at_most) END INTO count
+                SELECT CASE WHEN d.left_over >= 0 THEN least(d.left_over, max_rows) END INTO count
                 FROM swept.due d WHERE d.name = one.name;
                 IF count IS NULL THEN
                     RAISE EXCEPTION '% fails', one.name;

@@ -187,7 +187,7 @@ import Testing
             FROM coupons.code($1, $3) c
             """, [.int64(ground.coupon), .int64(ground.shop), .int64(ground.person)])
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
+        CouponKinds.add(to: &kinds, notices: Town.catalogue, sealing: nil)
         let drained = try await TestWorker.drain(kinds, queues: [.init("coupons")])
         #expect(drained.completed == 1)
         let rows = try await ground.town.session.query(

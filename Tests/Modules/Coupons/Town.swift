@@ -118,9 +118,9 @@ struct Town {
     func look(at reports: [PositionReport], now: Date = Town.noon) async throws
         -> [Proximity.Finding]
     {
-        let teller = Teller(Town.catalogue, client: try await JobClient(pool: pool))
+        let planner = NoticePlanner(Town.catalogue, client: try await JobClient(pool: pool))
         return try await pool.transaction { transaction in
-            try await Proximity.look(at: reports, now: now, telling: teller, in: transaction)
+            try await Proximity.look(at: reports, now: now, notices: planner, in: transaction)
         }
     }
 
@@ -205,11 +205,11 @@ struct Notice: Sendable {
 }
 
 /// The same words for everything.
-struct AnyWords: Wording {
+struct AnyWording: Wording {
     func words(
         of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
         unsubscribe: String?
-    ) throws -> NoticeTemplates.Words {
-        NoticeTemplates.Words(title: "Your account", text: "It was changed.")
+    ) throws -> NoticeTemplates.Rendered {
+        NoticeTemplates.Rendered(title: "Your account", text: "It was changed.")
     }
 }

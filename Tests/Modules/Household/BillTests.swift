@@ -24,7 +24,7 @@ import Testing
         #expect(try await ground.shares(weights) == [250, 750])
         let amounts = try await ground.bill(2, 1000, [1, 3], "'amounts', '{1,999}', 3")
         #expect(try await ground.shares(amounts) == [1, 999])
-        #expect(try await ground.dues() == ["2 owes 1 550", "3 owes 1 1049"])
+        #expect(try await ground.balances() == ["2 owes 1 550", "3 owes 1 1049"])
         #expect(try await ground.rows("debts(1)") == ["(1,2,550,CAD)", "(1,3,1049,CAD)"])
         let alone = try await ground.bill(2, 100, [2])
         #expect(
@@ -86,7 +86,7 @@ import Testing
         #expect(
             try await ground.refusal("add_bill(1, 'Gas', 101, '{1,2}', 'r', '2026-11-20')")
                 == "23505: request r: bill \(id) was made by it, with other content")
-        #expect(try await ground.dues() == ["2 owes 1 50"])
+        #expect(try await ground.balances() == ["2 owes 1 50"])
         #expect(try await ground.told().filter { $0 == "bill_added" }.count == 1)
     }
 
@@ -96,22 +96,22 @@ import Testing
         let ground = try await HouseholdGround()
         let bill = try await ground.bill(1, 900, [1, 2, 3])
         #expect(try await ground.call("edit_bill(2, \(bill), amount => 600)") == "2")
-        #expect(try await ground.dues() == ["2 owes 1 200", "3 owes 1 200"])
+        #expect(try await ground.balances() == ["2 owes 1 200", "3 owes 1 200"])
         #expect(try await ground.call("edit_bill(2, \(bill), payer => 2)") == "3")
-        #expect(try await ground.dues() == ["1 owes 2 200", "3 owes 2 200"])
+        #expect(try await ground.balances() == ["1 owes 2 200", "3 owes 2 200"])
         #expect(
             try await ground.call(
                 "edit_bill(3, \(bill), persons => '{2,3}', split => 'weights', parts => '{1,2}')")
                 == "4")
-        #expect(try await ground.dues() == ["3 owes 2 400"])
+        #expect(try await ground.balances() == ["3 owes 2 400"])
         #expect(
             try await ground.refusal("edit_bill(3, \(bill), amount => 10)")
-                == "22023: split: the bill is split by weights: say anew how, with persons and "
-                + "parts"
+                == "22023: split: the bill is split by weights: give persons and "
+                + "parts again"
         )
         // Who pays changes, and the shares stay to the cent.
         #expect(try await ground.call("edit_bill(3, \(bill), payer => 3)") == "5")
-        #expect(try await ground.dues() == ["2 owes 3 200"])
+        #expect(try await ground.balances() == ["2 owes 3 200"])
         // No money changes.
         #expect(try await ground.call("edit_bill(3, \(bill), 'Gas')") == "5")
         #expect(
@@ -129,7 +129,7 @@ import Testing
         #expect(try await ground.told().filter { $0 == "bill_edited" }.count == 5)
         #expect(try await ground.call("remove_bill(1, \(bill))") == "true")
         #expect(try await ground.call("remove_bill(1, \(bill))") == "false")
-        #expect(try await ground.dues() == [])
+        #expect(try await ground.balances() == [])
         #expect(
             try await ground.refusal("edit_bill(3, \(bill), 'Gas')")
                 == "55000: bill \(bill) was removed")
@@ -141,7 +141,7 @@ import Testing
         let bill = try await ground.bill(1, 900, [1, 2, 3])
         try await ground.call("leave(3)")
         try await ground.call("edit_bill(1, \(bill), amount => 300)")
-        #expect(try await ground.dues() == ["2 owes 1 100", "3 owes 1 100"])
+        #expect(try await ground.balances() == ["2 owes 1 100", "3 owes 1 100"])
         #expect(
             try await ground.refusal("add_bill(1, 'Gas', 10, '{1,3}', 'r', '2026-11-20')")
                 == "55000: person 3 is not in your group")

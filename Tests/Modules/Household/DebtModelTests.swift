@@ -136,7 +136,7 @@ import Testing
                 expected.append("\(debtor) owes \(creditor) \(book.owed[creditor][debtor])")
             }
         }
-        #expect(try await ground.dues() == expected)
+        #expect(try await ground.balances() == expected)
         // Every balance is the sum of its postings, and the two sides of a pair are opposite.
         #expect(
             try await ground.number(
@@ -172,11 +172,11 @@ import Testing
         for person in 1...3 as ClosedRange<Int64> {
             try await ground.bill(person, 100, [person % 3 + 1])
         }
-        #expect(try await ground.dues().count == 3)
+        #expect(try await ground.balances().count == 3)
         #expect(try await ground.rows("simplify(1)") == [])
         try await ground.bill(1, 50, [2])
         #expect(try await ground.rows("simplify(1)") == ["(2,1,50)"])
-        #expect(try await ground.dues().count == 3)
+        #expect(try await ground.balances().count == 3)
     }
 
     @Test func `payments are noted by either, once, and taken back`() async throws {
@@ -185,7 +185,7 @@ import Testing
         let call = "paid(1, 1, 2, 1, 150, 'p')"
         let id = try await ground.call(call)
         #expect(try await ground.call(call) == id)
-        #expect(try await ground.dues() == ["1 owes 2 50", "3 owes 1 100"])
+        #expect(try await ground.balances() == ["1 owes 2 50", "3 owes 1 100"])
         #expect(
             try await ground.refusal("paid(1, 1, 2, 1, 151, 'p')")
                 == "23505: request p: payment \(id) was made by it, with other content")
@@ -199,7 +199,7 @@ import Testing
         #expect(try await ground.refusal("undo_payment(3, \(id))")?.prefix(5) == "P0002")
         #expect(try await ground.call("undo_payment(1, \(id))") == "true")
         #expect(try await ground.call("undo_payment(2, \(id))") == "false")
-        #expect(try await ground.dues() == ["2 owes 1 100", "3 owes 1 100"])
+        #expect(try await ground.balances() == ["2 owes 1 100", "3 owes 1 100"])
         #expect(
             try await ground.rows("debt_lines(1, 1, 2)", "kind, amount") == [
                 "(reversal,150)", "(roommate_payment,-150)", "(shared_bill,100)",

@@ -81,7 +81,7 @@ import Testing
         let trip = try await ground.call(call)
         #expect(try await ground.call(call) == trip)
         #expect(try await ground.shares(Int64(trip) ?? 0) == [250, 500, 250])
-        #expect(try await ground.dues() == ["2 owes 1 500", "3 owes 1 250"])
+        #expect(try await ground.balances() == ["2 owes 1 500", "3 owes 1 250"])
         #expect(try await ground.rows("shopping_list(1)", "name") == ["Salt", "Tea"])
         #expect(
             try await ground.refusal("complete_trip(2, '{2}', 5, 'u', '2026-11-21')")
@@ -95,7 +95,7 @@ import Testing
             try await ground.call("edit_trip(3, \(trip), '{1,3}', 600, 'items', '{1,2,3}')")
                 == "2")
         #expect(try await ground.shares(Int64(trip) ?? 0) == [100, 100, 400])
-        #expect(try await ground.dues() == ["2 owes 1 100", "3 owes 1 400"])
+        #expect(try await ground.balances() == ["2 owes 1 100", "3 owes 1 400"])
         #expect(try await ground.rows("shopping_list(1)", "name") == ["Beer", "Salt"])
         #expect(try await ground.rows("bills(1)", "receipt, is_trip") == ["(r/1,t)"])
         try await ground.call(
@@ -110,7 +110,7 @@ import Testing
         #expect(try await ground.refusal("edit_bill(1, \(trip), 'x')")?.prefix(5) == "P0002")
         #expect(try await ground.call("remove_trip(1, \(trip))") == "true")
         #expect(try await ground.call("remove_trip(1, \(trip))") == "false")
-        #expect(try await ground.dues() == [])
+        #expect(try await ground.balances() == [])
         #expect(try await ground.rows("shopping_list(1)").count == 4)
         #expect(
             try await ground.told().suffix(3) == ["trip_edited", "trip_edited", "trip_removed"])
@@ -120,10 +120,10 @@ import Testing
         let ground = try await HouseholdGround()
         #expect(
             try await ground.texts(
-                "SELECT concat_ws(' ', most_chores, most_items, most_notes) FROM household.rules")
+                "SELECT concat_ws(' ', max_chores, max_items, max_notes) FROM household.rules")
                 == ["500 2000 1000"])
         try await ground.session.script(
-            "UPDATE household.rules SET most_chores = 1, most_items = 1, most_notes = 1")
+            "UPDATE household.rules SET max_chores = 1, max_items = 1, max_notes = 1")
         for (call, refusal) in [
             ("add_chore(1, 'Bins', '2027-01-01')", "55000: a group has at most 1 chores"),
             ("add_item(1, 'Milk', true)", "55000: a list has at most 1 items"),

@@ -89,12 +89,14 @@ import Testing
         #expect(try await ground.rows("shopping_list(1)", "name") == ["Bread"])
         #expect(try await ground.rows("debts(3)") == ["(1,1,-300,CAD)"])
         #expect(
-            try await ground.rows("group_dues(1)", "debtor_id, amount") == ["(2,300)", "(3,300)"])
+            try await ground.rows("group_balances(1)", "debtor_id, amount") == [
+                "(2,300)", "(3,300)",
+            ])
         #expect(try await ground.refusal("feed(3)") == "55000: person 3 is in no group")
         try await ground.call("create_group(3, 'Elsewhere', 'UTC')")
         try await ground.call("paid(3, 1, 3, 1, 300, 'p')")
         #expect(try await ground.rows("debts(3)").isEmpty)
-        #expect(try await ground.dues() == ["2 owes 1 300"])
+        #expect(try await ground.balances() == ["2 owes 1 300"])
         // Back again, into the row that was.
         try await ground.call("leave(3)")
         try await ground.join(3)
@@ -125,7 +127,7 @@ import Testing
         ] { #expect(try await ground.refusal(call)?.prefix(5) == "22023", "\(call)") }
         #expect(
             try await ground.refusal("create_group(99, 'x', 'UTC')")
-                == "23503: nobody has the id 99")
+                == "23503: no person has the id 99")
         try await ground.call("create_group(1, 'x', 'UTC')")
         #expect(try await ground.call("set_group(1)") == "false")
         #expect(try await ground.call("set_group(1, 'y', 'Asia/Tokyo')") == "true")
@@ -134,7 +136,7 @@ import Testing
             try await ground.texts(
                 "SELECT args ->> 'time_zone' FROM errand.jobs WHERE kind = 'household.plan' "
                     + "ORDER BY id") == ["UTC", "Asia/Tokyo"])
-        try await ground.session.script("UPDATE household.rules SET most_members = 2")
+        try await ground.session.script("UPDATE household.rules SET max_members = 2")
         try await ground.call("invite(1, 2)")
         #expect(try await ground.refusal("invite(1, 3)")?.prefix(5) == "55000")
     }

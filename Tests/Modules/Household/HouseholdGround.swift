@@ -76,15 +76,15 @@ struct HouseholdGround: Sendable {
     /// The events that were asked to be told, in their order.
     func told() async throws -> [String] {
         try await texts(
-            "SELECT args ->> 'event' FROM errand.jobs WHERE kind = 'household.tell' ORDER BY id")
+            "SELECT args ->> 'event' FROM errand.jobs WHERE kind = 'household.notify' ORDER BY id")
     }
 
     /// Who owes whom, as debtor, creditor and amount.
-    func dues(_ group: Int64 = 1) async throws -> [String] {
+    func balances(_ group: Int64 = 1) async throws -> [String] {
         try await texts(
             """
             SELECT debtor_id || ' owes ' || creditor_id || ' ' || amount
-            FROM household.dues(ARRAY[\(group)]) ORDER BY debtor_id, creditor_id
+            FROM household.balances(ARRAY[\(group)]) ORDER BY debtor_id, creditor_id
             """)
     }
 

@@ -43,7 +43,7 @@ import Testing
         try await ground.call("add_item(1, 'Milk', true)")
         let calls = (1...6).map { "complete_trip(\($0), '{1}', 600, 't\($0)', '2026-11-20')" }
         #expect(await succeeded(ground, calls) == 1)
-        #expect(try await ground.dues().count == 5)
+        #expect(try await ground.balances().count == 5)
     }
 
     @Test func `bills, payments and edits at once leave balances whole`() async throws {

@@ -9,7 +9,7 @@ import Testing
         let (session, _) = try await TestDatabase.here().login(as: "errand_app")
         for call in [
             "household.feed(1)", "household.my_group(1)", "household.roommates(1)",
-            "household.invitations(1)", "household.bills(1)", "household.group_dues(1)",
+            "household.invitations(1)", "household.bills(1)", "household.group_balances(1)",
             "household.debts(1)", "household.debt_lines(1, 1, 2)", "household.simplify(1)",
             "household.chores(1)", "household.rotation(1, 1)", "household.shopping_list(1)",
             "household.notes(1)", "household.invite(1, 5)", "household.add_note(1, 'x')",
@@ -31,7 +31,7 @@ import Testing
             "due_groups()", "due_chores()", "take(1, '2026-11-20', now())", "expire_notes()",
             "lapse_invitations()", "remind_overdue()", "plan_chore(1, 1, NULL, NULL)",
             "happened(1, 'x', 1)", "post_debts(1, 'k', 'x', 'x:1', 1, '{2}', '{5}')",
-            "reverse_debts(1, 'x')", "set_month_end('UTC', '2027-01-31', now())", "dues('{1}')",
+            "reverse_debts(1, 'x')", "set_month_end('UTC', '2027-01-31', now())", "balances('{1}')",
             "forget_sessions()", "move_in(1, 5, now())", "enter(1)", "rotate(1, 1, '{1}')",
             "fail_zone('UTC', 'x', now())", "fail_unplanned()", "debtors('{1}', '2027-01-31')",
         ] {

@@ -8,7 +8,7 @@ import Testing
         try await ground.texts(
             """
             SELECT (args ->> 'month_end') || ' ' || (args ->> 'group_ids') FROM errand.jobs
-            WHERE args ->> 'event' = 'dues' ORDER BY id
+            WHERE args ->> 'event' = 'balances' ORDER BY id
             """)
     }
 
@@ -62,7 +62,7 @@ import Testing
         let rows = try await ground.session.query(
             """
             SELECT count(*), count(DISTINCT g) FROM errand.jobs,
-                jsonb_array_elements(args -> 'group_ids') g WHERE args ->> 'event' = 'dues'
+                jsonb_array_elements(args -> 'group_ids') g WHERE args ->> 'event' = 'balances'
             """)
         #expect(try rows.int64(0, 0) == 250)
         #expect(try rows.int64(0, 1) == 250)

@@ -31,7 +31,7 @@ import Testing
                 "pays no commission to itself",
                 { try await ground.credit(1, "mission:1", shop: nil, paid: 500, cut: 400) }
             ),
-            ("when it has been earned", { try await ground.credit(1, "survey:1", at: future) }),
+            ("must not be in the future", { try await ground.credit(1, "survey:1", at: future) }),
         ] as [(String, () async throws -> Int64)] {
             let error = await refusal { _ = try await attempt() }
             #expect(error?.description.contains(words) == true, "\(words): \(error as Any)")
@@ -47,16 +47,16 @@ import Testing
         let b = try await ground.account("bank")
         let large: Int64 = 1_000_000_000_000_001
         for (words, attempt) in [
-            ("none of 0", { try await ground.post("x", [a: 0, b: 0]) }),
+            ("nonzero amounts", { try await ground.post("x", [a: 0, b: 0]) }),
             ("at most 10^15", { try await ground.post("x", [a: large, b: -large]) }),
             ("postings_one_an_account", { try await ground.post("x", [a: 1, a: 1, b: -2]) }),
             (
                 "no account of the ledger has the id 99",
                 { try await ground.post("x", [99: 1, b: -1]) }
             ),
-            ("not as the table says", { try await ground.post("", [a: 1, b: -1]) }),
+            ("is out of range", { try await ground.post("", [a: 1, b: -1]) }),
             (
-                "not as the table says",
+                "is out of range",
                 { try await ground.post("x", [a: 1, b: -1], at: .infinity) }
             ),
         ] as [(String, () async throws -> Int64)] {
@@ -79,7 +79,7 @@ import Testing
         for number in 0..<100 { try await ground.post("k\(number)", [a: large, b: -large]) }
         let error = await refusal { try await ground.post("more", [a: 1, b: -1]) }
         #expect(error?.sqlState == "22003")
-        #expect(error?.description.contains("balances go to 10^17") == true)
+        #expect(error?.description.contains("exceeds the limit of 10^17") == true)
         #expect(try await ground.balances(a) == (100 * large, 100 * large))
     }
 
@@ -94,7 +94,7 @@ import Testing
                 "SELECT ledger.post('r', 'reversal', $1, $2, reverses => $3)",
                 [.int64Array([person, shop]), .int64Array([-300, 300]), .int64(id)])
         }
-        #expect(error?.description.contains("do not undo those of transaction \(id)") == true)
+        #expect(error?.description.contains("do not reverse those of transaction \(id)") == true)
         let unknown = await refusal {
             _ = try await ground.session.query("SELECT ledger.reverse(4711, 'x')")
         }

@@ -92,7 +92,7 @@ import Testing
             try await ground.texts(
                 """
                 SELECT args ->> 'event' || ' ' || (args ->> 'person_id') FROM errand.jobs
-                WHERE kind = 'missions.tell' ORDER BY id
+                WHERE kind = 'missions.notify' ORDER BY id
                 """) == ["hired 1", "hired 9"])
         #expect(
             try await ground.number(
@@ -130,7 +130,7 @@ import Testing
         let ground = try await MissionGround(people: 3, hired: 2)
         let flag = try await ground.number("SELECT missions.raise_flag(1, 'a copied photo')")
         let other = try await ground.number("SELECT missions.raise_flag(1, 'another')")
-        #expect(try await ground.standing(1) == "suspended: it is being looked into")
+        #expect(try await ground.standing(1) == "suspended: your account is under review")
         #expect(
             try await ground.refusal("SELECT missions.hire(1, 'Olga')") == "55000")
         #expect(try await ground.text("SELECT missions.clear_flag(\(flag))") == "t")

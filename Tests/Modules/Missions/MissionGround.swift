@@ -180,7 +180,8 @@ struct MissionGround: Sendable {
         try await texts(
             """
             SELECT (args ->> 'event') || ' ' || (args ->> 'step') FROM errand.jobs
-            WHERE kind = 'missions.tell' AND args ->> 'assignment_id' = '\(assignment)' ORDER BY id
+            WHERE kind = 'missions.notify' AND args ->> 'assignment_id' = '\(assignment)'
+            ORDER BY id
             """)
     }
 

@@ -269,7 +269,7 @@ import Testing
                     count(*) FILTER (WHERE e = 'missed') AS missed,
                     count(*) FILTER (WHERE e = 'returned') AS returned
                 FROM (SELECT args ->> 'event' AS e FROM errand.jobs j
-                    WHERE j.kind = 'missions.tell' AND args ->> 'assignment_id' = a.id::text) j
+                    WHERE j.kind = 'missions.notify' AND args ->> 'assignment_id' = a.id::text) j
             ) t
             WHERE t.offered <> 1 OR t.paid <> (a.state = 'paid')::int
               OR t.rejected <> (a.state = 'rejected')::int OR t.missed <> (a.state = 'missed')::int

@@ -107,7 +107,7 @@ import Testing
             ground, (1...8).map { "assess('{\($0 % 2 == 0 ? "1,2,3,4,5" : "5,4,3,2,1")}')" })
         #expect(
             try await ground.number(
-                "SELECT count(*) FROM errand.jobs WHERE kind = 'missions.tell'") == 5)
+                "SELECT count(*) FROM errand.jobs WHERE kind = 'missions.notify'") == 5)
     }
 
     @Test(

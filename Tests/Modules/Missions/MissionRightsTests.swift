@@ -38,7 +38,7 @@ import Testing
             "offer(1, 1)", "offer_many('{1}', '{1}', '{1}', '{1}')", "candidates('{1}')",
             "objections(1, 1)", "give(1, 1, 1, 1, now(), 'x', false)", "lapse()", "recall()",
             "miss()", "remind()", "end_missions()", "withdraw(1, 'x', 'x')", "hold(1, 1)",
-            "review(1, 'x', 'approve')", "merits('{1}', now())", "seek(1, now())", "tell(1, 'x')",
+            "review(1, 'x', 'approve')", "merits('{1}', now())", "seek(1, now())", "notify(1, 'x')",
         ] {
             #expect(
                 try await ground.refusal("SELECT missions.\(call)", in: session) == "42501",

@@ -28,8 +28,8 @@ import Testing
             ("tasks", "'[{\"kind\": \"report\"}]'", "22023"),
             ("tasks", "'[{\"kind\": \"report\", \"title\": \"T\", \"is_required\": 1}]'", "22023"),
             ("time_zone", "'Mars/North'", "22023"), ("slots", "0", "22023"),
-            ("least_quality", "2", "22023"), ("radius_m", "1", "22023"),
-            ("least_age", "15", "22023"), ("rest_days", "-1", "22023"),
+            ("min_quality", "2", "22023"), ("radius_m", "1", "22023"),
+            ("min_age", "15", "22023"), ("rest_days", "-1", "22023"),
             ("is_urgent", "NULL", "22023"), ("currency", "'dollars'", "22023"),
         ] { #expect(try await ground.refusal(call(name, value)) == state, "\(name) \(value)") }
         #expect(try await ground.number("SELECT count(*) FROM missions.missions") == 1)
@@ -120,9 +120,9 @@ import Testing
             ("away", "SELECT missions.set_shopper(1, away_until => now() + interval '1 hour')"),
             ("too_young", "UPDATE people.people SET age_verified_at = NULL"),
             ("too_young", "UPDATE people.people SET birth_date = NULL"),
-            ("too_young", "UPDATE missions.missions SET least_age = 99"),
+            ("too_young", "UPDATE missions.missions SET min_age = 99"),
             ("no_home", "UPDATE missions.shoppers SET home = NULL"),
-            ("quality", "UPDATE missions.missions SET least_quality = 0.1"),
+            ("quality", "UPDATE missions.missions SET min_quality = 0.1"),
             ("too_far", "SELECT missions.set_shopper(1, radius_m => 1000)"),
             ("too_far", "UPDATE missions.missions SET radius_m = 1000"),
             ("works_there", "SELECT missions.set_shopper(1, works_for => '{2,1}')"),
@@ -167,7 +167,7 @@ import Testing
         #expect(try await ground.offer(mission, 1).refused == ["declined_before"])
         try await ground.session.script(
             """
-            UPDATE missions.missions SET least_quality = 0.5;
+            UPDATE missions.missions SET min_quality = 0.5;
             SELECT missions.set_shopper(1, radius_m => 500)
             """)
         let all = ["quality", "too_far", "declined_before"]
@@ -264,9 +264,9 @@ import Testing
             SELECT n, 'x', CASE WHEN n % 2 = 0 THEN now() END FROM generate_series(5, 120, 10) n;
             SELECT missions.open_mission(1 + n % 3, 'T', now() + n * interval '5 days',
                 now() + n * interval '6 days', 2, 1, '[{"kind": "report", "title": "T"}]', 'UTC',
-                slots => 5, least_quality => (random() / 2)::real,
+                slots => 5, min_quality => (random() / 2)::real,
                 radius_m => (2000 + random() * 20000)::real,
-                least_age => CASE WHEN n % 4 = 0 THEN 19 END, rest_days => n % 7)
+                min_age => CASE WHEN n % 4 = 0 THEN 19 END, rest_days => n % 7)
             FROM generate_series(1, 24) n;
             SELECT missions.lock_mission(5, true); SELECT missions.cancel_mission(6, 'x');
             UPDATE missions.rules SET candidates = 7;

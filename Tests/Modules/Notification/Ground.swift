@@ -34,11 +34,12 @@ enum TestNotices {
         $0.cooldown = .seconds(86_400)
     }
 
-    static let catalogue = NoticeCatalogue([code, news, note, nudge, near], wording: PlainWords())
+    static let catalogue = NoticeCatalogue(
+        [code, news, note, nudge, near], wording: PlainWording())
 }
 
 /// `kind by channel: title`, for tests.
-struct PlainWords: Wording {
+struct PlainWording: Wording {
     private struct Facts: Decodable {
         var title: String?
         var items: [String]?
@@ -52,11 +53,11 @@ struct PlainWords: Wording {
     func words(
         of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
         unsubscribe: String?
-    ) throws -> NoticeTemplates.Words {
+    ) throws -> NoticeTemplates.Rendered {
         let facts = try JSONDecoder().decode(Facts.self, from: Data(data))
         guard let title = facts.title ?? facts.items.map({ "\($0)" }) else { throw Missing() }
         let text = "\(kind) by \(channel.rawValue)"
-        return NoticeTemplates.Words(
+        return NoticeTemplates.Rendered(
             title: title, text: unsubscribe.map { "\(text), not at \($0)" } ?? text)
     }
 }
@@ -64,12 +65,12 @@ struct PlainWords: Wording {
 /// Says what the test wants it to say, and keeps what it was given.
 final class ScriptedChannel: Channel {
     private let answers: Mutex<[DeliveryVerdict]>
-    let sent = Notebook<Outgoing>()
+    let sent = Notebook<OutboundMessage>()
 
     /// The verdicts in turn; the last one again and again.
     init(_ answers: DeliveryVerdict...) { self.answers = Mutex(answers) }
 
-    func send(_ outgoing: Outgoing) async -> DeliveryVerdict {
+    func send(_ outgoing: OutboundMessage) async -> DeliveryVerdict {
         sent.add(outgoing)
         return answers.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
     }
@@ -80,7 +81,7 @@ struct Ground {
     let session: Session
     let pool: Pool
     let client: JobClient
-    let teller: Teller
+    let planner: NoticePlanner
 
     /// A summer's noon, UTC, in 2098: what is held until a later hour is not due by the clock.
     static let noon = Date(timeIntervalSince1970: 4_053_672_000)
@@ -89,7 +90,7 @@ struct Ground {
         session = try TestDatabase.here().session()
         pool = try TestDatabase.here().pool()
         client = try await JobClient(pool: pool, redis: TestDatabase.here().redis)
-        teller = Teller(
+        planner = NoticePlanner(
             TestNotices.catalogue, client: client, zones: PeopleZones(ZoneDatabase()))
     }
 
@@ -140,13 +141,13 @@ struct Ground {
     }
 
     @discardableResult
-    func tell(_ intents: Intent..., now: Date = noon) async throws -> [Answer] {
-        try await tell(all: intents, now: now)
+    func notify(_ intents: Intent..., now: Date = noon) async throws -> [Answer] {
+        try await notify(all: intents, now: now)
     }
 
     @discardableResult
-    func tell(all intents: [Intent], now: Date = noon) async throws -> [Answer] {
-        try await pool.transaction { try await teller.tell(intents, now: now, in: $0) }
+    func notify(all intents: [Intent], now: Date = noon) async throws -> [Answer] {
+        try await pool.transaction { try await planner.notify(intents, now: now, in: $0) }
     }
 
     /// Decides again as of a time about all that is recorded or held.
@@ -154,7 +155,7 @@ struct Ground {
         let ids = try await session.query(
             "SELECT id FROM notification.notices WHERE status IN ('held', 'intended')"
         ).map { try $0.int64(0) }
-        _ = try await pool.transaction { try await teller.decide(ids, now: now, in: $0) }
+        _ = try await pool.transaction { try await planner.decide(ids, now: now, in: $0) }
     }
 
     /// Statuses in the order of the notices.
@@ -192,7 +193,7 @@ struct Ground {
         log: Log = .silent
     ) async throws -> WorkerSummary {
         var kinds = JobKinds()
-        Deciding(TestNotices.catalogue).add(to: &kinds)
+        NoticeDecisionJobs(TestNotices.catalogue).add(to: &kinds)
         Deliveries(TestNotices.catalogue, channels: channels, unsubscribePage: unsubscribePage)
             .add(to: &kinds)
         return try await TestWorker.drain(

@@ -70,14 +70,14 @@ import Testing
             ("17, '[]'", "put_person needs a person, and facts as a JSON object"),
             (
                 #"17, '{"mail": "a", "name": "b"}'"#,
-                "mail is nothing that it knows; name is nothing that it knows"
+                "mail: unknown fact; name: unknown fact"
             ),
             (#"17, '{"email": ""}'"#, "email: expected an address of at most 254 characters"),
             (#"17, '{"email": {"a": 1}}'"#, "email: expected an address"),
             (#"17, '{"email": "two@at@example.org x"}'"#, "email: expected an address"),
             (#"17, '{"time_zone": "Mars/Base"}'"#, #"time zone "Mars/Base" not recognized"#),
-            (#"17, '{"time_zone": "+05:00"}'"#, "time_zone: expected a name of IANA"),
-            (#"17, '{"time_zone": "EST"}'"#, "time_zone: expected a name of IANA"),
+            (#"17, '{"time_zone": "+05:00"}'"#, "time_zone: expected an IANA name"),
+            (#"17, '{"time_zone": "EST"}'"#, "time_zone: expected an IANA name"),
             (#"17, '{"birth_date": "05/17/1990"}'"#, "birth_date: expected a date such as"),
             (#"17, '{"birth_date": "1990-02-31"}'"#, "out of range"),
             (#"17, '{"muted_until": "2026-02-01"}'"#, "muted_until: expected a time with its"),
@@ -119,7 +119,7 @@ import Testing
         #expect(try await ground.number(leave, [.int64(bob)]) == 0)
         #expect(try await ground.number(leave, [.int64(ada)]) == 1)
         #expect(try await ground.number(leave, [.int64(ada)]) == 0)
-        let answers = try await ground.tell(ground.intent(TestNotices.near, ada))
+        let answers = try await ground.notify(ground.intent(TestNotices.near, ada))
         #expect(answers.map(\.isKept) == [false])
         try await ground.device(of: bob, "token")
         let on = "SELECT person_id FROM notification.devices WHERE disabled_at IS NULL"

@@ -33,7 +33,7 @@ struct FreezeTests {
             #expect(issue.held == 4)
             #expect(try await ground.payout(of: 1).method == .cheque)
             for (person, words) in [
-                (5, "damaged"), (9, "no letter"), (3, "no name and address"), (2, "damaged"),
+                (5, "damaged"), (9, "no letter"), (3, "name and address"), (2, "damaged"),
             ] {
                 let payout = try await ground.payout(of: person)
                 #expect(payout.state == .held && payout.fileID == nil)
@@ -78,7 +78,7 @@ struct FreezeTests {
                     _ = try await returned.takeBack(deposit.id, code: "905", note: nil)
                 },
             ] {
-                #expect(refused?.description.contains("are being made") == true)
+                #expect(refused?.description.contains("are incomplete") == true)
             }
             // What is released meanwhile is for another issue, whatever it needs.
             try await ground.session.script(
@@ -147,7 +147,7 @@ struct FreezeTests {
                 UPDATE payouts.payouts SET amount = 600000000000 WHERE person_id IN (2, 6)
                 """)
             let error = await #expect(throws: PayoutError.self) { try await ground.issue() }
-            #expect(error?.description.contains("more than a file of method nacha") == true)
+            #expect(error?.description.contains("limits of a file of method nacha") == true)
             #expect(try await ground.number("SELECT count(*) FROM payouts.issues") == 0)
 
             // Nor does the database let it, whoever asks.

@@ -206,7 +206,7 @@ struct PayoutGround: Sendable {
         try await number(
             """
             SELECT coalesce(sum(jsonb_array_length(args -> 'payouts')), 0)::bigint
-            FROM errand.jobs WHERE kind = 'payouts.tell' AND args ->> 'event' = $1
+            FROM errand.jobs WHERE kind = 'payouts.notify' AND args ->> 'event' = $1
             """, [.text(event)])
     }
 

@@ -19,7 +19,7 @@ struct QuarterGround: Sendable {
         pool = database.pool()
         session = database.session()
         var kinds = JobKinds()
-        PayoutKinds.add(to: &kinds, telling: try .of([PayoutsModule()]))
+        PayoutKinds.add(to: &kinds, notices: try .of([PayoutsModule()]))
         self.kinds = kinds
         _ = try await session.query(
             """

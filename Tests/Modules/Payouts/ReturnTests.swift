@@ -193,13 +193,13 @@ struct ReturnTests {
             #expect(try await returns.takeBack(two, code: "R16", note: "by phone") == .returned)
             // The person reads the bank's reason, and operators what was noted beside it.
             #expect(try await ground.payout(of: 2).reason == "R16 account frozen")
-            let story = try await PayoutRows(session: ground.session).changes(ofPayout: two)
-            #expect(story.last?.reason == "R16 account frozen: by phone")
+            let history = try await PayoutRows(session: ground.session).changes(ofPayout: two)
+            #expect(history.last?.reason == "R16 account frozen: by phone")
             let health = try await PayoutHealth.read(ground.session, now: .now())
             #expect(health.waiting == 1 && health.undecided == 1)
             #expect(
                 try await returns.takeBack(cheque, code: nil, note: "moved away") == .returned)
-            #expect(try await ground.payout(of: 3).reason == "it came back")
+            #expect(try await ground.payout(of: 3).reason == "undeliverable")
             for (code, reason) in [("9", nil), ("R2", nil), ("x05", nil), (nil, nil)]
                 as [(String?, String?)]
             {

@@ -33,7 +33,7 @@ import ErrandVotes
         }
         for call in [
             "close(1)", "take_back(1)", "count_ballots(1)", "publish(1)", "end_review(1, now())",
-            "decide(1, 'Ann', '{}', 'x', 'x')", "forget_links(1)", "erase_asked(1)", "sweep()",
+            "decide(1, 'Ann', '{}', 'x', 'x')", "forget_links(1)", "erase_requested(1)", "sweep()",
         ] {
             #expect(try await sqlState("SELECT votes.\(call)", session) == "42501", "\(call)")
         }

@@ -26,7 +26,7 @@ struct VoteGround: Sendable {
         first = try SealingKey(id: "mine", secret: .random(32))
         keys = try SealingKeys(current: first)
         var kinds = JobKinds()
-        VoteKinds.add(to: &kinds, telling: try .of([VotesModule()]), sealing: keys)
+        VoteKinds.add(to: &kinds, notices: try .of([VotesModule()]), sealing: keys)
         self.kinds = kinds
         _ = try await session.query(
             """

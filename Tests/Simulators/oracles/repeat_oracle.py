@@ -34,13 +34,13 @@ def second(moment, zone):
 # It takes COUNT with UNTIL, and says that one should not.
 warnings.simplefilter("ignore")
 for line in sys.stdin:
-    start, at_most, last_year, name, seconds, rule = line.split()
+    start, max_rows, last_year, name, seconds, rule = line.split()
     zone, time = zoneinfo.ZoneInfo(name), datetime.timedelta(seconds=int(seconds))
     # It searches until that year for what there is not: 9999, which takes minutes.
     datetime.MAXYEAR = int(last_year)
     days = []
     for moment in rrulestr(rule, dtstart=datetime.datetime.fromisoformat(start)):
-        if len(days) >= int(at_most) or moment.year > int(last_year):
+        if len(days) >= int(max_rows) or moment.year > int(last_year):
             break
         days.append(f"{moment.date()}@{second(moment + time, zone)}")
     print(" ".join(days))

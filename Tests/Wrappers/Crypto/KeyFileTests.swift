@@ -90,7 +90,7 @@ struct KeyFileTests {
             (Data(repeating: 0x0A, count: 65_536), .empty),
             (
                 Data([0xFF, 0xFE]),
-                .badLine(1, reason: "the file is no text; expected a key a line")
+                .badLine(1, reason: "the file is not a text file; expected one key per line")
             ),
         ] {
             try content.write(to: URL(filePath: large))

@@ -11,8 +11,9 @@ struct RefusalTests {
             ("POST ", "/", "a", "b"), ("", "/", "a", "b"), ("POST", "/ ", "a", "b"),
             ("POST", "/\r\n", "a", "b"), ("POST", "/ü", "a", "b"), ("POST", "/", "", "b"),
             ("POST", "/", "a:", "b"), ("POST", "/", "a b", "b"),
-            ("POST", "/", "authorization", "tok\r\nx: y"), ("POST", "/", "authorization", "tok\0"),
-            ("POST", "/", "authorization", "tok\u{7f}"),
+            ("POST", "/", "authorization", "sekret\r\nx: y"),
+            ("POST", "/", "authorization", "sekret\0"),
+            ("POST", "/", "authorization", "sekret\u{7f}"),
         ])
     func unsendable(method: String, path: String, name: String, value: String) async throws {
         let client = HTTPClient(HTTPSettings())
@@ -21,7 +22,7 @@ struct RefusalTests {
                 method: method, url: "https://localhost:1\(path)", headers: [(name, value)],
                 timeout: .seconds(60)))
         #expect(failure.cause == .local && !failure.isAmbiguous)
-        #expect(!failure.description.contains("tok"))
+        #expect(!failure.description.contains("sekret"))
         await client.close()
     }
 
@@ -37,7 +38,7 @@ struct RefusalTests {
             of: HTTPRequest(method: "GET", url: url, timeout: .seconds(60)))
         #expect(!failure.isAmbiguous)
         #expect(failure.cause == .local || url == "localhost", "\(failure)")
-        #expect(!failure.description.contains("tok"))
+        #expect(!failure.description.contains("sekret"))
         await client.close()
     }
 

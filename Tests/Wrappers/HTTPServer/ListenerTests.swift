@@ -35,7 +35,7 @@ import Testing
     @Test func `GET has a body, HEAD has its length alone`() async throws {
         try await withListener { question in
             .now(
-                HTTPAnswer(
+                HTTPServerResponse(
                     question.path == "/none" ? 404 : 200, "\(question.path) \(question.accept)"))
         } _: { url, client in
             let answer = try await client.send(
@@ -59,7 +59,7 @@ import Testing
     @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
     func `other methods are refused`(method: String) async throws {
         try await withListener { _ in
-            .now(HTTPAnswer(200, "never"))
+            .now(HTTPServerResponse(200, "never"))
         } _: { url, client in
             let answer = try await client.send(
                 HTTPRequest(
@@ -73,14 +73,14 @@ import Testing
     @Test func `answers that take time do not hold up each other`() async throws {
         let arrived = Notebook<String>()
         try await withListener { question in
-            guard question.path != "/now" else { return .now(HTTPAnswer(200, "now")) }
+            guard question.path != "/now" else { return .now(HTTPServerResponse(200, "now")) }
             return .later {
                 arrived.add(question.path)
                 // None of them is answered before all of them are asked.
                 while arrived.count < 20, !Task.isCancelled {
                     try? await Task.sleep(for: .milliseconds(1))
                 }
-                return HTTPAnswer(200, question.path)
+                return HTTPServerResponse(200, question.path)
             }
         } _: { url, client in
             try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -100,18 +100,19 @@ import Testing
 
     @Test func `a port that is taken is named, and why`() async throws {
         try await withListener { _ in
-            .now(HTTPAnswer(200, ""))
+            .now(HTTPServerResponse(200, ""))
         } _: { url, _ in
             let port = try #require(UInt16(url.split(separator: ":").last ?? ""))
             let failure = #expect(throws: HTTPServerFailure.self) {
-                try HTTPListener(ListenAddress(port: port)) { _ in .now(HTTPAnswer(200, "")) }
+                try HTTPListener(ListenAddress(port: port)) { _ in .now(HTTPServerResponse(200, ""))
+                }
             }
             #expect(failure?.isTaken == true)
             #expect(failure?.description.contains("\(port)") == true)
         }
         let failure = #expect(throws: HTTPServerFailure.self) {
             try HTTPListener(ListenAddress(host: "host.invalid", port: 0)) { _ in
-                .now(HTTPAnswer(200, ""))
+                .now(HTTPServerResponse(200, ""))
             }
         }
         #expect(failure?.isTaken == false)
@@ -125,7 +126,7 @@ import Testing
                 arrived.add(question.path)
                 try? await Task.sleep(for: .seconds(3_600))
                 ended.add(question.path)
-                return HTTPAnswer(200, "late")
+                return HTTPServerResponse(200, "late")
             }
         }
         let client = HTTPClient(plain)
@@ -141,7 +142,9 @@ import Testing
     }
 
     @Test func `without a host it listens on IPv4 too`() async throws {
-        let listener = try HTTPListener(ListenAddress(port: 0)) { _ in .now(HTTPAnswer(200, "x")) }
+        let listener = try HTTPListener(ListenAddress(port: 0)) { _ in
+            .now(HTTPServerResponse(200, "x"))
+        }
         let client = HTTPClient(plain)
         let answer = try? await client.get("http://127.0.0.1:\(listener.port)/")
         #expect(answer?.text == "x")
@@ -168,7 +171,7 @@ extension HTTPResponse {
 /// A server on a free port of this machine, with a client.
 func withListener(
     limits: HTTPListener.Limits = .init(),
-    _ handler: @escaping @Sendable (HTTPQuestion) -> HTTPReply,
+    _ handler: @escaping @Sendable (HTTPServerRequest) -> HTTPServerReply,
     _ body: (String, HTTPClient) async throws -> Void
 ) async throws {
     let listener = try HTTPListener(

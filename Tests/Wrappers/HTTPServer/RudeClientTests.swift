@@ -38,10 +38,10 @@ import Testing
         let long = String(repeating: "x", count: 4 << 20)
         try await withListener { question in
             question.path == "/long"
-                ? .now(HTTPAnswer(200, long))
+                ? .now(HTTPServerResponse(200, long))
                 : .later {
                     try? await Task.sleep(for: .milliseconds(20))
-                    return HTTPAnswer(200, long)
+                    return HTTPServerResponse(200, long)
                 }
         } _: { url, client in
             _ = try await python(
@@ -68,7 +68,7 @@ import Testing
         limits.connections = 4
         limits.idleSeconds = 60
         try await withListener(limits: limits) { _ in
-            .now(HTTPAnswer(200, "x"))
+            .now(HTTPServerResponse(200, "x"))
         } _: { url, _ in
             let output = try await python(
                 port(url),
@@ -98,7 +98,7 @@ import Testing
         var limits = HTTPListener.Limits()
         limits.idleSeconds = 1
         try await withListener(limits: limits) { _ in
-            .now(HTTPAnswer(200, "x"))
+            .now(HTTPServerResponse(200, "x"))
         } _: { url, _ in
             let output = try await python(
                 port(url),
@@ -113,7 +113,7 @@ import Testing
 
     @Test func `what is too long, or has a body, is not taken`() async throws {
         try await withListener { _ in
-            .now(HTTPAnswer(200, "fine"))
+            .now(HTTPServerResponse(200, "fine"))
         } _: { url, client in
             let output = try await python(
                 port(url),

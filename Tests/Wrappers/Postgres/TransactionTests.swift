@@ -78,7 +78,7 @@ import Testing
         #expect(try await Self.count(session) == 1)
     }
 
-    @Test func `a constraint checked at COMMIT is told by its error`() async throws {
+    @Test func `a constraint checked at COMMIT is reported by its error`() async throws {
         let session = try TestDatabase.here().session()
         try await session.script("CREATE TABLE t (a int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
         let error = await failure {

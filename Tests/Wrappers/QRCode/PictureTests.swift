@@ -37,7 +37,7 @@ struct PictureTests {
     func badScale(scale: Int) throws {
         let symbol = try QRSymbol("A")
         let error = #expect(throws: QRCodeError.badScale(scale)) { try symbol.png(scale: scale) }
-        #expect(error?.description == "\(scale) pixels a module: expected 1 to 40")
+        #expect(error?.description == "\(scale) pixels per module: expected 1 to 40")
     }
 
     @Test func `zbarimg reads what rsvg-convert draws of each SVG`() async throws {

@@ -19,7 +19,7 @@ import Testing
         let error = await failure { _ = try await connection.send(Command("PING")) }
         #expect(error?.isUnreachable == true)
         #expect(error?.isTransient == true)
-        #expect(error?.description.contains("made again with the next command") == true)
+        #expect(error?.description.contains("the next command connects again") == true)
         #expect(try await Self.id(connection) != id)
     }
 

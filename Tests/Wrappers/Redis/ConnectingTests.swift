@@ -110,7 +110,7 @@ import ErrandThreads
     }
 
     @Test func `connections may share a thread`() async throws {
-        let thread = OwnThread(name: "shared")
+        let thread = DedicatedThreadExecutor(name: "shared")
         defer { thread.stop() }
         let connections = try (0..<5).map {
             Connection(try SharedRedis.address(), name: "shared-\($0)", thread: thread)

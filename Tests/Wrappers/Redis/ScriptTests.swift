@@ -86,7 +86,7 @@ import Testing
             _ = try await connection.runForIntegers(
                 Self.numbers, keys: [], arguments: arguments("1", text, "3"))
         }
-        #expect(error == .server("a number was expected, not \"\(text)\""))
+        #expect(error == .server("expected a number, not \"\(text)\""))
         #expect(try await connection.send(Command("ECHO", "mine")).text == "mine")
     }
 

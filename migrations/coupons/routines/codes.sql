@@ -1,17 +1,16 @@
--- Codes of coupons: they turn with the time and are derived on request, never stored. Each is given
--- in two series: `qr`, drawn for a scanner, and `typed`, which takes longer to enter.
+-- Rotating codes of coupons: derived on request, never stored. A coupon has codes of two series:
+-- `qr` for scanners, and `typed`, which rotates more slowly.
 --
--- A code is an HMAC-SHA-256 (RFC 2104) over a coupon and an epoch, by that epoch's secret. Errand
--- makes epochs ahead of their time, and destroys each when its codes are no longer good: ten
--- million coupons turn by one row, and nobody can make a destroyed secret again without the WAL of
--- that time and the key file together.
+-- A code is an HMAC-SHA-256 (RFC 2104) of a coupon and an epoch, keyed by the epoch's secret.
+-- Workers create epochs ahead of time and destroy each when its codes expire: one row rotates ten
+-- million coupons. Recovering a destroyed secret takes both the WAL of that time and the key file.
 
--- Hides from those who see some codes how many coupons there are; it protects nothing else. Each
--- database has its own: a function rather than a row, so that every code is spared a look at it.
+-- Keys that hide the number of coupons from readers of codes; they protect nothing else. Each
+-- database has its own, in a function rather than a row, so that codes need no read of a table.
 DO $do$
 BEGIN
     IF to_regprocedure('coupons.scramble_keys()') IS NOT NULL THEN
-        RETURN;  -- for good: the codes that people have go by it
+        RETURN;  -- never changed: issued codes depend on it
     END IF;
     EXECUTE format('CREATE FUNCTION coupons.scramble_keys() RETURNS bigint[] '
         'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %L::bigint[]',
@@ -20,18 +19,18 @@ BEGIN
             ::bit(40)::bigint | 1 FROM generate_series(1, 4)));
 END $do$;
 
--- HMAC-SHA-256 (RFC 2104) with a key that is prepared as in coupons.open_secrets.
+-- HMAC-SHA-256 (RFC 2104) with a key prepared as in coupons.open_secrets.
 CREATE OR REPLACE FUNCTION coupons.mac(inner_block bytea, outer_block bytea, message bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sha256(outer_block || sha256(inner_block || message));
 
--- 31 bits of a MAC, taken from where its last four bits say (RFC 4226, section 5.3).
+-- 31 bits of a MAC, at the offset in its last four bits (RFC 4226, section 5.3).
 CREATE OR REPLACE FUNCTION coupons.truncated(mac bytea)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ('x' || encode(substr(mac, (get_byte(mac, length(mac) - 1) & 15) + 1, 4), 'hex'))
     ::bit(32)::bigint & 2147483647;
 
--- The lowest bits of a number in Crockford's base 32, five a character.
+-- Encodes the lowest bits of a number in Crockford's base 32, five per character.
 CREATE OR REPLACE FUNCTION coupons.base32(value bigint, width int)
 RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -44,7 +43,7 @@ BEGIN
     RETURN written;
 END $$;
 
--- The number that was written so, in capital letters.
+-- Decodes Crockford's base 32 in capital letters.
 CREATE OR REPLACE FUNCTION coupons.base32_value(written text)
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -57,13 +56,13 @@ BEGIN
     RETURN value;
 END $$;
 
--- Crockford's check symbol of a number: it finds every wrong and every two swapped characters.
+-- Crockford's check symbol of a number: detects any wrong character and any two swapped ones.
 CREATE OR REPLACE FUNCTION coupons.check_symbol(value bigint)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U', (value % 37)::int + 1, 1);
 
--- The number that stands for a coupon in its codes: a Feistel network over 35 bits, of which each
--- round multiplies and takes bits from the middle. (The planner makes constants of the keys.)
+-- The number of a coupon in its codes: a Feistel network over 35 bits. Each round multiplies and
+-- takes the middle bits. The planner folds the keys into constants.
 CREATE OR REPLACE FUNCTION coupons.handle_of(coupon bigint)
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -71,7 +70,7 @@ DECLARE
     low bigint := coupon & 131071;
 BEGIN
     IF NOT coupon BETWEEN 0 AND 34359738367 THEN
-        RAISE EXCEPTION 'coupon %: codes have room for ids below 2^35', coupon
+        RAISE EXCEPTION 'coupon %: codes support ids below 2^35', coupon
             USING ERRCODE = 'numeric_value_out_of_range';
     END IF;
     high := high # ((low * (coupons.scramble_keys())[1] >> 20) & 262143);
@@ -81,7 +80,7 @@ BEGIN
     RETURN high << 17 | low;
 END $$;
 
--- The coupon that a number stands for.
+-- The coupon of such a number.
 CREATE OR REPLACE FUNCTION coupons.coupon_of(handle bigint)
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -95,39 +94,39 @@ BEGIN
     RETURN high << 17 | low;
 END $$;
 
--- What a code says of its epoch: the lowest 25 bits of its start, in seconds since 1970, if it is
--- scanned; the slot if it is typed.
+-- The mark of an epoch in a code: the lowest 25 bits of its start, in seconds since 1970, in a QR
+-- code; the slot in a typed code.
 CREATE OR REPLACE FUNCTION coupons.mark_of(series text, starts_at timestamptz, slot smallint)
 RETURNS int LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE series WHEN 'qr' THEN extract(epoch FROM starts_at)::bigint & 33554431 ELSE slot END;
 
--- What stands before the MAC in a code, as a number: the coupon (35 bits) and its epoch's mark, in
--- 25 bits of a code that is scanned and in 5 of one that is typed.
+-- The head of a code, as a number: the coupon (35 bits) and the mark of the epoch, with 25 bits in
+-- a QR code and 5 in a typed code. The MAC follows it.
 CREATE OR REPLACE FUNCTION coupons.head_of(handle bigint, width int, mark int)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN handle << width | mark;
 
--- What is hashed for a code: the version of its form, and what stands before the MAC.
+-- The message of the MAC: the version of the format, and the head.
 CREATE OR REPLACE FUNCTION coupons.code_message(head bigint)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '\x01'::bytea || int8send(head);
 
--- The QR code's text: EC1 and, in hexadecimal, its head (60 bits) and 80 bits of the MAC: 38
--- characters of those that QR codes store most tightly, as many as fit into version 2-M.
+-- The text of a QR code: EC1 and, in hexadecimal, the head (60 bits) and 80 bits of the MAC. These
+-- are 38 alphanumeric characters, the capacity of version 2-M.
 CREATE OR REPLACE FUNCTION coupons.payload(head bigint, mac bytea)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'EC1' || upper(substr(encode(int8send(head) || substr(mac, 1, 10), 'hex'), 2));
 
--- The typed code as a number of 60 bits: its head (40), and 20 of the MAC.
+-- The typed code as a number of 60 bits: the head (40 bits) and 20 bits of the MAC.
 CREATE OR REPLACE FUNCTION coupons.typed_value(head bigint, mac bytea)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (head << 20) | (coupons.truncated(mac) & 1048575);
 
--- Regular expressions would take half of the time of a check.
+-- Parses a code. It avoids regular expressions, which would take half of the time of a check.
 CREATE OR REPLACE FUNCTION coupons.read_code(code text)
 RETURNS coupons.reading LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    -- Scanners that type end with a line.
+    -- Scanners that emulate keyboards send a newline at the end.
     plain text :=
         upper(translate(left(coalesce(code, ''), 100), E' \t\r\n', '') COLLATE "C");
     value bigint;
@@ -138,7 +137,7 @@ BEGIN
         RETURN ROW (NULL, plain, 'qr', value, coupons.coupon_of(value >> 25),
             (value & 33554431)::int, decode(right(plain, 20), 'hex'))::coupons.reading;
     END IF;
-    -- What people type for what they read; no-break spaces and hyphens are there for the eye.
+    -- Replace letters that people confuse with digits; drop no-break spaces and hyphens.
     plain := translate(plain, U&'OIL-\00A0\2010\2011\2012\2013', '011');
     IF length(plain) IS DISTINCT FROM 13
         OR translate(left(plain, 12), '0123456789ABCDEFGHJKMNPQRSTVWXYZ', '') <> ''
@@ -153,7 +152,7 @@ BEGIN
         (value >> 20 & 31)::int, int8send(value & 1048575))::coupons.reading;
 END $$;
 
--- Asks a worker for what is missing; only the first of many who notice does.
+-- Enqueues a rotation; of concurrent callers only the first does.
 CREATE OR REPLACE FUNCTION coupons.ask_for_rotation()
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -162,7 +161,7 @@ BEGIN
     END IF;
 END $$;
 
--- The epoch of a series at a time, and when the next one starts.
+-- The epoch of a series at a time, and the start of the next one.
 CREATE OR REPLACE FUNCTION coupons.epoch_at(series text, at timestamptz)
 RETURNS TABLE (mark int, inner_block bytea, outer_block bytea, until timestamptz)
 LANGUAGE sql STABLE AS $$
@@ -175,7 +174,7 @@ LANGUAGE sql STABLE AS $$
     ORDER BY e.starts_at DESC LIMIT 1
 $$;
 
--- A coupon's codes at a time, each with when it turns; null when there is no secret for it yet.
+-- A coupon's codes at a time, and when each rotates; null while its secret is missing.
 CREATE OR REPLACE FUNCTION coupons.codes_at(
     coupon bigint, at timestamptz,
     OUT payload text, OUT payload_until timestamptz, OUT typed text, OUT typed_until timestamptz
@@ -203,7 +202,7 @@ BEGIN
         || coupons.check_symbol(value);
 END $$;
 
--- What a coupon is good for at a time.
+-- The state of a coupon at a time.
 CREATE OR REPLACE FUNCTION coupons.state_of(coupon coupons.coupons, at timestamptz)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -213,11 +212,11 @@ RETURN CASE
     WHEN coupon.valid_from > at THEN 'not_yet_valid'
     ELSE 'usable' END;
 
--- What an app shows its person: the codes of a coupon of theirs, and when each turns (null: not
--- known to turn; ask again after a period).
+-- Returns the codes of a person's coupon for their app, and when each rotates (null: unknown;
+-- request it again after a period).
 --
--- state says why there are none: redeemed, voided, expired, not_yet_valid; unknown when the person
--- has no such coupon; not_ready for the second that workers need after a crash of the server.
+-- Without codes, state has the reason: redeemed, voided, expired or not_yet_valid; unknown if the
+-- person has no such coupon; not_ready for the second that workers need after a server crash.
 CREATE OR REPLACE FUNCTION coupons.code(
     coupon bigint, person bigint,
     OUT state text, OUT payload text, OUT payload_until timestamptz, OUT typed text,

@@ -1,7 +1,7 @@
--- The life of a coupon: granted, starred, listed and voided.
+-- Granting, starring, listing and voiding coupons.
 
--- Gives a person a coupon; returns its id. For the same person and origin it gives one, whoever
--- asks again: name in the origin what earned it, such as survey:12 or mission:7:bonus.
+-- Grants a coupon to a person and returns its id. A repeated grant with the same person and origin
+-- returns the existing coupon. The origin is the reason, such as survey:12 or mission:7:bonus.
 CREATE OR REPLACE FUNCTION coupons.grant_coupon(
     person bigint, establishment bigint, title text, expires_at timestamptz, origin text,
     valid_from timestamptz DEFAULT clock_timestamp(), radius_m real DEFAULT 150
@@ -40,7 +40,7 @@ BEGIN
     RETURN coupon;
 END $$;
 
--- Puts a coupon of the person's at the top of their list, or back; false when they have none such.
+-- Stars or unstars a person's coupon; returns false if they have no such coupon.
 CREATE OR REPLACE FUNCTION coupons.star(
     coupon bigint, person bigint, is_starred boolean DEFAULT true)
 RETURNS boolean LANGUAGE plpgsql
@@ -53,25 +53,24 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- A person's coupons as their app lists them: those that can be used now or later, the starred
--- ones first, then those that expire soonest.
-CREATE OR REPLACE FUNCTION coupons.listing(person bigint, at_most int DEFAULT 200)
+-- Lists a person's current and future coupons for their app: starred coupons first, then by expiry.
+CREATE OR REPLACE FUNCTION coupons.listing(person bigint, max_rows int DEFAULT 200)
 RETURNS TABLE (id bigint, establishment_id bigint, establishment text, title text,
     valid_from timestamptz, expires_at timestamptz, is_starred boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    -- PL/pgSQL keeps the plan from call to call.
+    -- PL/pgSQL caches the plan.
     RETURN QUERY SELECT c.id, c.establishment_id, e.name, c.title, c.valid_from, c.expires_at,
         c.starred_at IS NOT NULL
     FROM coupons.coupons c JOIN establishments.establishments e ON e.id = c.establishment_id
     WHERE c.person_id = person AND c.redeemed_at IS NULL AND c.voided_at IS NULL
       AND c.expired_at IS NULL AND c.expires_at > clock_timestamp()
-    ORDER BY c.starred_at IS NULL, c.expires_at, c.id LIMIT at_most;
+    ORDER BY c.starred_at IS NULL, c.expires_at, c.id LIMIT max_rows;
 END $$;
 
--- Makes a coupon worthless for a reason that its person may read; returns what it was good for
--- before, null when there is none of that id. One that was redeemed stays so.
+-- Voids a coupon for a reason that its person can read, and returns its previous state; null if no
+-- coupon has the id. A redeemed coupon stays redeemed.
 CREATE OR REPLACE FUNCTION coupons.void(coupon bigint, reason text)
 RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable

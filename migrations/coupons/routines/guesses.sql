@@ -1,15 +1,15 @@
--- Guessed codes, and terminals that are locked for them.
+-- Guessed codes, and the terminals that they lock.
 
--- The period of five minutes that a time is in.
+-- The start of the five-minute period of a time.
 CREATE OR REPLACE FUNCTION coupons.guess_period(at timestamptz)
 RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN date_bin('5 minutes', at, '2000-01-01Z');
 
--- Takes note of a guess; the terminal before its establishment, so that none waits in a circle.
+-- Counts a guess, for the terminal before the establishment, to avoid deadlocks.
 --
--- Failed guesses count in periods of five minutes: a few for each terminal, more for all of an
--- establishment (terminal ''). Their table is unlogged: after a crash the counts begin at none.
--- Rolling back the transaction of a guess rolls back its count: tills ask outside of transactions.
+-- Wrong codes are counted per period of five minutes, for each terminal and for the establishment
+-- (terminal ''). Their table is unlogged: after a crash the counts start at zero. A rollback also
+-- rolls back the count, so tills call the functions outside of transactions.
 CREATE OR REPLACE FUNCTION coupons.count_guess(establishment bigint, terminal text, at timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -33,8 +33,7 @@ BEGIN
     END IF;
 END $$;
 
--- Until when a terminal may not ask by a series; null when it may. (PL/pgSQL keeps the plan from
--- call to call.)
+-- The end of a terminal's lock for a series; null if it is not locked. (PL/pgSQL caches the plan.)
 CREATE OR REPLACE FUNCTION coupons.locked_until(
     series text, establishment bigint, terminal text, at timestamptz
 )

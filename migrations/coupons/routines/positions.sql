@@ -1,11 +1,10 @@
--- Takes note of where a person is; returns the id of the job that looks for coupons near by.
+-- Reports a person's position; returns the id of the job that finds nearby coupons.
 --
--- A person's reports that still wait are merged into the newest. One from the future, which would
--- stay the newest for long, gets a job of its own and is dropped there. Reports older than ten
--- minutes are never looked at. accuracy_m is the radius, in metres, of the circle that the device
--- vouches for.
+-- A person's waiting reports are merged into the newest. A report from the future would stay the
+-- newest for long; it gets a job of its own, which discards it. Reports older than ten minutes are
+-- discarded. accuracy_m is the radius of the position's uncertainty, in metres.
 --
--- It runs with its owner's rights, because app servers call it, which may not write the job.
+-- It runs with its owner's rights because its callers, app servers, must not write jobs directly.
 CREATE OR REPLACE FUNCTION coupons.report_position(
     person bigint, longitude double precision, latitude double precision,
     accuracy_m double precision, at timestamptz

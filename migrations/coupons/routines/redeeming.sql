@@ -1,11 +1,11 @@
--- Codes at the till: checked, and redeemed once.
+-- Codes at the till: checking and redeeming them.
 
 CREATE OR REPLACE FUNCTION coupons.refusal(reason text)
 RETURNS coupons.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW (false, reason, NULL, NULL, NULL, NULL, NULL, NULL)::coupons.answer;
 
--- Why a code that names no epoch in force is not taken: its own is over, or is yet to come, which
--- is nobody's and counts as a guess; or there is none at all, until a worker has made one.
+-- Refuses a code without a valid epoch: its epoch is over, or is in the future, which counts as a
+-- guess, or no epoch exists until a worker creates one.
 CREATE OR REPLACE FUNCTION coupons.refuse_epoch(
     said coupons.reading, establishment bigint, terminal text, at timestamptz
 ) RETURNS coupons.answer LANGUAGE plpgsql AS $$
@@ -23,8 +23,8 @@ BEGIN
     RETURN coupons.refusal('too_old');
 END $$;
 
--- The answer to a code at a time, before it is redeemed. A code that is nearly right takes the
--- steps of one that is quite wrong: the MAC is made and the coupon read for each.
+-- The answer to a code at a time, before it is redeemed. The MAC is computed and the coupon is read
+-- for every code, so that timing does not reveal a nearly correct one.
 CREATE OR REPLACE FUNCTION coupons.answer_to(
     said coupons.reading, establishment bigint, terminal text, at timestamptz
 ) RETURNS coupons.answer LANGUAGE plpgsql AS $$
@@ -59,7 +59,7 @@ BEGIN
         INTO starts_at, good_until, inner_block, outer_block
         FROM coupons.epochs e
         LEFT JOIN coupons.open_secrets o ON o.series = 'qr' AND o.starts_at = e.starts_at
-        -- The last time before now whose lowest bits these are.
+        -- The last time before now with these lowest bits.
         WHERE e.series = 'qr' AND e.starts_at = to_timestamp(now - ((now - said.mark) & 33554431));
     ELSE
         SELECT e.starts_at, e.good_until, o.inner_block, o.outer_block
@@ -69,7 +69,7 @@ BEGIN
         WHERE e.series = 'typed' AND e.starts_at <= at AND e.slot = said.mark
         ORDER BY e.starts_at DESC LIMIT 1;
     END IF;
-    -- The last one that has started is good until another does.
+    -- The latest epoch is valid until the next one starts.
     IF starts_at IS NULL OR good_until <= at AND EXISTS (SELECT FROM coupons.epochs n
         WHERE n.series = said.series AND n.starts_at > starts_at AND n.starts_at <= at) THEN
         RETURN coupons.refuse_epoch(said, establishment, terminal, at);
@@ -84,7 +84,7 @@ BEGIN
     SELECT c.establishment_id, coupons.state_of(c, at), c.title, c.expires_at, c.redeemed_at
     INTO place, state, title, expires_at, redeemed_at
     FROM coupons.coupons c WHERE c.id = said.coupon;
-    -- Hashes, because comparing ends at the first byte that differs.
+    -- Compare hashes, because a comparison stops at the first different byte.
     IF sha256(made) <> sha256(said.mac) OR place IS NULL THEN
         PERFORM coupons.count_guess(establishment, terminal, at);
         RETURN coupons.refusal('unknown');
@@ -96,11 +96,11 @@ BEGIN
         title, expires_at, redeemed_at, NULL, NULL)::coupons.answer;
 END $$;
 
--- The answer to a code that is good at a time, where and as it should be; null for all others,
--- nearly right or quite wrong, to which answer_to() has the answer.
+-- The answer to a valid code; null for every other code, which answer_to() answers.
 --
--- Nearly all codes are good. PL/pgSQL prepares every expression anew in each transaction, which
--- costs more than the cryptography: so this reads QR codes itself, and everything by one query.
+-- Nearly all codes are valid. PL/pgSQL prepares every expression again in each transaction, which
+-- costs more than the cryptography. This function therefore parses QR codes itself and reads
+-- everything with one query.
 CREATE OR REPLACE FUNCTION coupons.acceptance(
     code text, establishment bigint, terminal text, at timestamptz
 ) RETURNS coupons.answer LANGUAGE plpgsql AS $$
@@ -138,7 +138,7 @@ BEGIN
               AND g.period = coupons.guess_period(at))
     INTO made, title, expires_at, is_watched
     FROM coupons.open_secrets o
-    -- The MAC is made whether there is such a coupon or not.
+    -- The MAC is computed even without such a coupon.
     LEFT JOIN coupons.coupons c ON c.id = coupon AND c.establishment_id = establishment
         AND c.redeemed_at IS NULL AND c.voided_at IS NULL
         AND c.expires_at > at AND c.valid_from <= at
@@ -157,8 +157,8 @@ CREATE OR REPLACE FUNCTION coupons.expect_till(establishment bigint, terminal te
 RETURNS void LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF establishment IS NULL OR terminal IS NULL OR length(terminal) NOT BETWEEN 1 AND 100 THEN
-        RAISE EXCEPTION 'expected the id of an establishment, and a terminal: 1 to 100 characters '
-            'that tell it from the others there' USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'expected an establishment id and a terminal name of 1 to 100 characters'
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT EXISTS (SELECT FROM establishments.establishments e WHERE e.id = establishment) THEN
         RAISE EXCEPTION 'no establishment has the id %', establishment
@@ -166,8 +166,8 @@ BEGIN
     END IF;
 END $$;
 
--- Whether a code, scanned or typed at a terminal of an establishment, is good there and now; only
--- redeem() makes sure that nobody else has the coupon. Of wrong ones it takes note.
+-- Checks a code, scanned or typed at a terminal of an establishment, and counts wrong codes. Only
+-- redeem() prevents another redemption.
 CREATE OR REPLACE FUNCTION coupons.verify(code text, establishment bigint, terminal text)
 RETURNS coupons.answer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -182,7 +182,7 @@ BEGIN
     RETURN coupons.answer_to(coupons.read_code(code), establishment, terminal, at);
 END $$;
 
--- The redemption of a coupon if it was made by this request; code_hash, if it is given, as well.
+-- The redemption of a coupon by this request, and with this code if code_hash is given.
 CREATE OR REPLACE FUNCTION coupons.redemption_by(
     coupon bigint, establishment bigint, terminal text, request_id text,
     code_hash bytea DEFAULT NULL
@@ -197,11 +197,10 @@ BEGIN
     RETURN done;
 END $$;
 
--- Redeems a coupon by its code: of any number of requests one is accepted, and the same request
--- of the same terminal again, by its request_id, gets the same confirmation: with the same code
--- whenever it comes, with the coupon's present code too.
+-- Redeems a coupon by its code, once. A terminal that repeats a request with its request_id gets
+-- the same confirmation: with the same code at any time, or with the coupon's current code.
 --
--- When the transaction commits, the person and the establishment's endpoints are notified.
+-- After the commit, the person and the establishment's endpoints are notified.
 CREATE OR REPLACE FUNCTION coupons.redeem(
     code text, establishment bigint, terminal text, request_id text)
 RETURNS coupons.answer LANGUAGE plpgsql
@@ -216,8 +215,8 @@ DECLARE
     done coupons.redemptions;
 BEGIN
     IF request_id IS NULL OR length(request_id) NOT BETWEEN 1 AND 100 THEN
-        RAISE EXCEPTION 'expected a request_id of 1 to 100 characters, the same when the terminal '
-            'asks again' USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'expected a request_id of 1 to 100 characters, the same for a repeated '
+            'request' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     answer := coupons.acceptance(code, establishment, terminal, at);
     IF answer.is_accepted IS NOT TRUE THEN
@@ -228,7 +227,7 @@ BEGIN
         END IF;
     END IF;
     IF answer.is_accepted THEN
-        -- It waits for others who redeem the same coupon, and finds what they left of it.
+        -- Waits for concurrent redemptions of the coupon, then sees their result.
         UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
         WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
           AND c.expires_at > clock_timestamp()
@@ -245,7 +244,7 @@ BEGIN
         RETURN answer;
     END IF;
     IF done.coupon_id IS NULL THEN
-        -- The code was right, and the same request has come before or at the same time.
+        -- The code is correct; the same request may have been accepted before or concurrently.
         done := coupons.redemption_by(coupon, establishment, terminal, request_id);
     END IF;
     answer := NULL;

@@ -1,4 +1,4 @@
--- Who may do what in the schema coupons.
+-- Privileges in the schema coupons.
 
 SELECT errand.grant_rights('coupons', '{
     "open_secrets": ["inner_block", "outer_block"],
@@ -6,18 +6,18 @@ SELECT errand.grant_rights('coupons', '{
     "redemptions": ["code_hash"]
 }');
 
--- It holds what coupons' handles are scrambled by, and these use it.
+-- scramble_keys() contains the keys that scramble coupon ids; the others reveal them.
 REVOKE ALL ON FUNCTION
     coupons.scramble_keys(), coupons.handle_of(bigint), coupons.coupon_of(bigint),
     coupons.read_code(text)
 FROM errand_inspector;
--- Settings are an operator's.
+-- Only operators change settings.
 REVOKE INSERT, UPDATE, DELETE ON coupons.code_series, coupons.guess_limits FROM errand_worker;
--- Whoever rotates codes locks the row of their series, for which it takes the right to a column.
+-- A rotation locks the rows of the series, which requires the privilege on one column.
 GRANT UPDATE (series) ON coupons.code_series TO errand_worker;
 
--- errand_app: the app's servers, for their people. errand_till: the servers that tills speak to.
--- Neither can read a table of coupons; grant them to the roles that log in.
+-- errand_app is for the app's servers, errand_till for the servers of tills. Neither can read the
+-- tables of coupons; grant these roles to your login roles.
 GRANT USAGE ON SCHEMA coupons TO errand_app, errand_till;
 GRANT EXECUTE ON FUNCTION
     coupons.code(bigint, bigint),

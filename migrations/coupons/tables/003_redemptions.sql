@@ -1,8 +1,8 @@
 -- Redemptions, wrong codes and alerts.
 
--- Failed guesses in periods of five minutes: a few for each terminal, more for all of an
--- establishment (terminal ''). Not worth a disk's time: after a crash they begin at none. Whoever
--- rolls back the transaction of a guess rolls back its count: tills ask outside of transactions.
+-- Counts of wrong codes per period of five minutes, for each terminal and for the establishment
+-- (terminal ''). The table is unlogged: after a crash the counts start at zero. A rollback also
+-- rolls back the count, so tills call the functions outside of transactions.
 CREATE UNLOGGED TABLE coupons.guesses (
     establishment_id bigint NOT NULL,
     terminal text COLLATE "C" NOT NULL,
@@ -12,38 +12,38 @@ CREATE UNLOGGED TABLE coupons.guesses (
 ) WITH (fillfactor = 50);
 
 CREATE TABLE coupons.guess_limits (
-    -- Guesses in five minutes; one more is not even looked at.
+    -- Wrong codes in five minutes that lock a terminal.
     terminal int NOT NULL DEFAULT 10 CHECK (terminal >= 1),
-    -- From then on typed codes are not looked at there. Scanned ones are: they have 80 bits that
-    -- nobody guesses, and one terminal must not close the others.
+    -- Wrong codes in five minutes that lock typed codes at an establishment. Scanned codes stay
+    -- open: nobody guesses their 80 bits, and one terminal must not lock the others.
     establishment int NOT NULL DEFAULT 100 CHECK (establishment >= 1),
-    -- So many at one establishment are an alert.
+    -- Wrong codes in five minutes at one establishment that raise an alert.
     alert int NOT NULL DEFAULT 30 CHECK (alert >= 1 AND alert <= establishment),
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
 );
 INSERT INTO coupons.guess_limits DEFAULT VALUES;
 
--- Bursts of guesses, one row for an establishment and a period; endpoints of `operator` are told.
+-- Bursts of guesses, one row per establishment and period; endpoints of `operator` get an event.
 CREATE TABLE coupons.alerts (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
     establishment_id bigint NOT NULL,
-    -- The one that guessed last.
+    -- The terminal of the last guess.
     terminal text NOT NULL,
     guesses int NOT NULL
 );
 CREATE INDEX alerts_at ON coupons.alerts (at);
 
--- Written while the coupon's row is locked: that it is there needs no check.
+-- No foreign key: rows are written while the row of the coupon is locked.
 CREATE TABLE coupons.redemptions (
     coupon_id bigint PRIMARY KEY,
     redeemed_at timestamptz NOT NULL,
     establishment_id bigint NOT NULL,
     terminal text NOT NULL,
-    -- By which the terminal repeats a request whose answer was lost, with the same code.
+    -- The idempotency key of the terminal's request.
     request_id text NOT NULL,
     code_hash bytea NOT NULL,
-    -- What the terminal prints and the person is told.
+    -- The confirmation number for the terminal and the person.
     confirmation text NOT NULL
 );
 
@@ -51,16 +51,16 @@ INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
 VALUES ('coupons.redeemed', 1, 'coupons', 1, 20);
 
 -- The answer to a code. The reasons:
---   ok                 it is good, or it was redeemed by this very request
---   malformed          it is no code of ours: nothing was looked up
---   mistyped           its check symbol says that a character is wrong: read it again
---   unknown            it is no code of any coupon, now or at any time
---   too_old            it has turned: the person's phone shows the present one
---   wrong_place        the coupon is another establishment's
+--   ok                 the code is valid, or this request redeemed the coupon
+--   malformed          not a coupon code; detected without a lookup
+--   mistyped           wrong check symbol: a character is wrong
+--   unknown            no coupon has or had this code
+--   too_old            the code has rotated; the app shows the current one
+--   wrong_place        the coupon belongs to another establishment
 --   voided, expired, not_yet_valid
---   redeemed           at redeemed_at
---   too_many_guesses   nothing is looked at before ask_again_at
---   not_ready          ask again in a second: workers prepare the secrets after a crash
+--   redeemed           the coupon was redeemed at redeemed_at
+--   too_many_guesses   the terminal is locked until ask_again_at
+--   not_ready          retry in a second: workers prepare the secrets after a crash
 CREATE TYPE coupons.answer AS (
     is_accepted boolean,
     reason text,

@@ -4,7 +4,7 @@
 -- arguments. outcome: inserted, skipped (a job holds the key), replaced (that job got the new
 -- arguments).
 --
--- App servers call it, which may not write what it writes: hence SECURITY DEFINER.
+-- SECURITY DEFINER, because the app servers that call it have no right to write these tables.
 CREATE OR REPLACE FUNCTION errand.enqueue_job(
     kind text, args jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
     not_after timestamptz, unique_key text, unique_while text, unique_within interval,
@@ -89,7 +89,7 @@ DECLARE
     at CONSTANT timestamptz := clock_timestamp();
     is_free boolean;
 BEGIN
-    -- Every second the feeder looks farther ahead than a second.
+    -- Every second, the feeder looks ahead for more than a second.
     IF due_at > at + interval '3 seconds' THEN
         RETURN;
     END IF;
@@ -106,14 +106,14 @@ END $$;
 -- Enqueues one job and returns its id (with a unique key: the id of the job that holds the key).
 --
 -- It is visible to workers when the transaction commits. Defaults come from the kind.
---   run_at, delay   when to start, as a time or counted from now; in the past means now
+--   run_at, delay   the earliest start, as a time or from now; a time in the past means now
 --   priority        0 critical, 1 high, 2 normal, 3 low
---   not_after       a job that has not started by then is dropped, never run late
+--   not_after       the latest start: a job that has not started by then ends as cancelled
 --   unique_key      at most one job of this kind and key: while one is 'waiting' to start or
 --                   'unfinished' (unique_while), or within a period (unique_within)
 --   on_duplicate    'skip', or 'replace' the arguments of the waiting job; with newest_by, only
 --                   if the time in that field of the arguments is later
---   timeout, retention   override those of the kind; retention '0' keeps no trace
+--   timeout, retention   override those of the kind; retention '0' keeps nothing
 CREATE OR REPLACE FUNCTION errand.enqueue(
     kind text,
     args jsonb DEFAULT '{}',

@@ -2,7 +2,8 @@
 
 -- Creates the daily partitions from `first` on; returns how many were missing.
 --
--- The leader of maintenance calls it and the next one; it owns no table: hence SECURITY DEFINER.
+-- The feeder calls this function and the next one. They are SECURITY DEFINER because the feeder
+-- owns no tables.
 CREATE OR REPLACE FUNCTION errand.prepare_finished_partitions(first date, days int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -50,8 +51,8 @@ BEGIN
     PERFORM errand.prepare_finished_partitions((now() AT TIME ZONE 'UTC')::date, 12);
 END $$;
 
--- The first line of an error without what differs between similar errors: numbers, hexadecimal
--- ids, UUIDs and quoted texts.
+-- The first line of an error without the parts that differ between similar errors: numbers,
+-- hexadecimal ids, UUIDs and quoted texts.
 CREATE OR REPLACE FUNCTION errand.error_pattern(error text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT left(

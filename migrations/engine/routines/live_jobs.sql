@@ -23,8 +23,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- The depth of each queue, for autoscalers (such as KEDA). A queue costs a few index lookups per
--- lane, and counting ends at 10,000 jobs of a kind and priority: nobody starts more workers at
--- once than that calls for.
+-- lane, and counting ends at 10,000 jobs of a kind and priority, which is enough for autoscaling.
 CREATE OR REPLACE VIEW errand.queue_depth AS
 SELECT q.name::text AS queue, coalesce(waiting.jobs, 0)::bigint AS ready,
     coalesce(held.jobs, 0)::bigint AS running,
@@ -60,11 +59,11 @@ CROSS JOIN LATERAL (
       AND w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
 ) AS held;
 COMMENT ON VIEW errand.queue_depth IS
-    'For autoscaling: a row for each queue that was ever used. Cheap enough for every few seconds.';
+    'For autoscaling: a row for each queue. It is cheap enough to be read every few seconds.';
 COMMENT ON COLUMN errand.queue_depth.ready IS
-    'Jobs that could start now: due, held by nobody; 0 while the queue is paused. Counted up to '
-    '10,000 for each kind and priority.';
+    'Due jobs that are not claimed; 0 while the queue is paused. Counted up to 10,000 for each '
+    'kind and priority.';
 COMMENT ON COLUMN errand.queue_depth.running IS
-    'Jobs that living workers hold, as they last said (every few seconds).';
+    'Jobs claimed by live workers, from their last heartbeats (every few seconds).';
 COMMENT ON COLUMN errand.queue_depth.oldest_wait_seconds IS
-    'Since when the one that waits longest could have started, in seconds; 0 when none is ready.';
+    'Wait of the longest-waiting ready job, in seconds; 0 if none is ready.';

@@ -1,12 +1,11 @@
--- What the rights of every module have in common.
+-- The common rights of all modules.
 
--- Gives the groups of workers and of inspectors what they need of a module's schema, and takes
--- from everybody else what PostgreSQL gives to all; the module's rights.sql calls it first, and
--- grants or revokes the rest.
---   hidden  columns that inspectors do not read: {"table": ["column", …]}
+-- Grants the rights of workers and inspectors on a module's schema, and revokes PostgreSQL's
+-- default rights of PUBLIC. The module's rights.sql calls it first, and grants or revokes the rest.
+--   hidden  columns that inspectors must not read: {"table": ["column", …]}
 --
--- A function that runs with its caller's rights gives nobody more than they have. One that runs
--- with its owner's (SECURITY DEFINER) is granted by name.
+-- A function that runs with its caller's rights needs no protection. A function that runs with its
+-- owner's rights (SECURITY DEFINER) is granted by name.
 CREATE OR REPLACE FUNCTION errand.grant_rights(module text, hidden jsonb DEFAULT '{}')
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -42,7 +41,7 @@ BEGIN
         SELECT p.oid::regprocedure AS name, p.provolatile <> 'v' AS is_reading
         FROM pg_proc p
         WHERE p.pronamespace = module::regnamespace AND p.prokind = 'f' AND NOT p.prosecdef
-          -- Those of an extension that was made in this schema.
+          -- Functions of an extension that was created in this schema.
           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass
               AND d.objid = p.oid AND d.deptype = 'e')
     LOOP

@@ -1,8 +1,8 @@
--- Who may do what in the schema errand; tables/006_roles.sql says what each role is for.
+-- The rights of each role in the schema errand; tables/006_roles.sql describes the roles.
 
--- A function that runs with the rights of its caller gives nobody more rights; one that runs with
--- those of the owner (SECURITY DEFINER) is granted by name below. Functions without side effects
--- are open to all: whoever may read the tables needs them.
+-- A function that runs with its caller's rights needs no protection; one that runs with its
+-- owner's rights (SECURITY DEFINER) is granted by name below. Functions without side effects are
+-- open to all, because every role that reads the tables needs them.
 DO $$
 DECLARE
     of record;
@@ -26,8 +26,8 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
--- Functions that are created later, in any schema, are granted by their modules. (What is granted
--- to all by default cannot be revoked for a single schema.)
+-- Functions that are created later, in any schema, are granted by their modules. (Default rights of
+-- PUBLIC cannot be revoked for a single schema.)
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 
 -- ---- errand_worker --------------------------------------------------------------------------
@@ -54,17 +54,17 @@ TO errand_worker;
 -- ---- errand_scheduler -----------------------------------------------------------------------
 
 GRANT USAGE ON SCHEMA errand TO errand_scheduler;
-GRANT SELECT ON errand.instance, errand.kinds, errand.queues, errand.workers, errand.leads,
+GRANT SELECT ON errand.instance, errand.kinds, errand.queues, errand.workers, errand.leaders,
     errand.jobs, errand.finished_jobs, errand.dead_jobs, errand.activity, errand.schedules,
     errand.schedule_occurrences, errand.schedule_misses
 TO errand_scheduler;
-GRANT INSERT, UPDATE, DELETE ON errand.leads, errand.schedule_occurrences, errand.schedule_misses
+GRANT INSERT, UPDATE, DELETE ON errand.leaders, errand.schedule_occurrences, errand.schedule_misses
     TO errand_scheduler;
 GRANT INSERT, UPDATE ON errand.schedules TO errand_scheduler;
 GRANT USAGE, SELECT ON SEQUENCE errand.schedules_id_seq, errand.jobs_id_seq TO errand_scheduler;
 GRANT INSERT ON errand.queues TO errand_scheduler;
 GRANT INSERT ON errand.jobs TO errand_scheduler;
--- To lock the jobs whose end it records.
+-- To lock the jobs whose results it records.
 GRANT UPDATE (cancel_requested) ON errand.jobs TO errand_scheduler;
 GRANT EXECUTE ON FUNCTION errand.wake(text, timestamptz), errand.put_schedule(text, jsonb, text)
     TO errand_scheduler;

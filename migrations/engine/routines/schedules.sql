@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION errand.schedule_settings(s errand.schedules) RETURNS jsonb
 LANGUAGE sql STABLE SET timezone = 'UTC' AS $$
     SELECT to_jsonb(s) - '{id,name,declared,created_at,changed_at,changed_by,paused_at,paused_by,
-        pause_note,next_due,next_at,last_due,runs,failures,replan,replan_at,planned_with}'::text[]
+        pause_reason,next_due,next_at,last_due,runs,failures,replan,replan_at,planned_with}'::text[]
 $$;
 
 -- The settings that an operator changed from what the program declares.
@@ -37,8 +37,8 @@ BEGIN
     END IF;
 END $$;
 
--- Creates or changes a schedule; settings that are not named stay, or get their defaults. Returns
--- whether it is new.
+-- Creates or changes a schedule, and returns whether it is new. Missing settings are unchanged, or
+-- get their defaults.
 --   changed_by   the operator; null for the program that declares it, which does not override what
 --                an operator changed
 CREATE OR REPLACE FUNCTION errand.put_schedule(schedule_name text, settings jsonb, changed_by text)
@@ -51,7 +51,7 @@ DECLARE
     is_new boolean := false;
 BEGIN
     SELECT * INTO present FROM errand.schedules s WHERE s.name = schedule_name;
-    -- Every start of a program comes by here: what is unchanged locks nothing.
+    -- Every start of a program calls this: an unchanged schedule is not locked.
     IF changed_by IS NULL AND present.declared
         = errand.schedule_settings(jsonb_populate_record(present, settings))
     THEN
@@ -92,7 +92,7 @@ BEGIN
         changed_at = CASE WHEN changed_by IS NULL THEN s.changed_at ELSE clock_timestamp() END,
         changed_by = coalesce(put_schedule.changed_by, s.changed_by)
     WHERE s.id = present.id;
-    -- A higher limit of runs brings an ended one back; other changes leave its times alone.
+    -- A higher run limit resumes an ended schedule; other changes keep its times.
     IF NOT is_new AND (NOT errand.same_times(before, errand.schedule_settings(present))
         OR (present.next_at IS NULL AND before -> 'run_limit'
             IS DISTINCT FROM errand.schedule_settings(present) -> 'run_limit'))

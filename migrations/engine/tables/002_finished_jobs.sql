@@ -2,8 +2,8 @@
 
 CREATE TYPE errand.job_outcome AS ENUM ('completed', 'cancelled', 'dead');
 
--- Finished jobs, partitioned by the day on which their retention ends: one kind can be kept for
--- a day and another for a month, and retention still means to drop a partition.
+-- Finished jobs, partitioned by the day on which their retention ends: kinds can have different
+-- retentions, and expired jobs are deleted by dropping a partition.
 CREATE TABLE errand.finished_jobs (
     id bigint NOT NULL,
     created_at timestamptz NOT NULL,
@@ -26,12 +26,12 @@ CREATE TABLE errand.finished_jobs (
     tags text[],
     options jsonb,
     errors jsonb,
-    -- Of dead letters only, written once when the job dies: a group of a million is counted from
-    -- an index, not by a million regular expressions.
+    -- For dead letters only, computed once, so that a group of a million is counted from an index
+    -- instead of by a million regular expressions.
     fingerprint text
 ) PARTITION BY RANGE (keep_until);
 CREATE INDEX finished_jobs_id ON errand.finished_jobs (id);
--- For listings, as those of errand.jobs.
+-- For listings, like those of errand.jobs.
 CREATE INDEX finished_jobs_key ON errand.finished_jobs (unique_key, id)
     WHERE unique_key IS NOT NULL;
 CREATE INDEX finished_jobs_tagged ON errand.finished_jobs (id) WHERE tags IS NOT NULL;

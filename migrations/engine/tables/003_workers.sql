@@ -14,23 +14,23 @@ CREATE TABLE errand.workers (
     queues jsonb NOT NULL,
     -- "kind@version", for each version of the arguments that this worker can run
     kinds text[] NOT NULL,
-    -- What an operator asked it to do; null works as usual.
-    asked text CHECK (asked IN ('quiet', 'stop')),
-    asked_at timestamptz,
-    asked_by text,
-    asked_reason text,
-    -- It has received the command to be quiet: it claims no new jobs.
+    -- An operator's command; null for none.
+    command text CHECK (command IN ('quiet', 'stop')),
+    command_at timestamptz,
+    command_by text,
+    command_reason text,
+    -- Whether it applies the command quiet: it claims no new jobs.
     quiet boolean NOT NULL DEFAULT false,
     -- The jobs that it ran at its last heartbeat, oldest first, at most a hundred: no index of
     -- errand.jobs names the claim.
     running bigint[] NOT NULL DEFAULT '{}',
-    -- Limits of queues that were set before this time are known to it and kept.
-    limits_heard timestamptz NOT NULL DEFAULT '-infinity'
+    -- It applies the limits of queues that were set before this time.
+    limits_applied_at timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 50);
 
 -- The holders of the leadership roles: an advisory lock decides, and its holder registers here.
-CREATE TABLE errand.leads (
-    lead text PRIMARY KEY CHECK (lead IN ('duties', 'scheduler')),
+CREATE TABLE errand.leaders (
+    role text PRIMARY KEY CHECK (role IN ('feeder', 'scheduler')),
     -- Null for a scheduler outside a worker.
     worker bigint,
     host text NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE errand.leads (
     backend int NOT NULL,
     taken_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- When an operator asked its holder to release it; cleared when it is taken again.
-    resign_asked_at timestamptz
+    resign_requested_at timestamptz
 );
 
 -- Limits of a queue across all workers. A queue without a row here costs nothing.
@@ -60,9 +60,9 @@ CREATE TABLE errand.queue_limits (
     CHECK (running IS NOT NULL OR rate_per_s IS NOT NULL)
 ) WITH (fillfactor = 50);
 
--- The slots that running jobs of limited queues take. A row counts while the job is claimed with
--- its token, so that nothing has to delete it in time: the job's end, a rescue or a crash frees
--- the slot, and the next claim of the queue deletes the row.
+-- The slots of running jobs of limited queues. A row counts while the job is claimed with its
+-- token: the job's result, a recovery or a crash frees the slot, and the next claim of the queue
+-- deletes the row.
 CREATE TABLE errand.slots (
     queue text COLLATE "C" NOT NULL,
     job_id bigint NOT NULL,
@@ -70,8 +70,8 @@ CREATE TABLE errand.slots (
     PRIMARY KEY (queue, job_id, token)
 );
 
--- What the workers did, minute by minute: rates and percentiles are read from here, at the same
--- cost however long the history is.
+-- The activity of the workers by minute, for rates and percentiles, which cost the same however
+-- long the history is.
 --
 -- Each worker writes only its own rows, and updates the row of the minute with every heartbeat.
 -- After an hour, the rows of all workers for ten minutes are merged into one row of worker 0. A

@@ -36,7 +36,7 @@ CREATE TABLE errand.schedules (
     changed_by text,
     paused_at timestamptz,
     paused_by text,
-    pause_note text,
+    pause_reason text,
 
     -- Its state. All times are computed by the program, which knows the time zones.
     next_due timestamptz,
@@ -45,9 +45,9 @@ CREATE TABLE errand.schedules (
     last_due timestamptz,
     runs bigint NOT NULL DEFAULT 0,
     failures int NOT NULL DEFAULT 0,
-    -- Why next_due has to be computed anew (then next_at is -infinity), or null.
+    -- Why next_due must be computed again (then next_at is -infinity), or null.
     replan text DEFAULT 'new' CHECK (replan IN ('new', 'edited', 'resumed', 'tzdata', 'clock')),
-    -- Since when its changed times apply.
+    -- The time from which its changed times apply.
     replan_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The version of the time-zone data that next_due was computed with.
     planned_with text COLLATE "C",
@@ -56,7 +56,7 @@ CREATE TABLE errand.schedules (
 CREATE INDEX schedules_next ON errand.schedules (next_at)
     WHERE paused_at IS NULL AND next_at IS NOT NULL;
 
--- The occurrences that were decided one by one: the primary key makes each happen exactly once,
+-- The individually processed occurrences. The primary key ensures that each is processed once,
 -- however many schedulers run.
 CREATE TABLE errand.schedule_occurrences (
     schedule_id bigint NOT NULL REFERENCES errand.schedules ON DELETE CASCADE,
@@ -65,12 +65,12 @@ CREATE TABLE errand.schedule_occurrences (
     ended_at timestamptz,
     job_id bigint,
     origin text NOT NULL CHECK (origin IN ('schedule', 'catch-up', 'backfill', 'trigger')),
-    -- held: waits for the last run to end; enqueued: its job has not ended yet; ended: the job
-    -- left no trace; skipped: no job was created.
+    -- held: waits for the previous run; enqueued: its job is unfinished; ended: its job finished
+    -- without a record; skipped: no job was created.
     outcome text NOT NULL CHECK (outcome IN (
         'held', 'enqueued', 'completed', 'cancelled', 'dead', 'ended', 'skipped')),
     reason text,
-    -- The occurrence whose job covers this one too.
+    -- The occurrence whose job includes this one.
     merged_into timestamptz,
     PRIMARY KEY (schedule_id, due_at)
 ) WITH (fillfactor = 70);
@@ -79,12 +79,12 @@ CREATE INDEX schedule_occurrences_open ON errand.schedule_occurrences (schedule_
 CREATE INDEX schedule_occurrences_held ON errand.schedule_occurrences (schedule_id, due_at)
     WHERE outcome = 'held';
 
--- Occurrences that passed without a job, one row for each unbroken run of them.
+-- Missed occurrences, one row for each consecutive run of them.
 CREATE TABLE errand.schedule_misses (
     schedule_id bigint NOT NULL REFERENCES errand.schedules ON DELETE CASCADE,
     first_due timestamptz NOT NULL,
     last_due timestamptz NOT NULL,
-    -- Null: too many to count.
+    -- Null if there were too many to count.
     count int,
     reason text NOT NULL,
     noted_at timestamptz NOT NULL DEFAULT clock_timestamp()

@@ -1,4 +1,4 @@
--- What operators do: bulk operations, and the audit of every change.
+-- Operators' bulk operations, and the audit log of every change.
 
 -- One bulk operation on the jobs or dead letters that matched a filter when it started. It goes
 -- through the ids in chunks, table by table; each chunk and its progress here are one transaction,
@@ -27,15 +27,15 @@ CREATE TABLE errand.operations (
     note text,
     -- What to change, for actions that need it: as BulkChange encodes it.
     change jsonb,
-    -- Process at most so many jobs.
-    most bigint,
-    -- Jobs that no longer matched when their chunk came, and were left alone.
+    -- The maximum number of jobs to process.
+    max_jobs bigint,
+    -- The jobs that were skipped because they no longer matched when their chunk was processed.
     skipped bigint NOT NULL DEFAULT 0,
     -- The part of `done` that was running: their workers were asked to cancel them.
-    asked bigint NOT NULL DEFAULT 0,
-    -- Whether `total` is an estimate: then it does not tell when the operation ends.
+    cancel_requested bigint NOT NULL DEFAULT 0,
+    -- Whether `total` is an estimate: then the operation may end before or after it.
     is_estimate boolean NOT NULL DEFAULT false,
-    -- Which of the tables that hold the jobs `cursor` is in.
+    -- The table of jobs that `cursor` is in.
     stage smallint NOT NULL DEFAULT 0,
     -- Jobs with higher ids were created later and are not part of it.
     last_id bigint NOT NULL DEFAULT 9223372036854775807

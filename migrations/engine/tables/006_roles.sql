@@ -1,18 +1,18 @@
--- The roles. Each is a group that nobody logs in as: an operator creates the logins and grants
--- them the group (deploy/postgres/README.md has the table of rights and the commands). The rights
--- of each are granted in the rights.sql of the modules.
+-- The roles. Each is a group without login: an operator creates the logins and grants them the
+-- group (deploy/postgres/README.md has the table of rights and the commands). The rights.sql of the
+-- modules grant the rights of each role.
 --
--- errand_worker      works and schedules. Changes rows where a job does; adds to ledger, audit and
---                    the results of votes, and changes nothing there; reads settings and no bank
---                    details. Owns nothing, so it can neither change a table nor empty one.
+-- errand_worker      workers and schedulers. Writes the tables that jobs write; only appends to the
+--                    ledger, the audit log and the results of votes; reads settings, but no bank
+--                    details. Owns nothing, so it can neither alter nor truncate a table.
 -- errand_scheduler   errand schedule run and tick: schedules, their occurrences, and new jobs.
--- errand_app         the app's servers: the functions that are meant for them, enqueue.
--- errand_inspector   reads what listings show; no secret, sealed or not, and nobody's address.
--- errand_autoscaler  reads errand.queue_depth, and nothing else.
+-- errand_app         the app's servers: the functions for them, and enqueue.
+-- errand_inspector   reads the data of listings, but no secrets, even sealed, and no addresses.
+-- errand_autoscaler  reads only errand.queue_depth.
 --
 -- The module coupons adds errand_till, for tills.
 --
--- The role that migrates owns everything, and needs no other right than CREATE in the database
+-- The role that runs migrations owns everything. It needs only the right CREATE in the database
 -- once the extensions and these roles exist.
 
 DO $$
@@ -26,9 +26,9 @@ BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', role);
         EXCEPTION
             WHEN duplicate_object OR unique_violation THEN
-                NULL;  -- made for another database of this server, just now
+                NULL;  -- created concurrently for another database of this server
             WHEN insufficient_privilege THEN
-                RAISE EXCEPTION 'the role that migrates may not create the role %', role
+                RAISE EXCEPTION 'the role that migrates has no right to create the role %', role
                     USING HINT = 'As a superuser: CREATE ROLE errand_app NOLOGIN; CREATE ROLE '
                         'errand_till NOLOGIN; CREATE ROLE errand_worker NOLOGIN; CREATE ROLE '
                         'errand_scheduler NOLOGIN; CREATE ROLE errand_inspector NOLOGIN; CREATE '

@@ -1,7 +1,7 @@
--- The businesses that coupons and missions are about, and where their branches are.
+-- The businesses of coupons and missions, and the locations of their branches.
 
 CREATE EXTENSION IF NOT EXISTS postgis SCHEMA public;
--- So that one index finds the branches of an establishment near a place.
+-- For one index that finds the branches of an establishment near a place.
 CREATE EXTENSION IF NOT EXISTS btree_gist SCHEMA public;
 CREATE SCHEMA establishments;
 
@@ -17,11 +17,11 @@ CREATE TABLE establishments.branches (
     -- WGS 84, longitude first.
     place geography(Point, 4326) NOT NULL
 );
--- Chains have hundreds of branches and streets have hundreds of shops; both together are few.
+-- A chain has hundreds of branches, and a street hundreds of shops, but few match both.
 CREATE INDEX branches_establishment_place ON establishments.branches
     USING gist (establishment_id, place);
 
 INSERT INTO ledger.owner_kinds VALUES ('establishment', 'establishments', 'is_known');
 INSERT INTO ledger.account_kinds VALUES
     ('establishment', 'debit', 'establishment', true,
-        'what an establishment owes; a credit is what it has paid ahead');
+        'amount owed by an establishment; a credit is a prepayment');

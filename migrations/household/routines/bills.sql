@@ -87,7 +87,7 @@ BEGIN
     END IF;
 END $$;
 
--- What a request asked for, to tell one that is repeated from another one.
+-- The digest of a request, to distinguish a repeated one from another one.
 CREATE OR REPLACE FUNCTION household.digest(VARIADIC asked text[]) RETURNS bytea
 LANGUAGE sql IMMUTABLE RETURN sha256(convert_to(asked::text, 'UTF8'));
 
@@ -124,7 +124,7 @@ BEGIN
         'spent_on: expected a day of the years 2000 to 9999');
 END $$;
 
--- Enters a bill that one of the group has paid for some of them, and tells them; returns its id.
+-- Enters a bill that one of the group has paid for some of them, and notifies them; returns its id.
 -- The same request again changes nothing, and returns the same id.
 --   amount      minor units of the group's currency
 --   persons     who bears it, the payer among them or not
@@ -177,12 +177,12 @@ BEGIN
     END IF;
     IF of.is_removed THEN
         PERFORM household.refuse_state(format('%s %s was removed', what, bill),
-            'Enter it anew.');
+            'Enter it again.');
     END IF;
     RETURN of;
 END $$;
 
--- Changes a bill, and tells all. Null leaves as it is; how it is split is given with the persons
+-- Changes a bill, and notifies all. Null leaves as it is; how it is split is given with the persons
 -- and parts, or not at all. Where money changes, what was posted is reversed and what is right is
 -- posted. Returns the bill's revision.
 CREATE OR REPLACE FUNCTION household.edit_bill(
@@ -204,7 +204,7 @@ BEGIN
         'split: expected with the persons that it is for, and parts with it');
     PERFORM errand.expect(split IS NOT NULL OR of.split = 'equal'
         OR persons IS NULL AND coalesce(amount = of.amount, true),
-        format('split: the bill is split by %s: say anew how, with persons and parts', of.split));
+        format('split: the bill is split by %s: give persons and parts again', of.split));
     PERFORM household.expect_bill(coalesce(amount, of.amount), 1, coalesce(title, of.title),
         coalesce(spent_on, of.spent_on));
     PERFORM household.expect_bearers(home, bill, persons || coalesce(payer, of.payer_id));
@@ -236,7 +236,7 @@ BEGIN
     RETURN revision;
 END $$;
 
--- Removes a bill that should not have been: what it posted is reversed, and all are told. False
+-- Removes a bill that should not have been: its posting is reversed, and all are notified. False
 -- when it was removed before.
 CREATE OR REPLACE FUNCTION household.remove_bill(person bigint, bill bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -262,7 +262,7 @@ END $$;
 -- last line said.
 CREATE OR REPLACE FUNCTION household.bills(
     person bigint, before_on date DEFAULT 'infinity',
-    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
+    before_id bigint DEFAULT 9223372036854775807, max_rows int DEFAULT 50
 ) RETURNS TABLE (bill_id bigint, spent_on date, title text, amount bigint, payer_id bigint,
     split text, is_trip boolean, receipt text, revision int, persons bigint[], shares bigint[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -277,5 +277,5 @@ BEGIN
     ) s
     WHERE b.group_id = household.home_of($1) AND NOT b.is_removed
       AND (b.spent_on, b.id) < (before_on, before_id)
-    ORDER BY b.spent_on DESC, b.id DESC LIMIT least(greatest(at_most, 0), 1000);
+    ORDER BY b.spent_on DESC, b.id DESC LIMIT least(greatest(max_rows, 0), 1000);
 END $$;

@@ -15,7 +15,7 @@ BEGIN
     RETURN of;
 END $$;
 
--- Has the next occurrence found out anew; not of a chore of which nobody takes turns.
+-- Requests a new plan of the next occurrence; not for a chore without members who take turns.
 CREATE OR REPLACE FUNCTION household.replan(chore bigint) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -50,10 +50,10 @@ BEGIN
         'after_days: expected 1 to 3650 and no rule for after_done, and none for calendar');
 END $$;
 
--- Adds a chore and tells all; returns its id.
+-- Adds a chore and notifies all; returns its id.
 --   starts_on   the first day, by the clocks of the group
 --   rule        RRULE of RFC 5545 without its name; null: once
---   mode        calendar; or after_done: so many days after it was done, whenever that is
+--   mode        calendar; or after_done: after_days after it was done
 --   at_time     when on its day it is due; null: by the end of it
 --   persons     who takes turns, in this order; null: all, also those who move in later
 --   does_skip_count  whether a turn that is skipped counts as taken
@@ -67,7 +67,7 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     home CONSTANT bigint := household.enter(person);
     is_for_all CONSTANT boolean := persons IS NULL;
-    most CONSTANT int := (SELECT r.most_chores FROM household.rules r);
+    most CONSTANT int := (SELECT r.max_chores FROM household.rules r);
     chore bigint;
     place int;
 BEGIN
@@ -98,7 +98,7 @@ BEGIN
     RETURN chore;
 END $$;
 
--- Changes a chore: all of these are set as they are given. Its next occurrence is found out anew;
+-- Changes a chore: all of these are set as they are given. Its next occurrence is planned again;
 -- what was due stays.
 CREATE OR REPLACE FUNCTION household.change_chore(
     person bigint, chore bigint, title text, starts_on date, rule text, mode text,
@@ -131,7 +131,7 @@ BEGIN
     WHERE o.chore_id = chore AND o.state IN ('due', 'overdue');
 END $$;
 
--- Removes a chore, and tells all; its history stays.
+-- Removes a chore, and notifies all; its history stays.
 CREATE OR REPLACE FUNCTION household.remove_chore(person bigint, chore bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -177,7 +177,7 @@ END $$;
 -- a day until another, which is not among them. All who live there in a period are in it, with 0
 -- where they had no turn, but for periods that are still to come.
 --   assigned    turns that were theirs in the end
---   done        of all, whoever's turn it was; late: of those, after they were due
+--   done        of all, in anyone's turn; late: of those, after they were due
 --   for_others  of those done, instead of somebody else
 CREATE OR REPLACE FUNCTION household.stats_of(home bigint, from_on date, until_on date, period text)
 RETURNS TABLE (begins_on date, person_id bigint, assigned bigint, done bigint, late bigint,

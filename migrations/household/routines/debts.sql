@@ -1,13 +1,13 @@
 -- Who owes whom: divided, kept in the ledger, read, simplified and paid.
 
 -- Who owes whom in the group that the person lives in.
-CREATE OR REPLACE FUNCTION household.group_dues(person bigint)
+CREATE OR REPLACE FUNCTION household.group_balances(person bigint)
 RETURNS TABLE (debtor_id bigint, creditor_id bigint, amount bigint, currency text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY SELECT d.debtor_id, d.creditor_id, d.amount, d.currency
-    FROM household.dues(ARRAY[household.home_of(person)]) d;
+    FROM household.balances(ARRAY[household.home_of(person)]) d;
 END $$;
 
 -- What others owe a person (above zero), and what the person owes (below zero), in all groups that
@@ -28,7 +28,7 @@ END $$;
 -- person. For the next page, hand in what the last line said.
 CREATE OR REPLACE FUNCTION household.debt_lines(
     person bigint, home bigint, other bigint, before_at timestamptz DEFAULT 'infinity',
-    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
+    before_id bigint DEFAULT 9223372036854775807, max_rows int DEFAULT 50
 ) RETURNS TABLE (transaction_id bigint, at timestamptz, kind text, source text, amount bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -38,7 +38,7 @@ BEGIN
     WHERE p.account_id = (SELECT s.account_id FROM household.sides s
         WHERE s.group_id = home AND s.person_id = person AND s.other_id = other)
       AND (p.at, p.transaction_id) < (before_at, before_id)
-    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(at_most, 0), 1000);
+    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(max_rows, 0), 1000);
 END $$;
 
 -- Few payments by which nobody of a group would owe anybody: shown, and never made. It is not what
@@ -57,7 +57,7 @@ DECLARE
 BEGIN
     SELECT array_agg(n.id ORDER BY n.id), array_agg(n.net ORDER BY n.id) INTO people, nets
     FROM (
-        SELECT u.id, sum(u.net) AS net FROM household.dues(ARRAY[home]) d CROSS JOIN LATERAL
+        SELECT u.id, sum(u.net) AS net FROM household.balances(ARRAY[home]) d CROSS JOIN LATERAL
             (VALUES (d.debtor_id, -d.amount), (d.creditor_id, d.amount)) AS u (id, net)
         GROUP BY u.id
     ) n;
@@ -177,7 +177,7 @@ BEGIN
 END $$;
 
 -- Who owes whom in some groups: all pairs where somebody owes, also those who moved out.
-CREATE OR REPLACE FUNCTION household.dues(groups bigint[])
+CREATE OR REPLACE FUNCTION household.balances(groups bigint[])
 RETURNS TABLE (group_id bigint, debtor_id bigint, creditor_id bigint, amount bigint, currency text)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
@@ -194,7 +194,7 @@ BEGIN
     WHERE o.amount > 0 ORDER BY 1, 4 DESC, 2, 3;
 END $$;
 
--- Notes that one person has paid another, outside of this system; the other one is told. Either
+-- Notes that one person has paid another, outside of this system; the other one is notified. Either
 -- of the two notes it, also after they have moved out. Any amount may be paid, also to whom nothing
 -- is owed: what is too much is owed back. Returns the payment's id; the same request again changes
 -- nothing, and returns the same id.
@@ -211,7 +211,7 @@ DECLARE
     payment bigint;
 BEGIN
     PERFORM errand.expect(person IN (from_id, to_id) AND from_id <> to_id,
-        'from_id and to_id: expected the person and somebody else, whoever paid');
+        'from_id and to_id: expected the person and another member');
     PERFORM errand.expect(amount BETWEEN 1 AND 10000000000,
         'amount: expected minor units from 1 to 10^10');
     PERFORM errand.expect(length(request_id) BETWEEN 1 AND 100,
@@ -244,7 +244,8 @@ BEGIN
     RETURN payment;
 END $$;
 
--- Takes back what was noted by mistake; the other one is told. False when it was before.
+-- Undoes a payment that was recorded by mistake; the other one is notified. False if it was undone
+-- before.
 CREATE OR REPLACE FUNCTION household.undo_payment(person bigint, payment bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable

@@ -3,7 +3,8 @@
 -- By which names of things to buy are equal: whatever their case and white space, and in the
 -- singular or the plural. It is compared and never shown, so that it need not be a word.
 --
--- Accents tell words apart (pâte, pâté), and a final e does (can, cane). Plurals lose their s or x.
+-- Accents distinguish words (pâte, pâté), and a final e does (can, cane). Plurals lose their s or
+-- x.
 -- Where English adds es, as to peach, box, glass and tomato, the singular may have ended in e, too
 -- (quiche, mousse, shoe): there both lose the e. Of ies (berries, cookies) and ie comes y, and of
 -- the few that change f into v (loaves), f.
@@ -46,7 +47,7 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     home CONSTANT bigint := household.enter(person);
-    most CONSTANT int := (SELECT r.most_items FROM household.rules r);
+    most CONSTANT int := (SELECT r.max_items FROM household.rules r);
     item bigint;
 BEGIN
     IF (SELECT count(*) FROM household.items i
@@ -112,7 +113,7 @@ BEGIN
     GROUP BY i.name_key, i.unit ORDER BY i.name_key, i.unit;
 END $$;
 
--- Tells all that the person goes shopping; false, and nothing is told, when they did lately.
+-- Notifies all that the person goes shopping; false, without a notice, if they did recently.
 CREATE OR REPLACE FUNCTION household.going_shopping(person bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -122,7 +123,7 @@ DECLARE
 BEGIN
     UPDATE household.members m SET shopping_at = at
     WHERE m.group_id = home AND m.person_id = person AND (m.shopping_at IS NULL
-        OR m.shopping_at <= at - (SELECT r.shopping_rest FROM household.rules r));
+        OR m.shopping_at <= at - (SELECT r.shopping_cooldown FROM household.rules r));
     IF NOT FOUND THEN
         RETURN false;
     END IF;

@@ -59,7 +59,7 @@ BEGIN
     INSERT INTO household.groups AS g (created_by, created_at, currency, time_zone, name)
     VALUES (person, at, currency, time_zone, name) RETURNING g.id INTO home;
     PERFORM household.move_in(home, person, at);
-    PERFORM household.happened(home, 'created', person, is_told => false);
+    PERFORM household.happened(home, 'created', person, is_notified => false);
     PERFORM household.plan_zone(time_zone);
     RETURN home;
 END $$;
@@ -93,7 +93,7 @@ BEGIN
         RETURN false;
     END IF;
     IF time_zone <> was.time_zone THEN
-        -- Who tells the debts of a month there has either seen this group, or sees it.
+        -- A process that notifies of a month there has either seen this group, or sees it.
         PERFORM FROM household.month_ends e
         WHERE e.time_zone = time_zone AND e.at > clock_timestamp() - interval '2 days'
           AND e.at < clock_timestamp() + interval '2 days'
@@ -102,9 +102,10 @@ BEGIN
     UPDATE household.groups g SET name = name, time_zone = time_zone WHERE g.id = home;
     IF time_zone <> was.time_zone THEN
         PERFORM household.plan_zone(time_zone);
-        -- Where the month was told already, before this group came.
-        UPDATE household.month_ends e SET told_at = NULL
-        WHERE e.time_zone = time_zone AND e.told_at IS NOT NULL AND e.on_day > was.dues_told_on
+        -- The month was already notified there, before this group came.
+        UPDATE household.month_ends e SET notified_at = NULL
+        WHERE e.time_zone = time_zone AND e.notified_at IS NOT NULL
+            AND e.on_day > was.balances_notified_on
           AND e.at >= was.created_at AND e.at <= clock_timestamp()
           AND e.at > clock_timestamp() - interval '2 days';
         PERFORM household.replan(c.id) FROM household.chores c

@@ -33,7 +33,7 @@ BEGIN
     GROUP BY z.time_zone HAVING coalesce(max(e.at) <= until, true) ORDER BY z.time_zone;
 END $$;
 
--- Writes down when debts are told on the last day of a month in a zone; what has been told stays as
+-- Records the time of the notices about balances in a zone; a month that was notified stays as
 -- it is.
 CREATE OR REPLACE FUNCTION household.set_month_end(time_zone text, on_day date, at timestamptz)
 RETURNS void
@@ -42,7 +42,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO household.month_ends AS e (time_zone, on_day, at) VALUES (time_zone, on_day, at)
     ON CONFLICT ON CONSTRAINT month_ends_pkey DO UPDATE SET at = excluded.at
-    WHERE e.told_at IS NULL AND e.at <> excluded.at;
+    WHERE e.notified_at IS NULL AND e.at <> excluded.at;
 END $$;
 
 -- Whether there is a side of this id; the ledger asks it before it opens an account.

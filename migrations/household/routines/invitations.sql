@@ -32,19 +32,19 @@ BEGIN
     END IF;
     IF (SELECT count(*) FROM household.members m WHERE m.group_id = home AND m.left_at IS NULL)
         + (SELECT count(*) FROM household.invitations i
-            WHERE i.group_id = home AND i.state = 'sent') >= rules.most_members THEN
+            WHERE i.group_id = home AND i.state = 'sent') >= rules.max_members THEN
         PERFORM household.refuse_state(format(
-            'a group has at most %s members, with those who are invited', rules.most_members));
+            'a group has at most %s members, with those who are invited', rules.max_members));
     END IF;
     INSERT INTO household.invitations AS i (group_id, inviter_id, invitee_id, sent_at, expires_at)
-    VALUES (home, person, invitee, at, at + rules.invited_for) RETURNING i.id INTO invitation;
+    VALUES (home, person, invitee, at, at + rules.invitation_ttl) RETURNING i.id INTO invitation;
     PERFORM household.happened(home, 'invited', person,
         jsonb_build_object('invitation_id', invitation, 'invitee_id', invitee));
     RETURN invitation;
 END $$;
 
 -- Ends the invitations of a group, which is locked: those whose time is over, or all of them as
--- withdrawn. Who sent them is told of those that lapse.
+-- withdrawn. The sender is notified of those that lapse.
 CREATE OR REPLACE FUNCTION household.end_invitations(
     home bigint, after household.invitation_state, at timestamptz
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -70,7 +70,7 @@ END $$;
 -- Lets invitations lapse that nobody has answered in time; returns how many. Reading and accepting
 -- go by the clock, so that this may come late.
 CREATE OR REPLACE FUNCTION household.lapse_invitations(
-    at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+    at timestamptz DEFAULT NULL, max_rows int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -81,7 +81,7 @@ BEGIN
     FOR home IN
         SELECT g.id FROM household.groups g WHERE g.id IN (
             SELECT i.group_id FROM household.invitations i
-            WHERE i.state = 'sent' AND i.expires_at <= at ORDER BY i.expires_at LIMIT at_most)
+            WHERE i.state = 'sent' AND i.expires_at <= at ORDER BY i.expires_at LIMIT max_rows)
         ORDER BY g.id FOR NO KEY UPDATE SKIP LOCKED
     LOOP
         lapsed := lapsed + household.end_invitations(home, NULL, at);
@@ -117,7 +117,7 @@ BEGIN
     RETURN of;
 END $$;
 
--- Moves in; everybody in the group is told. Returns the group's id.
+-- Moves in, and notifies the group. Returns the group's id.
 CREATE OR REPLACE FUNCTION household.accept(person bigint, invitation bigint) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -136,7 +136,7 @@ BEGIN
     RETURN of.group_id;
 END $$;
 
--- Says no to an invitation; who sent it is told.
+-- Declines an invitation, and notifies its sender.
 CREATE OR REPLACE FUNCTION household.decline(person bigint, invitation bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable

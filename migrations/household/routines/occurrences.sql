@@ -1,5 +1,5 @@
 -- When chores fall due, and what becomes of that. The rules of RFC 5545 are followed by jobs: SQL
--- is told the next day and instant of each chore, and keeps them.
+-- receives the next day and instant of each chore, and stores them.
 
 -- What a job needs to know that finds out when a chore comes next: of one that is not removed,
 -- whose plan is still this, and that does not wait for what is due of it.
@@ -34,8 +34,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Writes down why a chore does not come any more, and tells all who live there, each of whom can
--- mend it. False when that is known, or the chore has changed since.
+-- Records why a chore has stopped, and notifies all who live there, each of whom can
+-- fix it. False when that is known, or the chore has changed since.
 CREATE OR REPLACE FUNCTION household.fail_chore(chore bigint, plan int, fault text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -48,7 +48,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM errand.enqueue('household.tell',
+    PERFORM errand.enqueue('household.notify',
         jsonb_build_object('event', 'chore_fault', 'group_id', home, 'chore_id', chore,
             'plan', plan));
     RETURN true;
@@ -57,7 +57,7 @@ END $$;
 -- Chores whose next occurrence is to be taken, locked; each is handed to household.take() with
 -- what its rule says comes after next_on. Not in zones that cannot be read.
 CREATE OR REPLACE FUNCTION household.due_chores(
-    at timestamptz DEFAULT NULL, at_most int DEFAULT 500)
+    at timestamptz DEFAULT NULL, max_rows int DEFAULT 500)
 RETURNS TABLE (chore_id bigint, next_on date, starts_on date, at_time time, rule text, mode text,
     time_zone text, plan int) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -67,17 +67,17 @@ BEGIN
     FROM household.chores c JOIN household.groups g ON g.id = c.group_id
     WHERE c.next_at <= at AND NOT EXISTS (SELECT FROM household.zones z
         WHERE z.time_zone = g.time_zone AND z.fault IS NOT NULL)
-    ORDER BY c.next_at, c.id LIMIT at_most
+    ORDER BY c.next_at, c.id LIMIT max_rows
     FOR NO KEY UPDATE OF c SKIP LOCKED;
 END $$;
 
 -- Takes the occurrence of a day: gives it to whose turn it is, and sets the next one;
--- household.take_many() has them told. What was due before and was not done is missed. Null when
+-- household.take_many() notifies them. What was due before and was not done is missed. Null when
 -- that day is not the chore's next any more, and then nothing is done: a job that is repeated
 -- shifts no turn.
 --   due_at            from when it is overdue
 --   next_on, next_at  as of household.plan_chore(); null for what counts from its completion
---   remind_from       before then nobody is told that it is overdue; null: due_at
+--   remind_from       nobody is notified that it is overdue before; null: due_at
 --   is_over           its day is over, and a later one has come: it is missed, and nobody's
 CREATE OR REPLACE FUNCTION household.take_turn(
     chore bigint, due_on date, due_at timestamptz, next_on date DEFAULT NULL,
@@ -160,7 +160,7 @@ BEGIN
       AND c.plan_job IS NULL AND c.fault IS NULL;
 END $$;
 
--- Notes that somebody has done what was due, whoever's turn it was, and tells all. Who steps in
+-- Records that a member has done an occurrence, in anyone's turn, and notifies all. Who steps in
 -- takes the turn, and the other one is due again sooner. False when the same was noted before.
 --   at  when it was done; now when it is null
 CREATE OR REPLACE FUNCTION household.done(
@@ -210,8 +210,8 @@ BEGIN
         jsonb_build_object('chore_id', of.chore_id, 'occurrence_id', occurrence));
 END $$;
 
--- Takes a turn of somebody else's, who is due again sooner for it; all are told. False when it was
--- the person's already.
+-- Takes a turn of somebody else's, who is due again sooner for it; all are notified. False if it
+-- was the person's already.
 CREATE OR REPLACE FUNCTION household.take_over(person bigint, occurrence bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable

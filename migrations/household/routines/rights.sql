@@ -29,7 +29,7 @@ GRANT EXECUTE ON FUNCTION
     household.bills(bigint, date, bigint, int),
     household.paid(bigint, bigint, bigint, bigint, bigint, text),
     household.undo_payment(bigint, bigint),
-    household.group_dues(bigint),
+    household.group_balances(bigint),
     household.debts(bigint),
     household.debt_lines(bigint, bigint, bigint, timestamptz, bigint, int),
     household.simplify(bigint),

@@ -1,4 +1,4 @@
--- Who lives together, what was told of it all, and moving out.
+-- Members, the feed of events, and moving out.
 
 -- For what a function looked for and did not find in the person's group.
 CREATE OR REPLACE FUNCTION household.refuse_unknown(what text, id bigint)
@@ -50,10 +50,11 @@ BEGIN
     END LOOP;
 END $$;
 
--- Writes down that something happened in a group that is locked, and lets it be told. A job reads
--- who is to be told what; it gets ids only, and the event's number, which makes it told once.
+-- Records an event in a group that is locked, and enqueues its notices. The job reads the
+-- recipients; it gets ids only, and the event's number, by which it notifies once.
 CREATE OR REPLACE FUNCTION household.happened(
-    home bigint, event text, person bigint, data jsonb DEFAULT '{}', is_told boolean DEFAULT true
+    home bigint, event text, person bigint, data jsonb DEFAULT '{}',
+    is_notified boolean DEFAULT true
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     counted bigint;
@@ -65,8 +66,8 @@ BEGIN
     ON CONFLICT ON CONSTRAINT events_pkey DO UPDATE SET number = excluded.number,
         at = excluded.at, person_id = excluded.person_id, kind = excluded.kind,
         data = excluded.data;
-    IF is_told THEN
-        PERFORM errand.enqueue('household.tell', data || jsonb_build_object(
+    IF is_notified THEN
+        PERFORM errand.enqueue('household.notify', data || jsonb_build_object(
             'group_id', home, 'event', event, 'number', counted, 'person_id', person,
             'at', clock_timestamp()));
     END IF;
@@ -82,7 +83,7 @@ BEGIN
     WHERE e.group_id = household.home_of($1) ORDER BY e.number DESC;
 END $$;
 
--- Moves out; everybody is told. Chores go on without them, what they wanted from the shop goes,
+-- Moves out, and notifies all. Chores continue without them, what they wanted from the shop goes,
 -- and what they owe and are owed stays with both sides. Returns the group that they left.
 CREATE OR REPLACE FUNCTION household.leave(person bigint) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -103,12 +104,12 @@ BEGIN
         PERFORM household.drop_chore(c.id) FROM household.chores c
         WHERE c.group_id = home AND NOT c.is_removed ORDER BY c.id;
     END IF;
-    PERFORM household.tell_leaver(person, home);
+    PERFORM household.notify_leaver(person, home);
     PERFORM household.happened(home, 'left', person);
     RETURN home;
 END $$;
 
--- Says what the others of the group are told that the person is called; null: their number.
+-- Sets the name that the others of the group see; null: the person's number.
 CREATE OR REPLACE FUNCTION household.set_name(person bigint, called text)
 RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

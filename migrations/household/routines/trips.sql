@@ -94,7 +94,7 @@ BEGIN
         bill, CASE split WHEN 'items' THEN 'weights' ELSE split END, persons, parts);
 END $$;
 
--- Ends a trip to the shop: takes what was bought off the list, splits what it cost, and tells all;
+-- Ends a trip to the shop: takes what was bought off the list, splits its cost, and notifies all;
 -- returns its id. The same request again changes nothing, and returns the same id.
 --   items    of the list, in any number
 --   amount   what was paid, in minor units; 0 when there is nothing to share
@@ -137,8 +137,8 @@ BEGIN
     RETURN bill;
 END $$;
 
--- Changes a trip: what it posted is reversed, it is split anew, and all are told. All of these are
--- set as they are given; items that it has no more are open again. Returns the trip's revision.
+-- Changes a trip: its posting is reversed, it is split again, and all are notified. All of these
+-- are set as they are given; items that it has no more are open again. Returns the trip's revision.
 --   receipt  null leaves it as it is, an empty one takes it away
 CREATE OR REPLACE FUNCTION household.edit_trip(
     person bigint, trip bigint, items bigint[], amount bigint, split text, persons bigint[],
@@ -169,7 +169,7 @@ BEGIN
 END $$;
 
 -- Removes a trip that never was: what it posted is reversed, its items are open again, and all are
--- told. False when it was removed before.
+-- notified. False if it was removed before.
 CREATE OR REPLACE FUNCTION household.remove_trip(person bigint, trip bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable

@@ -1,6 +1,6 @@
 -- Room-mates: who lives together, and what happened.
 --
--- Whoever writes locks the group first, then its chores by their ids: what happens in a group
+-- Every writer locks the group first, then its chores by their ids: what happens in a group
 -- happens one after the other, and groups do not wait for each other. Dates are by the clocks of
 -- the group's zone. Jobs of the kind household.plan apply the rules of time zones: SQL stores what
 -- they find, and computes no local time.
@@ -9,21 +9,22 @@ CREATE SCHEMA household;
 
 CREATE TABLE household.rules (
     -- How long an invitation waits for its answer.
-    invited_for interval NOT NULL DEFAULT '14 days' CHECK (invited_for > '0 seconds'),
+    invitation_ttl interval NOT NULL DEFAULT '14 days' CHECK (invitation_ttl > '0 seconds'),
     -- How long a note stays unless its author says otherwise, and at most.
-    noted_for interval NOT NULL DEFAULT '7 days' CHECK (noted_for > '0 seconds'),
-    noted_at_most interval NOT NULL DEFAULT '365 days' CHECK (noted_at_most >= noted_for),
-    -- So long one person does not tell again that they go shopping.
-    shopping_rest interval NOT NULL DEFAULT '1 hour' CHECK (shopping_rest >= '0 seconds'),
+    note_ttl interval NOT NULL DEFAULT '7 days' CHECK (note_ttl > '0 seconds'),
+    max_note_ttl interval NOT NULL DEFAULT '365 days' CHECK (max_note_ttl >= note_ttl),
+    -- The minimum time between two notices of one person who goes shopping.
+    shopping_cooldown interval NOT NULL DEFAULT '1 hour' CHECK (shopping_cooldown >= '0 seconds'),
     -- When who has not done a chore is reminded again, and how often at most.
-    overdue_every interval NOT NULL DEFAULT '1 day' CHECK (overdue_every > '0 seconds'),
-    overdue_times smallint NOT NULL DEFAULT 3 CHECK (overdue_times BETWEEN 0 AND 100),
+    overdue_interval interval NOT NULL DEFAULT '1 day' CHECK (overdue_interval > '0 seconds'),
+    max_overdue_reminders smallint NOT NULL DEFAULT 3
+        CHECK (max_overdue_reminders BETWEEN 0 AND 100),
     -- Of one group.
-    most_members smallint NOT NULL DEFAULT 30 CHECK (most_members BETWEEN 1 AND 200),
-    most_chores int NOT NULL DEFAULT 500 CHECK (most_chores > 0),
+    max_members smallint NOT NULL DEFAULT 30 CHECK (max_members BETWEEN 1 AND 200),
+    max_chores int NOT NULL DEFAULT 500 CHECK (max_chores > 0),
     -- Still to be bought.
-    most_items int NOT NULL DEFAULT 2000 CHECK (most_items > 0),
-    most_notes int NOT NULL DEFAULT 1000 CHECK (most_notes > 0),
+    max_items int NOT NULL DEFAULT 2000 CHECK (max_items > 0),
+    max_notes int NOT NULL DEFAULT 1000 CHECK (max_notes > 0),
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
 );
 INSERT INTO household.rules DEFAULT VALUES;
@@ -37,20 +38,20 @@ CREATE TABLE household.groups (
     emptied_at timestamptz,
     -- Events so far: see household.events.
     events bigint NOT NULL DEFAULT 0,
-    -- The last day of the last month whose debts were told.
-    dues_told_on date NOT NULL DEFAULT '-infinity',
+    -- The last day of the last month with notices about balances.
+    balances_notified_on date NOT NULL DEFAULT '-infinity',
     currency text COLLATE "C" NOT NULL REFERENCES ledger.currencies,
     time_zone text COLLATE "C" NOT NULL,
     name text NOT NULL CHECK (length(name) BETWEEN 1 AND 100 AND name !~ '[[:cntrl:]]')
 ) WITH (fillfactor = 70);
-CREATE INDEX groups_dues ON household.groups (time_zone, dues_told_on, id);
+CREATE INDEX groups_balances ON household.groups (time_zone, balances_notified_on, id);
 
 -- What jobs know of the time zones that groups have.
 CREATE TABLE household.zones (
     time_zone text COLLATE "C" PRIMARY KEY,
     -- Stands for its rules: when it changes, so do the times that were computed by them.
     rules text COLLATE "C",
-    -- Times were computed by other rules, and not all of them anew yet.
+    -- Times were computed by other rules, and not all of them are computed again yet.
     is_outdated boolean NOT NULL DEFAULT false,
     -- Why its rules cannot be read. Until they can, chores of its groups do not come, and the ends
     -- of its months are not planned.
@@ -59,18 +60,18 @@ CREATE TABLE household.zones (
     CHECK ((fault IS NULL) = (faulty_since IS NULL))
 );
 
--- When debts are told on the last days of months in the zones that groups have: written by a job,
+-- The times of notices about balances in the zones of groups: written by a job,
 -- because Swift alone knows time zones. One row serves all groups of a zone.
 CREATE TABLE household.month_ends (
     time_zone text COLLATE "C" NOT NULL,
     on_day date NOT NULL
         CHECK (on_day = (date_trunc('month', on_day::timestamp) + interval '1 month')::date - 1),
     at timestamptz NOT NULL,
-    -- When all groups of the zone had been told.
-    told_at timestamptz,
+    -- When all groups of the zone had been notified.
+    notified_at timestamptz,
     PRIMARY KEY (time_zone, on_day)
 );
-CREATE INDEX month_ends_due ON household.month_ends (at) WHERE told_at IS NULL;
+CREATE INDEX month_ends_due ON household.month_ends (at) WHERE notified_at IS NULL;
 
 -- A person comes back into the row that they had.
 CREATE TABLE household.members (
@@ -78,15 +79,15 @@ CREATE TABLE household.members (
     person_id bigint NOT NULL REFERENCES people.people,
     joined_at timestamptz NOT NULL,
     left_at timestamptz CHECK (left_at >= joined_at),
-    -- When they last told that they go shopping.
+    -- The last notice that they go shopping.
     shopping_at timestamptz,
     -- Chores go to others while they are away.
     is_away boolean NOT NULL DEFAULT false,
-    -- What the others are told that they are called: household.set_name().
+    -- The name that the others see: household.set_name().
     called text CHECK (length(called) BETWEEN 1 AND 50 AND called !~ '[[:cntrl:]]'),
     PRIMARY KEY (group_id, person_id)
 ) WITH (fillfactor = 80);
--- Nobody lives at two places, whoever writes.
+-- Nobody lives at two places.
 CREATE UNIQUE INDEX members_one_group ON household.members (person_id) WHERE left_at IS NULL;
 CREATE INDEX members_person ON household.members (person_id);
 
@@ -136,7 +137,7 @@ CREATE TABLE household.notes (
 CREATE INDEX notes_group ON household.notes (group_id, written_at);
 CREATE INDEX notes_expiry ON household.notes (expires_at);
 
--- Sessions that failed to prove who they are, so that their owner is told once of each.
+-- Sessions that failed to prove who they are, so that their owner is notified once of each.
 CREATE TABLE household.failed_sessions (
     person_id bigint NOT NULL REFERENCES people.people,
     at timestamptz NOT NULL,
@@ -145,5 +146,5 @@ CREATE TABLE household.failed_sessions (
 );
 CREATE INDEX failed_sessions_at ON household.failed_sessions (at);
 
--- The app whose devices hear of it.
+-- The app whose devices are notified.
 INSERT INTO notification.apps VALUES ('household');

@@ -43,7 +43,7 @@ CREATE INDEX chores_plan_job ON household.chores (plan_job) WHERE plan_job IS NO
 --
 -- The next turn is that of the present person who has had the fewest; of equals, of the first by
 -- position. So all who are present have had as many turns as each other or one more, always; who
--- was away has had fewer, and makes up for it when they are back; who joins begins with as many as
+-- was away has had fewer, and makes up for it later; a new member begins with the number that
 -- who has the fewest. While nobody comes, goes or is away that is the plain order again and again.
 CREATE TABLE household.turns (
     chore_id bigint NOT NULL REFERENCES household.chores,
@@ -74,9 +74,9 @@ CREATE TABLE household.occurrences (
     done_at timestamptz,
     -- When it was done, skipped, or missed.
     ended_at timestamptz,
-    -- When it is overdue, and when its assignee is told so, or told again.
+    -- When it is overdue, and when its assignee is notified, or reminded.
     remind_at timestamptz,
-    -- Before then they are not told that it is overdue.
+    -- Nobody is notified before that it is overdue.
     remind_from timestamptz NOT NULL,
     due_on date NOT NULL,
     -- Of the chore, from 1.
@@ -94,6 +94,6 @@ CREATE INDEX occurrences_history ON household.occurrences (group_id, due_on);
 
 -- Known before the first worker has said so.
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
-VALUES ('household.tell', 1, 'household', 1, 50), ('household.plan', 1, 'household', 1, 20),
-    ('household.chores', 1, 'household', 1, 5), ('household.dues', 1, 'household', 1, 5),
+VALUES ('household.notify', 1, 'household', 1, 50), ('household.plan', 1, 'household', 1, 20),
+    ('household.chores', 1, 'household', 1, 5), ('household.balances', 1, 'household', 1, 5),
     ('household.sweep', 1, 'household', 1, 5), ('household.zones', 1, 'household', 1, 5);

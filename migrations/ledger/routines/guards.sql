@@ -1,11 +1,11 @@
--- The triggers that keep the ledger whole, and what they say.
+-- Triggers that protect the ledger, and their errors.
 
--- Nothing that was written is changed, by nobody: who made a mistake reverses it.
+-- The ledger is append-only, also for its owner: mistakes are reversed.
 CREATE OR REPLACE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'ledger.% is only added to: % is refused', TG_TABLE_NAME, TG_OP
+    RAISE EXCEPTION 'ledger.% is append-only: % is refused', TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'restrict_violation',
-            HINT = 'Undo a transaction with ledger.reverse(), and post what is right.';
+            HINT = 'Reverse the transaction with ledger.reverse(), then post the correct one.';
 END $$;
 CREATE OR REPLACE TRIGGER is_only_added_to
     BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.transactions
@@ -20,9 +20,9 @@ ALTER TABLE ledger.accounts ENABLE ALWAYS TRIGGER is_only_added_to;
 
 CREATE OR REPLACE FUNCTION ledger.refuse_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    -- Only the trigger of the postings writes them.
+    -- Only the trigger on postings writes balances.
     IF pg_trigger_depth() = 1 THEN
-        RAISE EXCEPTION 'ledger.balances is kept by the postings: % is refused', TG_OP
+        RAISE EXCEPTION 'ledger.balances is updated by postings only: % is refused', TG_OP
             USING ERRCODE = 'restrict_violation', HINT = 'Post a transaction.';
     END IF;
     RETURN NULL;
@@ -31,7 +31,7 @@ CREATE OR REPLACE TRIGGER is_kept BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE 
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_balance();
 ALTER TABLE ledger.balances ENABLE ALWAYS TRIGGER is_kept;
 
--- These raise an error where an expression needs a value.
+-- Raise errors in expressions.
 CREATE OR REPLACE FUNCTION ledger.refuse_account(account bigint)
 RETURNS smallint LANGUAGE plpgsql AS $$
 BEGIN
@@ -42,14 +42,14 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.refuse_balance(account bigint, balance bigint, amount numeric)
 RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'account %: its balance of % cannot take % more: balances go to 10^17',
+    RAISE EXCEPTION 'account %: balance % plus % exceeds the limit of 10^17',
         account, balance, amount USING ERRCODE = 'numeric_value_out_of_range';
 END $$;
 
 CREATE OR REPLACE FUNCTION ledger.refuse_late_posting() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'postings are made with their transaction, at its time: none is added later'
-        USING ERRCODE = 'restrict_violation', HINT = 'Post a transaction of its own.';
+    RAISE EXCEPTION 'postings must be inserted with their transaction, at the same time'
+        USING ERRCODE = 'restrict_violation', HINT = 'Post another transaction.';
 END $$;
 
 CREATE OR REPLACE FUNCTION ledger.refuse_owner(kind text, owner bigint)
@@ -59,8 +59,8 @@ BEGIN
         USING ERRCODE = 'foreign_key_violation', HINT = format('Add the %s first.', kind);
 END $$;
 
--- Brings the balances along, in the order of accounts so that nobody waits in a circle, and sees
--- that postings are part of a transaction that is being made.
+-- Updates the balances, sorted by account to avoid deadlocks, and checks that the postings belong
+-- to a transaction of the current database transaction.
 CREATE OR REPLACE FUNCTION ledger.apply_postings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO ledger.balances AS b (account_id, slice, amount)
@@ -85,7 +85,8 @@ END $$;
 CREATE OR REPLACE TRIGGER moves_balances AFTER INSERT ON ledger.postings
     REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION ledger.apply_postings();
 
--- Looked at when the database's transaction commits. It runs as whoever commits.
+-- Checks a transaction at commit. SECURITY DEFINER, because it otherwise runs with the privileges
+-- of the committing role.
 CREATE OR REPLACE FUNCTION ledger.check_transaction() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -96,7 +97,7 @@ DECLARE
     last_currency text;
     fault text;
 BEGIN
-    -- Each account by its id, because a join would be planned to read them all.
+    -- A subquery per account, because the planner would read all accounts for a join.
     SELECT count(*), sum(s.amount), min(s.currency), max(s.currency),
         bool_and(s.amount <> 0 AND s.amount BETWEEN -1000000000000000 AND 1000000000000000)
     INTO postings, total, first_currency, last_currency, are_amounts
@@ -106,9 +107,9 @@ BEGIN
         FROM ledger.postings p WHERE p.transaction_id = NEW.id OFFSET 0
     ) s;
     IF postings = 0 THEN
-        fault := 'it has no postings';
+        fault := 'no postings';
     ELSIF total <> 0 OR first_currency <> last_currency THEN
-        SELECT 'it does not balance: its postings sum to '
+        SELECT 'not balanced: the postings sum to '
             || string_agg(s.total || ' ' || s.currency, ', ' ORDER BY s.currency) || ', not to zero'
         INTO fault FROM (
             SELECT a.currency, sum(p.amount) AS total
@@ -116,14 +117,14 @@ BEGIN
             WHERE p.transaction_id = NEW.id GROUP BY a.currency HAVING sum(p.amount) <> 0
         ) s;
     ELSIF NOT are_amounts THEN
-        fault := 'an amount is 0 or above 10^15';
+        fault := 'an amount is 0 or exceeds 10^15';
     END IF;
     IF NEW.xid <> pg_current_xact_id()
         OR NOT (NEW.at >= '1970-01-01Z' AND NEW.at < '10000-01-01Z')
         OR length(NEW.kind) NOT BETWEEN 1 AND 40 OR length(NEW.key) NOT BETWEEN 1 AND 200
         OR length(NEW.source) NOT BETWEEN 1 AND 100 OR length(NEW.note) NOT BETWEEN 1 AND 500
         OR length(NEW.actor) NOT BETWEEN 1 AND 200 THEN
-        fault := 'at, kind, key, source, actor or note is not as the table says';
+        fault := 'at, kind, key, source, actor or note is out of range';
     END IF;
     IF NEW.reverses IS NOT NULL THEN
         IF EXISTS (
@@ -134,7 +135,7 @@ BEGIN
         ) OR postings <> (
             SELECT count(*) FROM ledger.postings p WHERE p.transaction_id = NEW.reverses
         ) THEN
-            fault := format('its postings do not undo those of transaction %s', NEW.reverses);
+            fault := format('the postings do not reverse those of transaction %s', NEW.reverses);
         END IF;
     END IF;
     IF fault IS NOT NULL THEN

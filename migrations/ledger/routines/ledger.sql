@@ -1,6 +1,6 @@
--- The ledger's accounts and transactions, and how they are made.
+-- Functions that create accounts and transactions.
 
--- The account of an owner (0 of nobody) in a currency, made now if it was not there.
+-- Returns the account of an owner (0: no owner) in a currency; creates it if missing.
 CREATE OR REPLACE FUNCTION ledger.account(kind text, owner bigint, currency text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -24,7 +24,7 @@ BEGIN
             coalesce(currency, 'null') USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF of.owner = 'nobody' AND owner <> 0 THEN
-        RAISE EXCEPTION 'accounts of kind % are nobody''s: expected owner 0', kind
+        RAISE EXCEPTION 'accounts of kind % have no owner: expected owner 0', kind
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT ledger.has_owner(of.owner, owner) THEN
@@ -40,7 +40,7 @@ BEGIN
     RETURN account;
 END $$;
 
--- Whether an owner of a kind is there: asked of the function that its module has registered.
+-- Whether an owner exists; calls the check function that the owner's module registered.
 CREATE OR REPLACE FUNCTION ledger.has_owner(kind text, owner bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -57,7 +57,7 @@ BEGIN
     RETURN coalesce(is_there, false);
 END $$;
 
--- The transaction with this key, if it is the one that is asked for; an error if it is another.
+-- Returns the transaction with this key if it has the same content; otherwise raises an error.
 CREATE OR REPLACE FUNCTION ledger.same_transaction(
     key text, kind text, accounts bigint[], amounts bigint[], at timestamptz, source text,
     note text, reverses bigint
@@ -86,17 +86,17 @@ BEGIN
         other := 'accounts and amounts';
     END IF;
     IF other IS NOT NULL THEN
-        RAISE EXCEPTION 'key %: transaction % has it, with other content (%)', key, present.id,
+        RAISE EXCEPTION 'key %: transaction % has this key but other content (%)', key, present.id,
             other USING ERRCODE = 'unique_violation', CONSTRAINT = 'transactions_key',
-            HINT = 'The same key means the same transaction: use another for another one.';
+            HINT = 'Use another key for another transaction.';
     END IF;
     RETURN present.id;
 END $$;
 
--- Makes a transaction of any number of postings; returns its id. The same key with the same
--- content again changes nothing, and returns the same id.
---   accounts, amounts   one posting each; above zero credits, below zero debits; no account twice
---   at                  when it counts from; now when it is null
+-- Posts a transaction and returns its id. Idempotent: a call with the same key and content returns
+-- the same id.
+--   accounts, amounts   one posting each: positive credits, negative debits; no account twice
+--   at                  effective time; default: now
 CREATE OR REPLACE FUNCTION ledger.post(
     key text, kind text, accounts bigint[], amounts bigint[], at timestamptz DEFAULT NULL,
     source text DEFAULT NULL, note text DEFAULT NULL, actor text DEFAULT session_user,
@@ -108,13 +108,13 @@ DECLARE
     counted_at CONSTANT timestamptz := coalesce(at, clock_timestamp());
 BEGIN
     IF (cardinality(accounts) = cardinality(amounts)) IS NOT TRUE THEN
-        RAISE EXCEPTION 'expected as many accounts as amounts, found % and %',
+        RAISE EXCEPTION 'accounts and amounts must have the same length, found % and %',
             coalesce(cardinality(accounts), 0), coalesce(cardinality(amounts), 0)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF 0 = ANY (amounts) OR 1000000000000000 < ANY (amounts)
         OR -1000000000000000 > ANY (amounts) THEN
-        RAISE EXCEPTION 'expected amounts in minor units of at most 10^15, and none of 0'
+        RAISE EXCEPTION 'expected nonzero amounts in minor units of at most 10^15'
             USING ERRCODE = 'numeric_value_out_of_range';
     END IF;
     WITH new AS (
@@ -133,8 +133,8 @@ BEGIN
     RETURN made;
 END $$;
 
--- Undoes a transaction by another one with the opposite postings; returns its id. The same
--- reason again changes nothing; what was undone is not undone again.
+-- Reverses a transaction with the opposite postings and returns the id of the reversal. Idempotent
+-- for the same reason; a transaction is reversed at most once.
 CREATE OR REPLACE FUNCTION ledger.reverse(
     transaction_id bigint, reason text, actor text DEFAULT session_user,
     at timestamptz DEFAULT NULL
@@ -156,7 +156,7 @@ BEGIN
     END IF;
     instead := (SELECT k.hint FROM ledger.kept_kinds k WHERE k.kind = present.kind);
     IF instead IS NOT NULL THEN
-        RAISE EXCEPTION 'transaction % is a %, which is not reversed by itself', transaction_id,
+        RAISE EXCEPTION 'transaction % is a % and cannot be reversed directly', transaction_id,
             present.kind USING ERRCODE = 'check_violation', HINT = instead;
     END IF;
     SELECT array_agg(p.account_id ORDER BY p.account_id),

@@ -1,14 +1,14 @@
--- What people earn: how it is credited, and how balances are read.
+-- Rewards of people: crediting them, and reading balances.
 
--- Credits a person with what a survey or a mission has earned, in the caller's transaction;
--- returns the id of the ledger's transaction. A person is credited once for a source, whoever
--- asks again; the same source with other amounts is an error. Credit thousands of people in
--- transactions of some hundreds: a balance that one transaction changes very often gets slow.
---   source          what earned it, such as survey:12 or mission:7
---   establishment   who pays; null: the company itself, and then paid is cut
---   paid, cut       minor units: what the payer pays, and the person's part of it; the rest is
---                   the company's commission
---   at              when it was earned; now when it is null
+-- Credits a reward for a survey or mission in the caller's transaction and returns the id of the
+-- ledger's transaction. Idempotent by person and source; the same source with other amounts is an
+-- error. Credit thousands of people in batches of hundreds: a balance that one transaction updates
+-- very often gets slow.
+--   source          origin of the reward, such as survey:12 or mission:7
+--   establishment   the payer; null: the company itself, which requires paid = cut
+--   paid, cut       minor units: the amount paid, and the person's share; the rest is the
+--                   company's commission
+--   at              time of the reward; default: now
 CREATE OR REPLACE FUNCTION ledger.credit_reward(
     person bigint, source text, establishment bigint, paid bigint, cut bigint,
     currency text DEFAULT 'CAD', at timestamptz DEFAULT NULL
@@ -28,20 +28,20 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF (source LIKE '_%:_%' AND length(source) <= 100) IS NOT TRUE THEN
-        RAISE EXCEPTION 'source %: expected what earned it, such as survey:12, in up to '
+        RAISE EXCEPTION 'source %: expected the origin of the reward, such as survey:12, in up to '
             '100 characters',
             coalesce(source, 'null') USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF at > clock_timestamp() + interval '1 minute' THEN
-        RAISE EXCEPTION 'at %: a reward is credited when it has been earned', at
+        RAISE EXCEPTION 'at %: the time of a reward must not be in the future', at
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF establishment IS NULL AND paid <> cut THEN
-        RAISE EXCEPTION 'the company pays no commission to itself: without an establishment '
-            'expected the same paid and cut, found % and %', paid, cut
+        RAISE EXCEPTION 'the company pays no commission to itself: without an establishment, '
+            'paid and cut must be equal, found % and %', paid, cut
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    -- Whoever has an account was there when it was made.
+    -- An existing account proves that its owner exists.
     SELECT
         (SELECT a.id FROM ledger.accounts a
             WHERE a.owner = person AND a.kind = 'person' AND a.currency = currency),
@@ -61,7 +61,7 @@ BEGIN
         at, source);
 END $$;
 
--- The present balance of an account.
+-- The current balance of an account.
 CREATE OR REPLACE FUNCTION ledger.balance(account bigint)
 RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -69,7 +69,7 @@ BEGIN
         WHERE b.account_id = account);
 END $$;
 
--- An account's balance from what counts before an instant: at the end of a quarter, the quarter's.
+-- The balance of an account from transactions before an instant, such as the end of a quarter.
 CREATE OR REPLACE FUNCTION ledger.balance_at(account bigint, instant timestamptz)
 RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -89,7 +89,7 @@ BEGIN
     IF instant > last THEN
         RETURN ledger.balance(account);
     END IF;
-    -- From the nearer end: accounts that everybody posts to have millions of lines.
+    -- Sum from the nearer end: shared accounts have millions of lines.
     IF instant - first < last - instant THEN
         RETURN (SELECT sum(p.amount) FROM ledger.postings p
             WHERE p.account_id = account AND p.at < instant);
@@ -98,23 +98,23 @@ BEGIN
         WHERE p.account_id = account AND p.at >= instant);
 END $$;
 
--- What is owed to a person, one row a currency.
+-- The balances of a person, one row per currency.
 CREATE OR REPLACE FUNCTION ledger.reward_balance(person bigint)
 RETURNS TABLE (currency text, amount bigint) LANGUAGE plpgsql STABLE
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    -- PL/pgSQL keeps the plan from call to call.
+    -- PL/pgSQL caches the plan.
     RETURN QUERY SELECT a.currency, coalesce(b.amount, 0)
     FROM ledger.accounts a LEFT JOIN ledger.balances b ON b.account_id = a.id AND b.slice = 0
     WHERE a.owner = person AND a.kind = 'person' ORDER BY a.currency;
 END $$;
 
--- A person's lines in a currency, the newest first. For the next page, hand in what the last
--- line said.
+-- A person's lines in a currency, newest first. For the next page, pass at and transaction_id of
+-- the last line.
 CREATE OR REPLACE FUNCTION ledger.reward_lines(
     person bigint, currency text DEFAULT 'CAD', before_at timestamptz DEFAULT 'infinity',
-    before_id bigint DEFAULT 9223372036854775807, at_most int DEFAULT 50
+    before_id bigint DEFAULT 9223372036854775807, max_rows int DEFAULT 50
 ) RETURNS TABLE (transaction_id bigint, at timestamptz, kind text, source text, amount bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -124,5 +124,5 @@ BEGIN
     WHERE p.account_id = (SELECT a.id FROM ledger.accounts a
         WHERE a.owner = person AND a.kind = 'person' AND a.currency = $2)
       AND (p.at, p.transaction_id) < (before_at, before_id)
-    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(at_most, 0), 1000);
+    ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(max_rows, 0), 1000);
 END $$;

@@ -1,13 +1,13 @@
--- Who may do what in the schema ledger.
+-- Privileges in the schema ledger.
 
 SELECT errand.grant_rights('ledger');
 
--- Settings are an operator's.
+-- Only operators change settings.
 REVOKE INSERT, UPDATE, DELETE ON
     ledger.account_kinds, ledger.owner_kinds, ledger.currencies, ledger.kept_kinds,
     ledger.pay_rules
 FROM errand_worker;
--- Only added to; triggers refuse the rest to the owner as well.
+-- Append-only; triggers enforce it for the owner too.
 REVOKE UPDATE, DELETE ON ledger.transactions, ledger.postings FROM errand_worker;
 
 GRANT USAGE ON SCHEMA ledger TO errand_app;

@@ -1,8 +1,8 @@
--- When rewards are paid, and the proofs of the ledger.
+-- The pay rules of rewards, and the proofs of the ledger.
 
--- How rewards are paid, for what is said of it and for the payouts.
+-- The pay rules of rewards.
 CREATE TABLE ledger.pay_rules (
-    -- Quarters begin at midnight there.
+    -- The time zone in which quarters start at midnight.
     time_zone text NOT NULL DEFAULT 'America/Toronto'
         CHECK (timestamptz '2000-01-01Z' AT TIME ZONE time_zone IS NOT NULL),
     -- The day of the month after a quarter, moved to the next banking day.
@@ -11,7 +11,7 @@ CREATE TABLE ledger.pay_rules (
 );
 INSERT INTO ledger.pay_rules DEFAULT VALUES;
 
--- What the nightly proof found.
+-- The results of the nightly proofs.
 CREATE TABLE ledger.proofs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     started_at timestamptz NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE ledger.proofs (
     accounts bigint NOT NULL,
     transactions bigint NOT NULL,
     postings bigint NOT NULL,
-    -- How many faults there are, and the first of them.
+    -- The number of faults, and the first of them.
     faults bigint NOT NULL,
     examples jsonb NOT NULL DEFAULT '[]'
 );

@@ -1,9 +1,8 @@
--- What the app shows shoppers of their missions.
+-- Queries of the shoppers' app.
 
--- What a person was offered and holds, what is due first at the top. Offers that are over, and
--- what has ended, are gone from it.
---   open_tasks  how many are not done
---   reason      why a submission was given back
+-- A person's offers and unfinished assignments, by deadline; without expired offers.
+--   open_tasks  the number of tasks that are not done
+--   reason      why a submission was returned
 CREATE OR REPLACE FUNCTION missions.listing(person bigint)
 RETURNS TABLE (assignment_id bigint, mission_id bigint, state missions.assignment_state,
     title text, branch_id bigint, branch text, establishment text, longitude double precision,
@@ -27,7 +26,7 @@ BEGIN
     ORDER BY a.due_at, a.id;
 END $$;
 
--- The checklist of a person's assignment; no row when it is not theirs.
+-- The checklist of an assignment; no rows if it is not the person's.
 CREATE OR REPLACE FUNCTION missions.checklist(person bigint, assignment bigint)
 RETURNS TABLE (number smallint, step smallint, kind missions.task_kind, title text,
     is_required boolean, is_open boolean, is_done boolean, done_at timestamptz, content jsonb)
@@ -42,7 +41,7 @@ BEGIN
     WHERE a.id = $2 AND a.person_id = $1 ORDER BY t.number;
 END $$;
 
--- How a person stands as a shopper, for themselves; no row when they are none.
+-- A person's own state as a shopper; no row if they are not a shopper.
 CREATE OR REPLACE FUNCTION missions.standing(person bigint)
 RETURNS TABLE (state missions.shopper_state, state_since timestamptz, reason text, quality real,
     reviewed int, good int, completed int, missed int, radius_m real, daily_capacity smallint,

@@ -1,6 +1,6 @@
--- What shoppers do with what they are offered: they accept, go there, and work off a checklist.
+-- Shoppers accept or decline offers, arrive at the branch, work through the checklist and submit.
 
--- The last step of the checklist that is open: all that is required of those before is done.
+-- The last open step of the checklist: all required tasks of earlier steps are done.
 CREATE OR REPLACE FUNCTION missions.open_step(assignment bigint)
 RETURNS int LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -34,7 +34,8 @@ CREATE OR REPLACE FUNCTION missions.no_answer()
 RETURNS missions.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW (false, 'unknown', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::missions.answer;
 
--- Locks an assignment, after its mission and its shopper; null when the person has none such.
+-- Locks the mission, the shopper and then the assignment; null if the person has no such
+-- assignment.
 CREATE OR REPLACE FUNCTION missions.hold(assignment bigint, person bigint)
 RETURNS missions.assignments LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -46,13 +47,13 @@ BEGIN
     IF FOUND THEN
         PERFORM FROM missions.missions m WHERE m.id = held.mission_id FOR NO KEY UPDATE;
         PERFORM FROM missions.shoppers s WHERE s.person_id = held.person_id FOR NO KEY UPDATE;
-        -- A statement of its own: it sees what others left of it.
+        -- A new statement, so that its snapshot sees changes committed while it waited for locks.
         SELECT * INTO held FROM missions.assignments a WHERE a.id = assignment FOR NO KEY UPDATE;
     END IF;
     RETURN held;
 END $$;
 
--- Accepts an offer. One to somebody who may be sent nowhere by now is withdrawn.
+-- Accepts an offer. Withdraws it instead if the shopper has become ineligible.
 CREATE OR REPLACE FUNCTION missions.accept(person bigint, assignment bigint)
 RETURNS missions.answer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -74,7 +75,7 @@ BEGIN
     END IF;
     SELECT m.state, m.closes_at, held.answer_by + r.offer_grace AS lapses_at
     INTO of FROM missions.missions m CROSS JOIN missions.rules r WHERE m.id = held.mission_id;
-    -- An operator may have offered it to somebody of a lower quality.
+    -- An operator may have offered it despite a low quality.
     IF missions.objections(held.mission_id, person, at)
         && (ARRAY['not_active', 'flagged', 'too_young', 'works_there']
             || CASE WHEN held.actor IS NULL THEN 'quality' END) THEN
@@ -94,7 +95,7 @@ BEGIN
     RETURN missions.answer_of(assignment, true, 'ok');
 END $$;
 
--- Declines an offer, or what was accepted, until they arrive or it is missed.
+-- Declines an offer or an accepted assignment, before arrival and before the deadline.
 CREATE OR REPLACE FUNCTION missions.decline(
     person bigint, assignment bigint, reason text DEFAULT NULL)
 RETURNS missions.answer LANGUAGE plpgsql
@@ -123,8 +124,8 @@ BEGIN
     RETURN missions.answer_of(assignment, true, 'ok');
 END $$;
 
--- Takes note that a shopper is at the branch; from then on the checklist is open to them.
---   accuracy_m  the radius, in metres, of the circle that the device vouches for
+-- Records the shopper's arrival at the branch, which opens the checklist.
+--   accuracy_m  the accuracy radius of the position, in metres
 CREATE OR REPLACE FUNCTION missions.arrive(
     person bigint, assignment bigint, longitude double precision, latitude double precision,
     accuracy_m double precision
@@ -141,7 +142,7 @@ DECLARE
 BEGIN
     PERFORM missions.expect_place(longitude, latitude);
     PERFORM errand.expect(accuracy_m >= 0 AND accuracy_m < 'Infinity',
-        'accuracy_m: expected metres');
+        'accuracy_m: expected metres, 0 or more');
     held := missions.hold(assignment, person);
     at := clock_timestamp();
     IF held.id IS NULL THEN
@@ -175,10 +176,10 @@ BEGIN
     RETURN missions.answer_of(assignment, true, 'ok', distance_m::real);
 END $$;
 
--- Takes down what was done of a task; it may be done anew until it is submitted. Interaction,
+-- Records the result of a task, which may be replaced until the mission is submitted. Interaction,
 -- photos and video are open from the arrival on, then the survey, then the report: each when all
--- that is required before is done.
---   content  what the app makes of it, up to 16 KiB
+-- required tasks of earlier steps are done.
+--   content  JSON defined by the app, up to 16 KiB
 CREATE OR REPLACE FUNCTION missions.finish_step(
     person bigint, assignment bigint, number int, content jsonb
 ) RETURNS missions.answer LANGUAGE plpgsql
@@ -212,8 +213,8 @@ BEGIN
     RETURN missions.answer_of(assignment, true, 'ok');
 END $$;
 
--- Hands a mission in, to be reviewed.
---   request_id  1 to 100 characters, the same when the app asks again
+-- Submits an assignment for review.
+--   request_id  1 to 100 characters, the same when the app repeats the request
 CREATE OR REPLACE FUNCTION missions.submit(person bigint, assignment bigint, request_id text)
 RETURNS missions.answer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -223,7 +224,7 @@ DECLARE
     at timestamptz;
 BEGIN
     PERFORM errand.expect(length(request_id) BETWEEN 1 AND 100,
-        'request_id: expected 1 to 100 characters, the same when the app asks again');
+        'request_id: expected 1 to 100 characters, the same when the app repeats the request');
     held := missions.hold(assignment, person);
     at := clock_timestamp();
     IF held.id IS NULL THEN

@@ -1,4 +1,4 @@
--- PostGIS by names that do not depend on the search path.
+-- Wrappers of PostGIS functions that do not depend on the caller's search path.
 CREATE OR REPLACE FUNCTION missions.point(longitude double precision, latitude double precision)
 RETURNS geography LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN st_setsrid(st_makepoint(longitude, latitude), 4326)::geography;
@@ -6,18 +6,19 @@ CREATE OR REPLACE FUNCTION missions.longitude(place geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_x(place::geometry);
 CREATE OR REPLACE FUNCTION missions.latitude(place geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_y(place::geometry);
--- Metres on the ellipsoid, for arrivals.
+-- Distance on the ellipsoid in metres, for arrivals.
 CREATE OR REPLACE FUNCTION missions.distance(one geography, other geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_distance(one, other);
--- Metres on the sphere, at most 0.6 % off, for ways: an index has the nearest by it.
+-- Distance on the sphere in metres, at most 0.6 % off, for travel distances. A GiST index supports
+-- nearest-neighbor searches with this operator.
 CREATE OR REPLACE FUNCTION missions.way(one geography, other geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN one <-> other;
--- Whether it is worth to measure: true for all that are at most so many metres away, and some more.
+-- A cheap prefilter by bounding box: true for all points within the distance, and some others.
 CREATE OR REPLACE FUNCTION missions.is_near(one geography, other geography, metres double precision)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN one && _st_expand(other, metres + 1);
 
--- The ways from state to state, and what never changes, whoever writes.
+-- Enforces the state machine and the immutable columns of assignments, for every writer.
 CREATE OR REPLACE FUNCTION missions.guard_assignment() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.state <> NEW.state AND NOT (CASE OLD.state
@@ -26,7 +27,7 @@ BEGIN
         WHEN 'arrived' THEN NEW.state IN ('submitted', 'withdrawn', 'missed')
         WHEN 'submitted' THEN NEW.state IN ('arrived', 'paid', 'rejected')
         ELSE false END) THEN
-        RAISE EXCEPTION 'assignment % is %: it cannot become %', OLD.id, OLD.state, NEW.state
+        RAISE EXCEPTION 'assignment % is %: cannot become %', OLD.id, OLD.state, NEW.state
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     IF (OLD.id, OLD.mission_id, OLD.person_id, OLD.branch_id, OLD.slot, OLD.offered_at,
@@ -38,7 +39,7 @@ BEGIN
         OR OLD.ended_at IS NOT NULL
             AND to_jsonb(OLD) - 'reason' - 'actor' <> to_jsonb(NEW) - 'reason' - 'actor'
     THEN
-        RAISE EXCEPTION 'assignment % keeps who was sent where, and how it ended', OLD.id
+        RAISE EXCEPTION 'assignment %: its shopper, mission and result cannot be changed', OLD.id
             USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN NEW;
@@ -46,12 +47,13 @@ END $$;
 CREATE OR REPLACE TRIGGER guards_assignment BEFORE UPDATE ON missions.assignments
     FOR EACH ROW EXECUTE FUNCTION missions.guard_assignment();
 
--- What a person has not been told yet, because it waits for the morning, is not so any more.
+-- Withdraws held notices, such as those that wait for the end of quiet hours, when the state that
+-- they are about has changed.
 CREATE OR REPLACE FUNCTION missions.withdraw_notices() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM notification.withdraw_held(ARRAY[NEW.person_id], ARRAY[CASE TG_TABLE_NAME
         WHEN 'shoppers' THEN 'shopper:' || NEW.person_id
-        ELSE 'mission:' || (to_jsonb(NEW) ->> 'id') END], 'it is not so any more');
+        ELSE 'mission:' || (to_jsonb(NEW) ->> 'id') END], 'no longer true');
     RETURN NULL;
 END $$;
 CREATE OR REPLACE TRIGGER withdraws_notices AFTER UPDATE OF state ON missions.assignments
@@ -62,7 +64,7 @@ CREATE OR REPLACE TRIGGER withdraws_notices AFTER UPDATE OF state ON missions.sh
 CREATE OR REPLACE FUNCTION missions.guard_mission() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.state <> 'open' AND NEW.state <> OLD.state THEN
-        RAISE EXCEPTION 'mission % is %: it cannot become %', OLD.id, OLD.state, NEW.state
+        RAISE EXCEPTION 'mission % is %: cannot become %', OLD.id, OLD.state, NEW.state
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     IF (OLD.id, OLD.branch_id, OLD.establishment_id, OLD.paid, OLD.pay, OLD.currency, OLD.slots,
@@ -70,7 +72,7 @@ BEGIN
         IS DISTINCT FROM (NEW.id, NEW.branch_id, NEW.establishment_id, NEW.paid, NEW.pay,
             NEW.currency, NEW.slots, NEW.opens_at, NEW.closes_at, NEW.first_day, NEW.due_day,
             NEW.rest_days, NEW.time_zone) THEN
-        RAISE EXCEPTION 'mission % keeps where and when it is, and what it pays', OLD.id
+        RAISE EXCEPTION 'mission %: its place, time and pay cannot be changed', OLD.id
             USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN NEW;
@@ -80,7 +82,7 @@ CREATE OR REPLACE TRIGGER guards_mission BEFORE UPDATE ON missions.missions
 
 CREATE OR REPLACE FUNCTION missions.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'missions.% is kept: % is refused', TG_TABLE_NAME, TG_OP
+    RAISE EXCEPTION '% on missions.% is not allowed', TG_OP, TG_TABLE_NAME
         USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE OR REPLACE TRIGGER is_kept BEFORE DELETE OR TRUNCATE ON missions.missions

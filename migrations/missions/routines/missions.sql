@@ -1,6 +1,7 @@
--- Missions: opened, held up, locked and called off.
+-- Missions: opened, cancelled, locked and unlocked.
 
--- Lets shoppers be sought for a mission, whose row is locked, if any may still be sent there.
+-- Enqueues an assignment run for a mission, if it can still be offered. The caller holds the lock
+-- on its row.
 CREATE OR REPLACE FUNCTION missions.seek(mission bigint, at timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -13,17 +14,17 @@ BEGIN
     END IF;
 END $$;
 
--- Tells a shopper what became of an assignment of theirs.
-CREATE OR REPLACE FUNCTION missions.tell(assignment bigint, event text, step int DEFAULT 0)
+-- Notifies a shopper of an event of their assignment.
+CREATE OR REPLACE FUNCTION missions.notify(assignment bigint, event text, step int DEFAULT 0)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM errand.enqueue('missions.tell', jsonb_build_object(
+    PERFORM errand.enqueue('missions.notify', jsonb_build_object(
         'assignment_id', assignment, 'event', event, 'step', step));
 END $$;
 
--- Ends an assignment, whose mission is locked, other than by payment: the slot is free again, and
--- so is the branch for those who never were there.
---   event  what the shopper is told; null: nothing
+-- Finishes an assignment without payment and frees the slot. The rest period of the branch is
+-- lifted if the shopper never arrived. The caller holds the lock on the mission.
+--   event  the event to notify the shopper of; null: none
 CREATE OR REPLACE FUNCTION missions.finish(
     held missions.assignments, after missions.assignment_state, at timestamptz, actor text,
     reason text, event text
@@ -35,23 +36,23 @@ BEGIN
         actor = actor, reason = reason
     WHERE a.id = held.id;
     IF event IS NOT NULL THEN
-        PERFORM missions.tell(held.id, event);
+        PERFORM missions.notify(held.id, event);
     END IF;
     PERFORM missions.seek(held.mission_id, at);
 END $$;
 
 -- Opens a mission at a branch; returns its id.
---   paid, pay      minor units: what the establishment pays, and the shopper's part of it
---   tasks          [{"kind": "photos", "title": "The entrance", "is_required": true}, ...]
---   time_zone      by whose clocks its days are counted: an IANA name
---   slots          how many shoppers are sent
---   least_quality  of Wilson's bound, 0 to 1
---   least_age, rest_days   null: as missions.rules says
---   is_urgent      shoppers are sought when the transaction commits
+--   paid, pay           amounts in minor units: the establishment's price and the shopper's pay
+--   tasks               [{"kind": "photos", "title": "The entrance", "is_required": true}, ...]
+--   time_zone           the IANA name of the zone in which its days are counted
+--   slots               the number of shoppers
+--   min_quality         the minimum of shoppers.quality, 0 to 1
+--   min_age, rest_days  null: the default in missions.rules
+--   is_urgent           start an assignment run when the transaction commits
 CREATE OR REPLACE FUNCTION missions.open_mission(
     branch bigint, title text, opens_at timestamptz, closes_at timestamptz, paid bigint,
     pay bigint, tasks jsonb, time_zone text, slots int DEFAULT 1, freebies text DEFAULT NULL,
-    least_quality real DEFAULT 0, radius_m real DEFAULT 25000, least_age int DEFAULT NULL,
+    min_quality real DEFAULT 0, radius_m real DEFAULT 25000, min_age int DEFAULT NULL,
     rest_days int DEFAULT NULL, is_urgent boolean DEFAULT false, currency text DEFAULT 'CAD'
 ) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -62,48 +63,49 @@ DECLARE
 BEGIN
     PERFORM errand.expect(opens_at < closes_at AND closes_at > at
             AND opens_at >= at - interval '1 year' AND closes_at <= at + interval '10 years',
-        'opens_at, closes_at: expected a time from which, and one until when that is to come, '
-        'within ten years');
+        'opens_at, closes_at: expected opens_at < closes_at, a closes_at within the next ten '
+        'years, and an opens_at of at most one year ago');
     PERFORM errand.expect(pay >= 1 AND pay <= paid AND paid <= 1000000000,
         'paid, pay: expected minor units, 1 <= pay <= paid <= 10^9');
     PERFORM errand.expect(length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]',
-        'title: expected 1 to 200 characters in a line');
+        'title: expected 1 to 200 characters on one line');
     PERFORM errand.expect(slots BETWEEN 1 AND 100, 'slots: expected 1 to 100');
     PERFORM errand.expect(coalesce(length(freebies) <= 500, true),
         'freebies: expected at most 500 characters');
-    PERFORM errand.expect(least_quality BETWEEN 0 AND 1, 'least_quality: expected 0 to 1');
+    PERFORM errand.expect(min_quality BETWEEN 0 AND 1, 'min_quality: expected 0 to 1');
     PERFORM errand.expect(radius_m BETWEEN 100 AND 200000,
         'radius_m: expected 100 to 200000 metres');
-    PERFORM errand.expect(coalesce(least_age BETWEEN 16 AND 99, true),
-        'least_age: expected 16 to 99 years, or null');
+    PERFORM errand.expect(coalesce(min_age BETWEEN 16 AND 99, true),
+        'min_age: expected 16 to 99 years, or null');
     PERFORM errand.expect(coalesce(rest_days BETWEEN 0 AND 3650, true),
         'rest_days: expected 0 to 3650, or null');
     PERFORM errand.expect(is_urgent IS NOT NULL, 'is_urgent: expected true or false');
-    PERFORM errand.expect(currency ~ '^[A-Z]{3}$', 'currency: expected a code such as CAD');
+    PERFORM errand.expect(currency ~ '^[A-Z]{3}$',
+        'currency: expected an ISO 4217 code such as CAD');
     PERFORM errand.expect(EXISTS (SELECT FROM pg_timezone_names z WHERE z.name = time_zone),
-        'time_zone: expected a name such as America/Toronto');
+        'time_zone: expected an IANA name such as America/Toronto');
     PERFORM errand.expect(CASE WHEN jsonb_typeof(tasks) = 'array'
-        THEN jsonb_array_length(tasks) BETWEEN 1 AND 50 END, 'tasks: expected 1 to 50 of them');
+        THEN jsonb_array_length(tasks) BETWEEN 1 AND 50 END, 'tasks: expected an array of 1 to 50');
     PERFORM errand.expect((SELECT bool_and((
             t ->> 'kind' IN ('interaction', 'photos', 'video', 'survey', 'report')
             AND jsonb_typeof(t -> 'title') = 'string'
             AND length(t ->> 'title') BETWEEN 1 AND 200 AND t ->> 'title' !~ '[[:cntrl:]]'
             AND coalesce(jsonb_typeof(t -> 'is_required') = 'boolean', true)
             ) IS TRUE) FROM jsonb_array_elements(tasks) t),
-        'tasks: expected each to have a kind (interaction, photos, video, survey, report) and a '
-        'title of 1 to 200 characters, and is_required, if at all, as true or false');
+        'tasks: expected each to have a kind (interaction, photos, video, survey, report), a '
+        'title of 1 to 200 characters, and optionally is_required, true or false');
     INSERT INTO missions.missions AS m (branch_id, establishment_id, opens_at, closes_at,
-        first_day, due_day, paid, pay, slots, rest_days, least_age, radius_m, least_quality,
+        first_day, due_day, paid, pay, slots, rest_days, min_age, radius_m, min_quality,
         is_urgent, currency, time_zone, title, freebies, place)
     SELECT b.id, b.establishment_id, opens_at, closes_at, (opens_at AT TIME ZONE time_zone)::date,
-        -- At midnight the day before is the last one.
+        -- A mission that closes at midnight ends on the day before.
         ((closes_at - interval '1 microsecond') AT TIME ZONE time_zone)::date,
-        paid, pay, slots, coalesce(rest_days, r.rest_days), least_age, radius_m, least_quality,
+        paid, pay, slots, coalesce(rest_days, r.rest_days), min_age, radius_m, min_quality,
         is_urgent, currency, time_zone, title, freebies, b.place
     FROM establishments.branches b CROSS JOIN missions.rules r WHERE b.id = branch
     RETURNING m.id INTO mission;
     IF mission IS NULL THEN
-        RAISE EXCEPTION 'no branch has the id %', branch
+        RAISE EXCEPTION 'branch % does not exist', branch
             USING ERRCODE = 'foreign_key_violation', HINT = 'Add the branch first.';
     END IF;
     INSERT INTO missions.tasks (mission_id, number, kind, is_required, title)
@@ -116,7 +118,7 @@ BEGIN
     RETURN mission;
 END $$;
 
--- Locks a mission; raises where there is none.
+-- Locks a mission; raises an error if it does not exist.
 CREATE OR REPLACE FUNCTION missions.hold_mission(mission bigint)
 RETURNS missions.missions LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -125,13 +127,13 @@ DECLARE
 BEGIN
     SELECT * INTO of FROM missions.missions m WHERE m.id = mission FOR NO KEY UPDATE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'no mission has the id %', mission USING ERRCODE = 'no_data_found';
+        RAISE EXCEPTION 'mission % does not exist', mission USING ERRCODE = 'no_data_found';
     END IF;
     RETURN of;
 END $$;
 
--- Cancels a mission: who holds a slot and has not submitted is told that it is withdrawn; what was
--- submitted is still reviewed and paid. False when it was cancelled, or over, before.
+-- Cancels a mission. Unsubmitted assignments are withdrawn and their shoppers notified; submissions
+-- are still reviewed and paid. Returns false if the mission was already cancelled or over.
 CREATE OR REPLACE FUNCTION missions.cancel_mission(mission bigint, reason text)
 RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -156,7 +158,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- Leaves a mission to operators, or gives it back to the schedule; false when it was so before.
+-- Excludes a mission from the schedule (locks it) or includes it again; false if nothing changed.
 CREATE OR REPLACE FUNCTION missions.lock_mission(mission bigint, is_locked boolean)
 RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -173,8 +175,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- The days on which a visit at a mission bars the shopper from its branch, whichever day it is on:
--- nobody is there twice a day, even where no rest is asked for.
+-- The days on which an assignment bars the shopper from other visits to the branch: the days of the
+-- mission and its rest period, which is at least one day.
 CREATE OR REPLACE FUNCTION missions.days_of(of missions.missions)
 RETURNS daterange LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN daterange((of).first_day, (of).due_day + greatest((of).rest_days, 1));

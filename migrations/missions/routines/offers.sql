@@ -1,20 +1,24 @@
--- Who may be sent on a mission, and offers.
+-- Eligibility rules and offers.
 
--- Every rule that forbids to send a person to a mission at a time; {} when they may be sent.
--- candidates() says the same of many.
---   unknown            there is no such mission
---   closed             it is cancelled or over
---   too_late           it ends too soon
---   locked             only operators assign it
---   no_slot            others hold all of it
---   not_active, flagged, away, too_young, no_home
---   quality            below what the mission asks for
---   too_far            for the shopper, or for the mission
---   works_there        at the establishment
---   holds_already      they hold a slot there, or were paid for it
---   declined_before    they were sent there before, and it came to nothing
---   rested             they were, or are to be, at the branch too near to these days
---   capacity           they hold enough for the day
+-- Returns the codes of all rules that forbid to offer a mission to a person at a time; {} if the
+-- offer is allowed. candidates() applies the same rules to many people.
+--   unknown            the mission does not exist
+--   closed             the mission is cancelled or over
+--   too_late           the mission closes too soon
+--   locked             only operators assign the mission
+--   no_slot            all slots are taken
+--   not_active         the person is not an active shopper
+--   flagged            the person has an open fraud flag
+--   away               the shopper is away
+--   too_young          the age is not verified, or below the minimum
+--   no_home            the shopper's home is not set
+--   quality            below the mission's minimum
+--   too_far            farther than the shopper's or the mission's radius
+--   works_there        the shopper works for the establishment
+--   holds_already      the shopper holds a slot of the mission, or was paid for one
+--   declined_before    an earlier assignment of the shopper to the mission ended unpaid
+--   rested             another visit of the shopper to the branch is too close in time
+--   capacity           the shopper's daily capacity is used up
 CREATE OR REPLACE FUNCTION missions.objections(
     mission bigint, person bigint, at timestamptz DEFAULT NULL
 ) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
@@ -33,10 +37,10 @@ BEGIN
             WHERE f.person_id = person AND f.cleared_at IS NULL) THEN 'flagged' END,
         CASE WHEN s.away_until > at THEN 'away' END,
         CASE WHEN (p.age_verified_at IS NOT NULL AND p.birth_date <= m.first_day
-            - make_interval(years => coalesce(m.least_age, r.least_age))) IS NOT TRUE
+            - make_interval(years => coalesce(m.min_age, r.min_age))) IS NOT TRUE
             THEN 'too_young' END,
         CASE WHEN s.home IS NULL THEN 'no_home' END,
-        CASE WHEN s.quality < m.least_quality THEN 'quality' END,
+        CASE WHEN s.quality < m.min_quality THEN 'quality' END,
         CASE WHEN missions.way(s.home, m.place) > least(s.radius_m, m.radius_m)
             THEN 'too_far' END,
         CASE WHEN m.establishment_id = ANY (s.works_for) THEN 'works_there' END,
@@ -61,11 +65,10 @@ BEGIN
     WHERE m.id = mission), '{unknown}');
 END $$;
 
--- The nearest shoppers, as many as missions.rules says, who may be sent to each of some missions;
--- none for missions that are full, locked or nearly over.
--- distance_m is on the sphere.
+-- Returns the nearest eligible shoppers for each of some missions, up to rules.candidates of them;
+-- none for missions that are full, locked or about to close. distance_m is a spherical distance.
 --
--- Whom a mission must not have is read once for each mission, and not for each pair.
+-- The shoppers that a mission excludes are read once per mission, not once per pair.
 CREATE OR REPLACE FUNCTION missions.candidates(among bigint[], at timestamptz DEFAULT NULL)
 RETURNS TABLE (mission_id bigint, person_id bigint, distance_m real) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
@@ -77,7 +80,7 @@ BEGIN
     RETURN QUERY
     WITH sought AS MATERIALIZED (
         SELECT m.*, (m.first_day
-                - make_interval(years => coalesce(m.least_age, rules.least_age)))::date AS born_by,
+                - make_interval(years => coalesce(m.min_age, rules.min_age)))::date AS born_by,
             ARRAY(SELECT a.person_id FROM missions.assignments a WHERE a.mission_id = m.id
                 UNION ALL
                 SELECT a.person_id FROM missions.assignments a
@@ -91,14 +94,14 @@ BEGIN
     )
     SELECT m.id, c.person_id, c.way::real
     FROM sought m CROSS JOIN LATERAL (
-        -- In the order of the ways, each of which is measured once, until there are enough.
+        -- By distance, each computed once, until there are enough.
         SELECT n.person_id, n.way
         FROM (
             SELECT s.person_id, s.radius_m, s.daily_capacity, missions.way(s.home, m.place) AS way
             FROM missions.shoppers s
             WHERE s.state = 'active' AND s.home IS NOT NULL
               AND missions.is_near(s.home, m.place, m.radius_m)
-              AND s.quality >= m.least_quality
+              AND s.quality >= m.min_quality
               AND (s.away_until <= moment) IS NOT FALSE
               AND m.establishment_id <> ALL (s.works_for)
               AND s.person_id <> ALL (m.barred_ones)
@@ -113,14 +116,15 @@ BEGIN
             WHERE a.person_id = n.person_id AND a.due_day = m.due_day
               AND (a.state IN ('offered', 'accepted') OR a.arrived_at IS NOT NULL))
             < n.daily_capacity
-        -- Not sorted once more, so that it ends with the last of them; all of equal way, so that
-        -- the same shoppers are found each time.
+        -- The order of the subquery, so that the scan stops after the last row; WITH TIES makes the
+        -- result deterministic for equal distances.
         ORDER BY n.way FETCH FIRST (rules.candidates) ROWS WITH TIES
     ) c
     ORDER BY m.id, c.way, c.person_id;
 END $$;
 
--- Gives a shopper the lowest free slot of a mission; both are locked, and nothing forbids it.
+-- Assigns the lowest free slot of a mission to a shopper. The caller holds the locks on both and
+-- has checked the rules.
 CREATE OR REPLACE FUNCTION missions.give(
     mission bigint, person bigint, score bigint, distance_m real, at timestamptz, actor text,
     is_accepted boolean
@@ -148,16 +152,17 @@ BEGIN
     FROM missions.missions m WHERE m.id = mission
     RETURNING a.id INTO assignment;
     UPDATE missions.shoppers s SET waiting_since = at WHERE s.person_id = person;
-    PERFORM missions.tell(assignment, CASE WHEN is_accepted THEN 'agreed' ELSE 'offered' END);
+    PERFORM missions.notify(assignment, CASE WHEN is_accepted THEN 'agreed' ELSE 'offered' END);
     RETURN assignment;
 END $$;
 
--- Offers a mission to a shopper; returns the assignment's id, or the objections to it. That it is
--- locked, or ends soon, is none here: operators offer, and the schedule has offer_many().
---   score, distance_m  what it is worth, and the way; null: an operator's choice, and computed
---   actor              the operator; null: the schedule
---   is_accepted        it was accepted on the phone
---   is_forced          though they were sent there before, are too far or not good enough
+-- Offers a mission to a shopper; returns the id of the assignment, or the objections. locked and
+-- too_late are no objections here: operators call this function; the schedule uses offer_many().
+--   score        null: an operator's choice
+--   distance_m   null: it is computed
+--   actor        the operator; null: the schedule
+--   is_accepted  the shopper has already accepted, for example by telephone
+--   is_forced    ignore the objections declined_before, too_far and quality
 CREATE OR REPLACE FUNCTION missions.offer(
     mission bigint, person bigint, score bigint DEFAULT NULL, distance_m real DEFAULT NULL,
     at timestamptz DEFAULT NULL, actor text DEFAULT NULL, is_accepted boolean DEFAULT false,
@@ -185,10 +190,10 @@ BEGIN
         at, actor, is_accepted);
 END $$;
 
--- Offers many missions at once, each pair for itself, in their order: a pair to which there is an
--- objection, perhaps because of one before it, is refused with the first of them, and with 'busy'
--- where somebody holds the mission or the shopper.
---   place  of the pair, from 1
+-- Offers many pairs of mission and shopper, one after the other. A pair with objections, possibly
+-- caused by an earlier pair, is refused with the first objection; a pair whose mission or shopper
+-- is locked by another transaction is refused as 'busy'.
+--   place  the position of the pair in the arrays, from 1
 CREATE OR REPLACE FUNCTION missions.offer_many(
     missions bigint[], persons bigint[], scores bigint[], distances real[],
     at timestamptz DEFAULT NULL
@@ -200,7 +205,7 @@ DECLARE
 BEGIN
     PERFORM errand.expect(cardinality(missions) = ALL (ARRAY[cardinality(persons),
             cardinality(scores), cardinality(distances)]),
-        'offer_many: expected four arrays of one length');
+        'offer_many: expected four arrays of the same length');
     our_missions := ARRAY(SELECT m.id FROM missions.missions m WHERE m.id = ANY (missions)
         ORDER BY m.id FOR NO KEY UPDATE SKIP LOCKED);
     our_persons := ARRAY(SELECT s.person_id FROM missions.shoppers s

@@ -1,7 +1,7 @@
--- What operators decide of missions that were done, what time decides.
+-- Reviews by operators, deadlines and reminders.
 
--- Takes an assignment back from a shopper, who is told the reason; false when it was withdrawn
--- before. What was submitted is reviewed instead.
+-- Withdraws an assignment from a shopper and notifies them of the reason; false if it was already
+-- withdrawn. A submitted assignment is refused: review it instead.
 CREATE OR REPLACE FUNCTION missions.withdraw(
     assignment bigint, actor text, reason text, at timestamptz DEFAULT NULL
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -15,7 +15,7 @@ BEGIN
         RETURN false;
     END IF;
     IF held.state NOT IN ('offered', 'accepted', 'arrived') THEN
-        RAISE EXCEPTION 'assignment % is %: it cannot be withdrawn', assignment, held.state
+        RAISE EXCEPTION 'assignment % is %: cannot be withdrawn', assignment, held.state
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     PERFORM missions.finish(
@@ -23,7 +23,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- Locks an assignment as hold() does; raises where there is none.
+-- Locks an assignment as hold() does; raises an error if it does not exist.
 CREATE OR REPLACE FUNCTION missions.hold_known(assignment bigint)
 RETURNS missions.assignments LANGUAGE plpgsql AS $$
 DECLARE
@@ -31,16 +31,18 @@ DECLARE
         (SELECT a.person_id FROM missions.assignments a WHERE a.id = assignment));
 BEGIN
     IF held.id IS NULL THEN
-        RAISE EXCEPTION 'no assignment has the id %', assignment USING ERRCODE = 'no_data_found';
+        RAISE EXCEPTION 'assignment % does not exist', assignment
+            USING ERRCODE = 'no_data_found';
     END IF;
     RETURN held;
 END $$;
 
--- Decides about a submission; false when that was decided before. Another decision is refused.
---   verdict  approve  the shopper is paid, in this transaction, and the answer counts as good
---            return   they do it again, for which they have as long as after a mission's end
---            reject   it is worth nothing and counts as bad; the slot is free again
---   reason   for the shopper to read; must be there unless it is approved
+-- Records the verdict on a submission; false if the same verdict was already recorded. Another
+-- verdict on a decided submission is refused.
+--   verdict  approve  pays the shopper in this transaction; counts as a good review
+--            return   the shopper completes it, within rules.finish_within from now
+--            reject   does not pay; counts as a bad review; the slot is free again
+--   reason   shown to the shopper; required unless approved
 CREATE OR REPLACE FUNCTION missions.review(
     assignment bigint, actor text, verdict text, reason text DEFAULT NULL,
     at timestamptz DEFAULT NULL
@@ -56,11 +58,11 @@ BEGIN
         'verdict: expected approve, return or reject');
     PERFORM missions.expect_actor(actor, reason, verdict <> 'approve');
     held := missions.hold_known(assignment);
-    -- Not before the locks: it is the time of the decision.
+    -- After the locks were acquired: the time of the decision.
     at := coalesce(at, clock_timestamp());
     IF actor IN (held.person_id::text, 'person ' || held.person_id, 'person:' || held.person_id)
     THEN
-        RAISE EXCEPTION 'assignment % is %''s own: nobody reviews what they have done themselves',
+        RAISE EXCEPTION 'assignment % belongs to %: shoppers cannot review their own submissions',
             assignment, actor USING ERRCODE = 'insufficient_privilege';
     END IF;
     IF verdict = 'approve' AND held.state = 'paid' OR verdict = 'reject' AND held.state = 'rejected'
@@ -68,7 +70,7 @@ BEGIN
         RETURN false;
     END IF;
     IF held.state <> 'submitted' THEN
-        RAISE EXCEPTION 'assignment % is %: there is nothing to %', assignment, held.state, verdict
+        RAISE EXCEPTION 'assignment % is %: no submission to %', assignment, held.state, verdict
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     SELECT * INTO of FROM missions.missions m WHERE m.id = held.mission_id;
@@ -78,7 +80,7 @@ BEGIN
             actor = actor, reason = reason, due_at = due_at,
             remind_at = missions.next_reminder(due_at, at)
         WHERE a.id = assignment;
-        PERFORM missions.tell(assignment, 'returned', held.returns + 1);
+        PERFORM missions.notify(assignment, 'returned', held.returns + 1);
         RETURN true;
     END IF;
     PERFORM missions.keep_review(held.person_id, 'mission:' || assignment, verdict = 'approve',
@@ -88,19 +90,18 @@ BEGIN
         RETURN true;
     END IF;
     UPDATE missions.shoppers s SET completed = s.completed + 1 WHERE s.person_id = held.person_id;
-    -- Last, because balances are locked in it that many others want.
+    -- Last, because it locks balances that many transactions contend for.
     payment := ledger.credit_reward(held.person_id,
         'mission:' || held.mission_id || ':' || assignment, of.establishment_id, of.paid, of.pay,
         of.currency, least(at, clock_timestamp()));
     UPDATE missions.assignments a SET state = 'paid', ended_at = at, payment_id = payment,
         actor = actor, reason = reason
     WHERE a.id = assignment;
-    PERFORM missions.tell(assignment, 'paid');
+    PERFORM missions.notify(assignment, 'paid');
     RETURN true;
 END $$;
 
--- When a person who is asked at a time can see it: at once or, within their quiet hours, when these
--- end.
+-- When a person can see an offer made at a time: at that time or, during quiet hours, at their end.
 CREATE OR REPLACE FUNCTION missions.seen_at(person bigint, at timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -119,10 +120,12 @@ BEGIN
         ELSE at END;
 END $$;
 
--- Until when an offer is kept that is made at a time: for a part of what is left of the mission,
--- from when the person can see it; from that time on where the mission would be over by then. The
--- reminder comes while a quarter of it is left or, where they sleep then until it is too late, half
--- of it.
+-- The deadline and the reminder of an offer made at a time.
+--
+-- The term is a quarter of the time until the mission closes, within rules.offer_at_least and
+-- rules.offer_for. It starts when the person can see the offer, or immediately if the mission would
+-- be too late by then. The reminder is due after three quarters of the term or, if quiet hours
+-- would delay it past the deadline, after half of it.
 CREATE OR REPLACE FUNCTION missions.term(mission bigint, person bigint, at timestamptz)
 RETURNS missions.answer_term LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -145,7 +148,7 @@ BEGIN
     RETURN term;
 END $$;
 
--- When who has until a time to go, or to hand in, is reminded next; null: no more.
+-- The next reminder before a deadline to arrive or to submit; null: none left.
 CREATE OR REPLACE FUNCTION missions.next_reminder(due_at timestamptz, at timestamptz)
 RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -154,12 +157,12 @@ BEGIN
         WHERE due_at - b > at);
 END $$;
 
--- What time decides. Each of these does at most so many, passes over those that somebody else has
--- at that moment, and returns how many it did: call it, in a transaction of its own, until that
--- is 0.
+-- Deadlines. Each function below processes at most max_rows rows, skips rows that another
+-- transaction has locked, and returns the number processed. Call it in a transaction of its own
+-- until it returns 0.
 
--- Ends offers that nobody has answered in time.
-CREATE OR REPLACE FUNCTION missions.lapse(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+-- Lapses offers that were not answered in time.
+CREATE OR REPLACE FUNCTION missions.lapse(at timestamptz DEFAULT NULL, max_rows int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -171,7 +174,7 @@ BEGIN
     FOR held IN SELECT a.* FROM missions.assignments a
         JOIN missions.missions m ON m.id = a.mission_id
         WHERE a.state = 'offered' AND a.answer_by <= at - grace
-        ORDER BY a.answer_by LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED
+        ORDER BY a.answer_by LIMIT max_rows FOR NO KEY UPDATE OF m, a SKIP LOCKED
     LOOP
         PERFORM missions.finish(held, 'lapsed', at, NULL, NULL, NULL);
         ended := ended + 1;
@@ -179,10 +182,10 @@ BEGIN
     RETURN ended;
 END $$;
 
--- Withdraws the offers of those who may be sent nowhere any more, all that those hold who were
--- refused or have left, and that they have not submitted, and what is at an establishment for which
--- the shopper works by now.
-CREATE OR REPLACE FUNCTION missions.recall(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+-- Withdraws the offers of shoppers who are no longer active, all unsubmitted assignments of
+-- shoppers who were refused or have left, and assignments, before arrival, at an establishment that
+-- the shopper now works for.
+CREATE OR REPLACE FUNCTION missions.recall(at timestamptz DEFAULT NULL, max_rows int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -191,7 +194,8 @@ DECLARE
 BEGIN
     at := coalesce(at, clock_timestamp());
     FOR held IN
-        -- By itself: ordered and limited at once it would be sought among all that ever were.
+        -- MATERIALIZED: with ORDER BY and LIMIT in one query, the planner would scan all
+        -- assignments in the order of their ids.
         WITH void AS MATERIALIZED (
             SELECT a.id FROM missions.assignments a
             JOIN missions.shoppers s ON s.person_id = a.person_id
@@ -203,7 +207,7 @@ BEGIN
         SELECT a.* FROM void v JOIN missions.assignments a ON a.id = v.id
         JOIN missions.missions m ON m.id = a.mission_id
         WHERE a.state IN ('offered', 'accepted', 'arrived')
-        ORDER BY a.id LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED
+        ORDER BY a.id LIMIT max_rows FOR NO KEY UPDATE OF m, a SKIP LOCKED
     LOOP
         PERFORM missions.finish(held, 'withdrawn', at, NULL, CASE
             WHEN (SELECT s.state FROM missions.shoppers s WHERE s.person_id = held.person_id)
@@ -215,8 +219,8 @@ BEGIN
     RETURN ended;
 END $$;
 
--- Ends what was accepted and not done in time.
-CREATE OR REPLACE FUNCTION missions.miss(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+-- Marks accepted assignments that were not submitted in time as missed.
+CREATE OR REPLACE FUNCTION missions.miss(at timestamptz DEFAULT NULL, max_rows int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -228,7 +232,7 @@ BEGIN
         JOIN missions.missions m ON m.id = a.mission_id
         JOIN missions.shoppers s ON s.person_id = a.person_id
         WHERE a.state IN ('accepted', 'arrived') AND a.due_at <= at
-        ORDER BY a.due_at LIMIT at_most FOR NO KEY UPDATE OF m, s, a SKIP LOCKED
+        ORDER BY a.due_at LIMIT max_rows FOR NO KEY UPDATE OF m, s, a SKIP LOCKED
     LOOP
         UPDATE missions.shoppers s SET missed = s.missed + 1 WHERE s.person_id = held.person_id;
         PERFORM missions.finish(held, 'missed', at, NULL, NULL, 'missed');
@@ -237,9 +241,9 @@ BEGIN
     RETURN ended;
 END $$;
 
--- Reminds those who have not answered, before their offer lapses, and those who accepted, before
--- the time is up to go there or to hand in; of several reminders that are due, of the last one.
-CREATE OR REPLACE FUNCTION missions.remind(at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+-- Reminds shoppers before an unanswered offer lapses, and before the deadline to arrive or to
+-- submit. If several reminders are due, only the last one is sent.
+CREATE OR REPLACE FUNCTION missions.remind(at timestamptz DEFAULT NULL, max_rows int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -251,16 +255,16 @@ BEGIN
         FROM missions.assignments a
         JOIN missions.missions m ON m.id = a.mission_id
         WHERE a.remind_at <= at
-        ORDER BY a.remind_at LIMIT at_most FOR NO KEY UPDATE OF m, a SKIP LOCKED
+        ORDER BY a.remind_at LIMIT max_rows FOR NO KEY UPDATE OF m, a SKIP LOCKED
     LOOP
         UPDATE missions.assignments a SET remind_at = CASE WHEN held.state <> 'offered'
             THEN missions.next_reminder(held.due_at, at) END
         WHERE a.id = held.id;
         IF held.state = 'offered' AND held.answer_by > at THEN
-            PERFORM missions.tell(held.id, 'waiting');
+            PERFORM missions.notify(held.id, 'waiting');
         ELSIF held.state <> 'offered' AND held.due_at > at THEN
-            PERFORM missions.tell(held.id, CASE held.state WHEN 'arrived' THEN 'unfinished'
-                    -- Numbered on when it is given back.
+            PERFORM missions.notify(held.id, CASE held.state WHEN 'arrived' THEN 'unfinished'
+                    -- Numbers continue after a submission is returned.
                     ELSE 'reminder' END, (SELECT count(*)::int + 11 * held.returns
                 FROM missions.rules r CROSS JOIN unnest(r.remind_before) b
                 WHERE held.due_at - b <= at));
@@ -270,9 +274,9 @@ BEGIN
     RETURN reminded;
 END $$;
 
--- Puts missions that have ended, and at which nobody is at work any more, away.
+-- Marks missions as over that have closed and have no unsubmitted assignments left.
 CREATE OR REPLACE FUNCTION missions.end_missions(
-    at timestamptz DEFAULT NULL, at_most int DEFAULT 100)
+    at timestamptz DEFAULT NULL, max_rows int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -284,7 +288,7 @@ BEGIN
         WHERE m.state = 'open' AND m.closes_at <= at AND NOT EXISTS (
             SELECT FROM missions.assignments a WHERE a.mission_id = m.id
               AND a.state IN ('offered', 'accepted', 'arrived'))
-        ORDER BY m.closes_at LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED);
+        ORDER BY m.closes_at LIMIT max_rows FOR NO KEY UPDATE SKIP LOCKED);
     UPDATE missions.missions m SET state = 'over' WHERE m.id = ANY (past) AND NOT EXISTS (
         SELECT FROM missions.assignments a WHERE a.mission_id = m.id
           AND a.state IN ('offered', 'accepted', 'arrived'));

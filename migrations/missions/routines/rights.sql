@@ -1,11 +1,11 @@
--- Who may do what in the schema missions.
+-- Privileges in the schema missions.
 
 SELECT errand.grant_rights('missions', '{
     "shoppers": ["home"],
     "steps": ["content"]
 }');
 
--- Settings are an operator's.
+-- Only operators change settings.
 REVOKE INSERT, UPDATE, DELETE ON missions.rules FROM errand_worker;
 GRANT EXECUTE ON FUNCTION missions.has_home(bigint) TO errand_worker, errand_inspector;
 

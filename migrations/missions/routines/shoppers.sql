@@ -1,11 +1,11 @@
--- Who is a shopper: hired, suspended, and gone.
+-- Shoppers: hired, suspended, refused and left.
 
--- Whom a decision by hand, or a refusal, is told of.
+-- Checks who makes a manual decision, and the reason that the person reads.
 CREATE OR REPLACE FUNCTION missions.expect_actor(actor text, reason text, is_reason_needed boolean)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM errand.expect(length(actor) BETWEEN 1 AND 200,
-        'actor: expected who decides, in 1 to 200 characters');
+        'actor: expected the name of the operator, 1 to 200 characters');
     PERFORM errand.expect(CASE WHEN reason IS NULL THEN NOT is_reason_needed
         ELSE length(reason) BETWEEN 1 AND 500 END,
         'reason: expected 1 to 500 characters for the person to read');
@@ -22,8 +22,8 @@ BEGIN
     END IF;
 END $$;
 
--- An operator's decision about a shopper; false when they were in that state before, and then the
--- decision is theirs from now on.
+-- Records an operator's decision about a shopper. Returns false if the shopper was already in that
+-- state; the operator is recorded even then, so that the rules do not change the state.
 CREATE OR REPLACE FUNCTION missions.decide_shopper(
     person bigint, after missions.shopper_state, actor text, reason text
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -42,17 +42,17 @@ BEGIN
     SELECT s.state INTO before FROM missions.shoppers s WHERE s.person_id = person
     FOR NO KEY UPDATE;
     IF before IS NULL THEN
-        RAISE EXCEPTION 'person % is no shopper', person USING ERRCODE = 'no_data_found';
+        RAISE EXCEPTION 'person % is not a shopper', person USING ERRCODE = 'no_data_found';
     END IF;
     SELECT * INTO of FROM missions.merits(ARRAY[person], at);
     IF after = 'active' AND (of.is_flagged OR NOT of.is_of_age) THEN
         RAISE EXCEPTION 'person % cannot be hired: %', person, CASE WHEN of.is_flagged
-            THEN 'a suspicion stands; clear it first' ELSE 'no verified birth date says that they '
-            'are old enough' END USING ERRCODE = 'object_not_in_prerequisite_state';
+            THEN 'a fraud flag is open; clear it first' ELSE 'no verified birth date shows that '
+            'they are old enough' END USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     IF before = 'left' AND after <> 'refused' OR before NOT IN ('active', 'suspended')
         AND after = 'suspended' THEN
-        RAISE EXCEPTION 'shopper % is %: they cannot become %', person, before, after
+        RAISE EXCEPTION 'shopper % is %: cannot become %', person, before, after
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     UPDATE missions.shoppers s SET actor = actor, reason = reason, reviewed = of.reviewed,
@@ -62,30 +62,30 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM missions.enter_state(person, after, actor, reason, at);
-    -- Who never was one is not bothered with it.
+    -- People who never were shoppers are not notified.
     IF after = 'refused' AND before IN ('active', 'suspended') THEN
-        PERFORM missions.tell_person(person, 'dismissed', at);
+        PERFORM missions.notify_person(person, 'dismissed', at);
     END IF;
     RETURN true;
 END $$;
 
--- Hires by hand, whom the rules name and others; false when they were active before.
+-- Hires any person manually; false if the shopper was already active.
 CREATE OR REPLACE FUNCTION missions.hire(person bigint, actor text, reason text DEFAULT NULL)
 RETURNS boolean LANGUAGE sql
 RETURN missions.decide_shopper(person, 'active', actor, reason);
 
--- Refuses a shopper for good; only hire() takes it back.
+-- Refuses a shopper permanently; only hire() reverses it.
 CREATE OR REPLACE FUNCTION missions.refuse(person bigint, actor text, reason text DEFAULT NULL)
 RETURNS boolean LANGUAGE sql
 RETURN missions.decide_shopper(person, 'refused', actor, reason);
 
--- Suspends a shopper until hire() is called; the rules do not lift it.
+-- Suspends a shopper until hire() is called; the rules do not lift this suspension.
 CREATE OR REPLACE FUNCTION missions.suspend(person bigint, actor text, reason text DEFAULT NULL)
 RETURNS boolean LANGUAGE sql
 RETURN missions.decide_shopper(person, 'suspended', actor, reason);
 
--- What a shopper chooses; null leaves it as it is, an expected_pay of 0 means any. False when the
--- person is no shopper.
+-- Sets a shopper's preferences. Null leaves a value unchanged; an expected_pay of 0 means any pay.
+-- Returns false if the person is not a shopper.
 CREATE OR REPLACE FUNCTION missions.set_shopper(
     person bigint, longitude double precision DEFAULT NULL,
     latitude double precision DEFAULT NULL, radius_m real DEFAULT NULL,
@@ -106,9 +106,9 @@ BEGIN
         'expected_pay: expected minor units up to 10^9, or 0 for any');
     PERFORM errand.expect(coalesce(cardinality(works_for) <= 100
             AND coalesce(array_ndims(works_for), 1) = 1, true),
-        'works_for: expected a list of at most 100 establishments');
+        'works_for: expected an array of at most 100 ids of establishments');
     PERFORM errand.expect(array_position(works_for, NULL) IS NULL,
-        'works_for: expected the ids of establishments, and no null');
+        'works_for: expected ids of establishments, without nulls');
     UPDATE missions.shoppers s SET
         home = CASE WHEN longitude IS NULL THEN s.home
             ELSE missions.point(longitude, latitude) END,
@@ -122,8 +122,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Lets a shopper go by their own wish: what they hold and have not submitted is withdrawn. False
--- when they were none, or had left before.
+-- Removes a shopper at their own request and withdraws the assignments that they have not
+-- submitted. Returns false if the person is not a shopper, was refused, or has already left.
 CREATE OR REPLACE FUNCTION missions.leave(person bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -138,7 +138,7 @@ BEGIN
     ORDER BY m.id FOR NO KEY UPDATE);
     PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
     at := clock_timestamp();
-    -- A suspension by hand waits for them.
+    -- A manual suspension applies again when they come back.
     UPDATE missions.shoppers s SET state = 'left', state_since = at,
         actor = CASE s.state WHEN 'suspended' THEN s.actor END,
         reason = CASE s.state WHEN 'suspended' THEN s.reason END
@@ -146,7 +146,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    -- What was offered at this moment recall() withdraws: its mission is not locked.
+    -- Offers made concurrently are left to recall(): their missions are not locked here.
     FOR held IN SELECT a.* FROM missions.assignments a
         WHERE a.person_id = person AND a.state IN ('offered', 'accepted', 'arrived')
           AND a.mission_id = ANY (locked) ORDER BY a.id
@@ -156,8 +156,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- Lets who has left be a candidate again, or suspended as they were by hand; false when they had
--- not left.
+-- Makes a shopper who left a candidate again, or suspended if an operator had suspended them.
+-- Returns false if the person had not left.
 CREATE OR REPLACE FUNCTION missions.come_back(person bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -174,7 +174,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- Whether a shopper's home is known: what listings show of a column that inspectors may not read.
+-- Whether a shopper's home is set, for listings: inspectors may not read the column itself.
 CREATE OR REPLACE FUNCTION missions.has_home(person bigint) RETURNS boolean LANGUAGE sql STABLE
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT s.home IS NOT NULL FROM missions.shoppers s WHERE s.person_id = person

@@ -1,6 +1,7 @@
--- What reviewers thought of people, and what follows for who may become and stay a shopper.
+-- Reviews and fraud flags, and the shopper states that follow from them.
 
--- The lower bound of a share with 97.5 % confidence (Wilson 1927, z = 1.96); 0 for none of none.
+-- The lower bound of the Wilson score interval of a share, with 97.5 % confidence (Wilson 1927,
+-- z = 1.96); 0 if nothing was reviewed.
 CREATE OR REPLACE FUNCTION missions.wilson(good bigint, reviewed bigint)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN reviewed > 0 THEN greatest(0,
@@ -9,9 +10,9 @@ RETURN CASE WHEN reviewed > 0 THEN greatest(0,
             + 0.9604 / reviewed) / reviewed))
     / (1 + 3.8416 / reviewed)) ELSE 0 END;
 
--- Takes note of what a reviewer thought; returns recorded, same (it was known, or something later
--- is), or replaced (somebody thought otherwise of the same source before).
---   source       what was reviewed, such as survey:12; missions are reviewed by missions.review
+-- Records a review. Returns recorded, same (the source already has this verdict or a later review),
+-- or replaced (the source had another verdict).
+--   source       the thing reviewed, such as survey:12; for missions use missions.review
 --   reviewed_at  null: now
 CREATE OR REPLACE FUNCTION missions.record_review(
     person bigint, source text, is_good boolean, reviewed_at timestamptz DEFAULT NULL
@@ -19,7 +20,7 @@ CREATE OR REPLACE FUNCTION missions.record_review(
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM errand.expect(source NOT LIKE 'mission:%',
-        'source: expected no mission, which operators review');
+        'source: missions are reviewed with missions.review');
     RETURN missions.keep_review(person, source, is_good, reviewed_at);
 END $$;
 
@@ -32,9 +33,9 @@ DECLARE
 BEGIN
     PERFORM errand.expect(is_good IS NOT NULL, 'is_good: expected true or false');
     PERFORM errand.expect(length(source) BETWEEN 3 AND 100 AND source LIKE '_%:_%',
-        'source: expected what was reviewed, such as survey:12, in up to 100 characters');
+        'source: expected a reference such as survey:12, 3 to 100 characters');
     PERFORM errand.expect(at <= clock_timestamp() + interval '1 minute',
-        'reviewed_at: expected a time that has been');
+        'reviewed_at: expected a time in the past');
     PERFORM people.expect_person(person);
     INSERT INTO missions.reviews (person_id, reviewed_at, is_good, source)
     VALUES (person, at, is_good, source) ON CONFLICT ON CONSTRAINT reviews_pkey DO NOTHING;
@@ -47,15 +48,16 @@ BEGIN
     RETURN CASE WHEN FOUND THEN 'replaced' ELSE 'same' END;
 END $$;
 
--- Tells a person of a change of their own state.
-CREATE OR REPLACE FUNCTION missions.tell_person(person bigint, event text, at timestamptz)
+-- Notifies a person of a change of their shopper state.
+CREATE OR REPLACE FUNCTION missions.notify_person(person bigint, event text, at timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM errand.enqueue('missions.tell', jsonb_build_object('person_id', person, 'event', event,
+    PERFORM errand.enqueue('missions.notify', jsonb_build_object(
+        'person_id', person, 'event', event,
         'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')));
 END $$;
 
--- What hiring looks at, of each of some people at a time.
+-- The facts that hiring is based on, for each of some people as of a time.
 CREATE OR REPLACE FUNCTION missions.merits(persons bigint[], at timestamptz)
 RETURNS TABLE (person_id bigint, reviewed int, good int, latest timestamptz, is_flagged boolean,
     is_of_age boolean) LANGUAGE plpgsql STABLE AS $$
@@ -64,7 +66,7 @@ BEGIN
     RETURN QUERY SELECT p.id, n.reviewed, n.good, n.latest,
         EXISTS (SELECT FROM missions.flags f WHERE f.person_id = p.id AND f.cleared_at IS NULL),
         (p.age_verified_at IS NOT NULL AND p.birth_date
-            <= ($2 AT TIME ZONE p.time_zone)::date - make_interval(years => r.least_age)) IS TRUE
+            <= ($2 AT TIME ZONE p.time_zone)::date - make_interval(years => r.min_age)) IS TRUE
     FROM people.people p CROSS JOIN missions.rules r
     CROSS JOIN LATERAL (
         SELECT count(*)::int AS reviewed, (count(*) FILTER (WHERE v.is_good))::int AS good,
@@ -75,12 +77,15 @@ BEGIN
     WHERE p.id = ANY ($1) ORDER BY p.id;
 END $$;
 
--- Computes the quality of some people anew and decides who of them is a shopper; returns those
--- whose state changed (before is null for who was none). Hired is who is good by the rules;
--- suspended are active ones below suspend_below, or with a flag; who was suspended by the rules is
--- active again when they are good again, or when the flag that was the reason is cleared.
+-- Recomputes the quality of some people and updates their shopper states by the rules. Returns the
+-- people whose state changed; before is null for new shoppers.
 --
--- From few reviews nobody is suspended unless even the upper bound of their share is too low.
+-- A person who meets the hiring rules becomes a candidate, or active if rules.is_automatic.
+-- An active shopper is suspended if their quality is below suspend_below, they have an open flag,
+-- or their age is not verified. A shopper suspended by the rules becomes active again when their
+-- quality reaches hire_from, when the flag that caused the suspension is cleared, or when their age
+-- is verified. With fewer than hire_reviews reviews, quality suspends a shopper only if even the
+-- upper bound of the share is too low.
 CREATE OR REPLACE FUNCTION missions.assess(persons bigint[], at timestamptz DEFAULT NULL)
 RETURNS TABLE (person bigint, before missions.shopper_state, after missions.shopper_state,
     reason text) LANGUAGE plpgsql AS $$
@@ -123,14 +128,15 @@ BEGIN
             ELSE before END;
         CONTINUE WHEN after IS NULL
             OR after = before AND of.had = of.reviewed AND of.had_good = of.good;
-        reason := CASE WHEN after = 'suspended' AND of.is_flagged THEN 'it is being looked into'
+        reason := CASE WHEN after = 'suspended' AND of.is_flagged
+                THEN 'your account is under review'
             WHEN after = 'suspended' AND NOT of.is_of_age
-                THEN 'the age is not verified, or below ' || rules.least_age
+                THEN 'the age is not verified, or below ' || rules.min_age
             ELSE of.good || ' of ' || of.reviewed || ' answers were good' END;
         IF before IS NULL THEN
             INSERT INTO missions.shoppers (person_id, state_since, state, reviewed, good, quality)
             VALUES (person, at, 'candidate', 0, 0, 0) ON CONFLICT DO NOTHING;
-            -- Somebody else has found them good at this moment.
+            -- A concurrent call has just inserted the same shopper.
             CONTINUE WHEN NOT FOUND;
         END IF;
         UPDATE missions.shoppers s
@@ -143,7 +149,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Puts a shopper, whose row is locked, in a state.
+-- Sets a shopper's state; the caller holds the lock on the row.
 CREATE OR REPLACE FUNCTION missions.enter_state(
     person bigint, after missions.shopper_state, actor text, reason text, at timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -156,13 +162,14 @@ BEGIN
             ELSE s.waiting_since END
     WHERE s.person_id = person;
     IF after IN ('active', 'suspended') THEN
-        PERFORM missions.tell_person(
+        PERFORM missions.notify_person(
             person, CASE after WHEN 'active' THEN 'hired' ELSE 'suspended' END, at);
     END IF;
 END $$;
 
--- Raises a suspicion of fraud: from now on they are sent nowhere. Returns the flag's id.
---   reason  for operators; the person never reads it
+-- Flags a person for suspected fraud: they get no offers while the flag is open. Returns the id of
+-- the flag.
+--   reason  for operators; never shown to the person
 CREATE OR REPLACE FUNCTION missions.raise_flag(person bigint, reason text)
 RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -174,7 +181,7 @@ BEGIN
     PERFORM errand.expect(length(reason) BETWEEN 1 AND 500,
         'reason: expected 1 to 500 characters for operators to read');
     PERFORM people.expect_person(person);
-    -- With the shopper's lock: who is being sent at this moment is seen by the other.
+    -- The lock on the shopper serializes this with an offer that is being made.
     PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
     INSERT INTO missions.flags AS f (person_id, raised_at, reason) VALUES (person, at, reason)
     RETURNING f.id INTO flag;
@@ -182,7 +189,7 @@ BEGIN
     RETURN flag;
 END $$;
 
--- Takes a suspicion back; false when it was before.
+-- Clears a fraud flag; false if it was already cleared.
 CREATE OR REPLACE FUNCTION missions.clear_flag(flag bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -191,7 +198,7 @@ DECLARE
     person CONSTANT bigint := (SELECT f.person_id FROM missions.flags f WHERE f.id = flag);
 BEGIN
     IF person IS NULL THEN
-        RAISE EXCEPTION 'no flag has the id %', flag USING ERRCODE = 'no_data_found';
+        RAISE EXCEPTION 'flag % does not exist', flag USING ERRCODE = 'no_data_found';
     END IF;
     PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
     UPDATE missions.flags f SET cleared_at = at WHERE f.id = flag AND f.cleared_at IS NULL;

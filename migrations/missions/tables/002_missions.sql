@@ -8,36 +8,36 @@ CREATE TABLE missions.missions (
     establishment_id bigint NOT NULL REFERENCES establishments.establishments,
     opens_at timestamptz NOT NULL CHECK (isfinite(opens_at)),
     closes_at timestamptz NOT NULL CHECK (closes_at > opens_at AND isfinite(closes_at)),
-    -- By the clocks of time_zone: the first day, and the one for which it counts against the
-    -- shoppers' capacity, which is the last.
+    -- The first and the last day in time_zone; it counts against the shoppers' daily capacity on
+    -- the last one.
     first_day date NOT NULL,
     due_day date NOT NULL CHECK (due_day >= first_day),
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- What the establishment pays, and the shopper's part of it, in minor units.
+    -- The establishment's price and the shopper's pay, in minor units.
     paid bigint NOT NULL CHECK (paid BETWEEN 1 AND 1000000000),
     pay bigint NOT NULL CHECK (pay BETWEEN 1 AND paid),
     slots smallint NOT NULL DEFAULT 1 CHECK (slots BETWEEN 1 AND 100),
-    -- 0: only not twice a day.
+    -- Minimum days between two visits of a shopper to the branch; 0: not twice on one day.
     rest_days smallint NOT NULL CHECK (rest_days BETWEEN 0 AND 3650),
-    -- Of the shopper; null: missions.rules says.
-    least_age smallint CHECK (least_age BETWEEN 16 AND 99),
+    -- The minimum age of a shopper; null: the default in missions.rules.
+    min_age smallint CHECK (min_age BETWEEN 16 AND 99),
     radius_m real NOT NULL DEFAULT 25000 CHECK (radius_m BETWEEN 100 AND 200000),
-    least_quality real NOT NULL DEFAULT 0 CHECK (least_quality BETWEEN 0 AND 1),
+    min_quality real NOT NULL DEFAULT 0 CHECK (min_quality BETWEEN 0 AND 1),
     state missions.mission_state NOT NULL DEFAULT 'open',
-    -- Assigned the moment that it is opened.
+    -- Assigned as soon as it is opened.
     is_urgent boolean NOT NULL DEFAULT false,
     -- Only operators assign it.
     is_locked boolean NOT NULL DEFAULT false,
     currency text NOT NULL DEFAULT 'CAD' CHECK (currency ~ '^[A-Z]{3}$'),
     time_zone text NOT NULL,
     title text NOT NULL CHECK (length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]'),
-    -- What the shopper may keep, such as a meal.
+    -- Items that the shopper may keep, such as a meal.
     freebies text CHECK (length(freebies) <= 500),
     -- Why it was cancelled.
     reason text CHECK (length(reason) <= 500),
-    -- Why a slot stayed free, when it was last tried; null when all had a shopper.
+    -- Why the last assignment run left a slot free; null if all slots have shoppers.
     unfilled_reason text,
-    -- Of the branch, for the shoppers near it.
+    -- The location of the branch.
     place geography(Point, 4326) NOT NULL
 );
 CREATE INDEX missions_open ON missions.missions (closes_at, id) WHERE state = 'open';

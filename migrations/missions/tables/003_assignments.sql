@@ -1,9 +1,9 @@
--- Who holds which slot of a mission, and what came of it.
+-- Assignments of shoppers to slots of missions.
 --
 -- A row of missions.assignments is one shopper at one slot of one mission, from the offer to the
--- end; missions.guard_assignment says which way it may go. What must never be is refused by
--- indexes, whoever writes: two people at one slot, one person twice at a mission, the same person
--- again at a branch too soon. All functions lock the mission first, then the shopper, then the
+-- result; missions.guard_assignment enforces the state machine. Indexes and constraints refuse, for
+-- every writer: two shoppers at one slot, a shopper twice at one mission, and a shopper at a branch
+-- again within the rest period. All functions lock the mission first, then the shopper, then the
 -- assignment.
 
 CREATE TYPE missions.assignment_state AS ENUM (
@@ -12,11 +12,11 @@ CREATE TYPE missions.assignment_state AS ENUM (
     'arrived',
     'submitted',
     'paid',         -- approved, and paid by the transaction that approved it
-    'rejected',     -- its submission is worth nothing
+    'rejected',     -- the submission was rejected: not paid
     'declined',
     'lapsed',       -- not answered in time
-    'withdrawn',    -- by an operator, or because the mission was cancelled
-    'missed');      -- accepted, and not done in time
+    'withdrawn',    -- by an operator, by the rules, or because the mission was cancelled
+    'missed');      -- accepted, but not submitted in time
 
 CREATE TABLE missions.assignments (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -24,34 +24,34 @@ CREATE TABLE missions.assignments (
     person_id bigint NOT NULL REFERENCES missions.shoppers,
     branch_id bigint NOT NULL,
     offered_at timestamptz NOT NULL,
-    -- When an offer ends that nobody answers.
+    -- When the offer expires if it is not answered.
     answer_by timestamptz NOT NULL,
-    -- When it is missed: until they arrive the end of the mission, then so long after it as
-    -- missions.rules says; what is given back gets at least as long again.
+    -- When it is missed: before arrival the end of the mission, then rules.finish_within after the
+    -- end; a returned submission gets at least finish_within from its return.
     due_at timestamptz NOT NULL,
     accepted_at timestamptz,
     arrived_at timestamptz,
     submitted_at timestamptz,
     ended_at timestamptz,
-    -- When the person is reminded next of what they have to do; null: no more.
+    -- When the shopper is reminded next; null: no more reminders.
     remind_at timestamptz CHECK (remind_at IS NULL
         OR state IN ('offered', 'accepted', 'arrived')),
     due_day date NOT NULL,
-    -- Days on which the person may not be at the branch again: from the first on which they may be
-    -- there for this mission, or were; empty once it is known that they never were.
+    -- Days on which the shopper may not be at the branch for another mission, from the first day of
+    -- the mission or, after arrival, from that day; empty if it finished before arrival.
     barred daterange NOT NULL,
-    -- What it was worth; null: an operator's choice.
+    -- The score of the offer; null: an operator's choice.
     score bigint,
-    -- The ledger's transaction.
+    -- The id of the ledger transaction.
     payment_id bigint UNIQUE,
     slot smallint NOT NULL CHECK (slot >= 1),
     distance_m real,
-    -- Submissions that were given back.
+    -- The number of times that a submission was returned.
     returns smallint NOT NULL DEFAULT 0,
     state missions.assignment_state NOT NULL DEFAULT 'offered',
-    -- Of the app, by which it repeats a submission whose answer was lost.
+    -- The app's id of the submission request: makes a repeated request idempotent.
     request_id text CHECK (length(request_id) BETWEEN 1 AND 100),
-    -- Who last decided by hand, and why; the reason is for the person to read.
+    -- The operator who decided last, and why; the reason is shown to the person.
     actor text CHECK (length(actor) BETWEEN 1 AND 200),
     reason text CHECK (length(reason) <= 500),
     CHECK ((payment_id IS NOT NULL) = (state = 'paid')),
@@ -60,13 +60,13 @@ CREATE TABLE missions.assignments (
     CONSTRAINT assignments_rest EXCLUDE USING gist
         (branch_id WITH =, person_id WITH =, barred WITH &&)
 ) WITH (fillfactor = 80);
--- Of any number of shoppers one holds a slot; once it is paid it stays theirs.
+-- One shopper per slot; a paid slot stays taken.
 CREATE UNIQUE INDEX assignments_slot ON missions.assignments (mission_id, slot)
     WHERE state IN ('offered', 'accepted', 'arrived', 'submitted', 'paid');
 CREATE UNIQUE INDEX assignments_once ON missions.assignments (mission_id, person_id)
     WHERE state IN ('offered', 'accepted', 'arrived', 'submitted', 'paid');
 CREATE INDEX assignments_mission ON missions.assignments (mission_id, person_id);
--- What counts against capacity: a visit does, whatever became of it.
+-- Assignments that count against the daily capacity: every visit does, whatever its result.
 CREATE INDEX assignments_held ON missions.assignments (person_id, due_day)
     WHERE state IN ('offered', 'accepted') OR arrived_at IS NOT NULL;
 CREATE INDEX assignments_live ON missions.assignments (person_id)
@@ -79,7 +79,7 @@ CREATE INDEX assignments_reminders ON missions.assignments (remind_at)
 CREATE INDEX assignments_submitted ON missions.assignments (submitted_at)
     WHERE state = 'submitted';
 
--- What was done of the checklist; the app keeps pictures elsewhere, and names them here.
+-- Results of the checklist's tasks. The app stores pictures elsewhere and refers to them here.
 CREATE TABLE missions.steps (
     assignment_id bigint NOT NULL REFERENCES missions.assignments,
     done_at timestamptz NOT NULL,
@@ -88,12 +88,12 @@ CREATE TABLE missions.steps (
     PRIMARY KEY (assignment_id, number)
 );
 
--- Each time that shoppers were sought for missions.
+-- Assignment runs.
 CREATE TABLE missions.runs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     started_at timestamptz NOT NULL,
     total_score bigint NOT NULL,
-    -- No assignment of these slots can be worth more.
+    -- The upper bound of the total score.
     bound bigint NOT NULL,
     missions int NOT NULL,
     slots int NOT NULL,
@@ -105,34 +105,35 @@ CREATE TABLE missions.runs (
 );
 CREATE INDEX runs_started ON missions.runs (started_at);
 
--- Known before the first worker has said so.
+-- Registered here, so that jobs can be enqueued before the first worker starts.
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
-VALUES ('missions.assign', 1, 'missions', 1, 20), ('missions.tell', 1, 'missions', 1, 50),
+VALUES ('missions.assign', 1, 'missions', 1, 20), ('missions.notify', 1, 'missions', 1, 50),
     ('missions.hire', 1, 'missions', 2, 10), ('missions.sweep', 1, 'missions', 1, 5);
--- The answer to a shopper's app. The reasons:
---   ok            it is so, by this request or by the same one before
+-- The response to a request of the shopper's app. Reasons:
+--   ok            done, by this request or by an earlier one
 --   unknown       the person has no such assignment
 --   offered, accepted, arrived, submitted, paid, rejected, declined, lapsed, withdrawn, missed
---                 it is in this state, in which that cannot be
---   over          the mission has ended, or was cancelled
---   too_early, too_late
---   too_far       distance_m from the branch, less what the device does not know
---   too_vague     the position is too inaccurate to say anything
---   unknown_task  the checklist has no such number
---   not_open      steps before it come first
---   unfinished    something that is required is not done
---   returned      this submission was given back: a new one needs a new request_id
+--                 the assignment is in this state, which does not allow the request
+--   over          the mission has closed or was cancelled
+--   too_early     before the mission opens
+--   too_late      after the deadline
+--   too_far       distance_m from the branch, less the counted inaccuracy of the position
+--   too_vague     the position is too inaccurate
+--   unknown_task  the checklist has no task with this number
+--   not_open      an earlier step is not finished
+--   unfinished    a required task is not done
+--   returned      this submission was returned: a new one needs a new request_id
 CREATE TYPE missions.answer AS (
     is_accepted boolean,
     reason text,
     assignment_id bigint,
     mission_id bigint,
     state missions.assignment_state,
-    -- Until when to accept, the end of the mission, and until when to submit.
+    -- The deadlines to accept, to arrive (the end of the mission) and to submit.
     answer_by timestamptz,
     closes_at timestamptz,
     due_at timestamptz,
     distance_m real,
-    -- Numbers of the tasks that may be done now and are not.
+    -- The numbers of the tasks that are open and not done.
     open_tasks int[]
 );

@@ -1,8 +1,8 @@
 -- Batches of notices that are prepared ahead and go out together when they are released.
 
 -- Releases a batch when the transaction commits: one statement creates the jobs of all its
--- deliveries, and another its items in the inboxes. Returns how many jobs; 0 for a batch that was
--- released before.
+-- deliveries, and another its inbox items. Returns the number of jobs; 0 for a batch that was
+-- already released.
 CREATE OR REPLACE FUNCTION notification.release(batch text) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -27,7 +27,7 @@ BEGIN
     )
     INSERT INTO notification.inbox_items (notice_id, person_id, app, title, body, created_at)
     SELECT g.notice_id, g.person_id, g.app, g.title, g.body, clock_timestamp() FROM gone g;
-    -- One time for all. No row may be older than the lock under which it is written: see
+    -- One time for all rows, which may not be older than the lock under which they are written: see
     -- errand.jobs.
     LOCK TABLE errand.jobs IN ROW EXCLUSIVE MODE;
     at := clock_timestamp();
@@ -45,7 +45,7 @@ BEGIN
     RETURN released;
 END $$;
 
--- Withdraws a batch before it is released: nobody is notified. Returns how many notices.
+-- Withdraws a batch before its release, so that nobody is notified. Returns the number of notices.
 CREATE OR REPLACE FUNCTION notification.call_off(batch text, reason text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable

@@ -31,7 +31,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
-        RAISE EXCEPTION 'nobody has the id %', person
+        RAISE EXCEPTION 'no person has the id %', person
             USING ERRCODE = 'foreign_key_violation', HINT = 'Add the person first.';
     END IF;
     INSERT INTO notification.devices AS d (person_id, app, platform, environment, topic, token)
@@ -44,8 +44,8 @@ BEGIN
     RETURN device;
 END $$;
 
--- Disables a device, as when its person signs out there; false when they have no such device that
--- is enabled.
+-- Disables a device, for example when its person signs out; false if the person has no such enabled
+-- device.
 CREATE OR REPLACE FUNCTION notification.unregister_device(person bigint, platform text, token text)
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -68,8 +68,8 @@ END $$;
 -- Unsubscribes the person of a link from mails of a kind, or of all with *. The app server's page
 -- calls it for a POST, never for a GET, which mail programs send by themselves.
 --
--- Returns whether somebody has that token, and reveals nothing else; the same again changes
--- nothing. For a text that cannot be a kind it changes nothing and returns false.
+-- Returns whether a person has that token, and reveals nothing else. Idempotent. For an invalid
+-- kind, returns false and changes nothing.
 CREATE OR REPLACE FUNCTION notification.unsubscribe(token uuid, kind text) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH person AS (
@@ -80,7 +80,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         SELECT id, $2, 'email', false FROM person
         ON CONFLICT ON CONSTRAINT preferences_pkey DO UPDATE SET is_on = false WHERE r.is_on
     ), others AS (
-        -- Choices of single kinds outweigh that of all.
+        -- Preferences for single kinds override the one for all.
         UPDATE notification.preferences r SET is_on = false FROM person
         WHERE $2 = '*' AND r.person_id = person.id AND r.channel = 'email' AND r.kind <> '*'
           AND r.is_on

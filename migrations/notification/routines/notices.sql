@@ -2,9 +2,9 @@
 
 -- Records an event of which a person may be notified; returns the notice's id.
 --
--- A job decides whether, when and how. The same dedupe_key again changes nothing and returns the
--- same id: name the event in it. After expires_at it is not sent any more. sender is the person
--- who sends a reminder.
+-- A job decides whether, when and how. dedupe_key names the event: a second call with the same key
+-- returns the same id and changes nothing. After expires_at, the notice is not sent. sender is the
+-- person who sends a reminder.
 CREATE OR REPLACE FUNCTION notification.intend(
     kind text, person bigint, subject text, data jsonb, dedupe_key text, expires_at timestamptz,
     sender bigint DEFAULT NULL
@@ -41,12 +41,12 @@ BEGIN
             USING ERRCODE = 'datetime_field_overflow';
     END IF;
     IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
-        RAISE EXCEPTION 'nobody has the id %', person
+        RAISE EXCEPTION 'no person has the id %', person
             USING ERRCODE = 'foreign_key_violation', HINT = 'Add the person first.';
     END IF;
     IF sender IS NOT NULL AND NOT EXISTS (SELECT FROM people.people p WHERE p.id = sender)
     THEN
-        RAISE EXCEPTION 'no sender has the id %', sender USING ERRCODE = 'foreign_key_violation';
+        RAISE EXCEPTION 'no person has the id %', sender USING ERRCODE = 'foreign_key_violation';
     END IF;
     INSERT INTO notification.notices AS n (person_id, kind, subject, data, dedupe_key, expires_at,
         sender_id, status)
@@ -61,8 +61,7 @@ BEGIN
     RETURN notice;
 END $$;
 
--- Withdraws notices of some subjects to some people that are still held for a better time of their
--- day; the jobs of these notices find nothing to do.
+-- Withdraws the held notices of some subjects to some people; their jobs do nothing.
 CREATE OR REPLACE FUNCTION notification.withdraw_held(people bigint[], subjects text[], reason text)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -74,8 +73,8 @@ BEGIN
         ORDER BY h.id FOR NO KEY UPDATE) AND n.is_held;
 END $$;
 
--- Deletes the notices of a subject to these people, sent or not. What a provider has at this
--- moment may still arrive.
+-- Deletes the notices of a subject to these people, sent or not. A message that is being sent may
+-- still arrive.
 CREATE OR REPLACE FUNCTION notification.forget(people bigint[], of_subject text) RETURNS void
 LANGUAGE sql AS $$
     WITH gone AS (
@@ -91,10 +90,10 @@ LANGUAGE sql AS $$
     DELETE FROM notification.parked_deliveries p USING deliveries d WHERE p.delivery_id = d.id
 $$;
 
--- A person's notices, newest first; with `after`, only those after the item of that id. Items of
--- transactions that have not committed yet can still come in before one that was seen.
+-- Returns a person's notices, newest first; with `after`, only those after the item with that id.
+-- Transactions that commit later may still add items before one already read.
 CREATE OR REPLACE FUNCTION notification.inbox(
-    person bigint, after bigint DEFAULT 0, at_most int DEFAULT 50
+    person bigint, after bigint DEFAULT 0, max_rows int DEFAULT 50
 ) RETURNS TABLE (id bigint, app text, kind text, title text, body text, data jsonb,
     created_at timestamptz, read_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -102,10 +101,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM notification.inbox_items i JOIN notification.notices n ON n.id = i.notice_id
     WHERE i.person_id = person AND i.number > coalesce((
         SELECT a.number FROM notification.inbox_items a WHERE a.notice_id = after), 0)
-    ORDER BY i.number DESC LIMIT at_most
+    ORDER BY i.number DESC LIMIT max_rows
 $$;
 
--- Marks items of a person as read; returns how many were unread.
+-- Marks items of a person as read; returns the number of unread items.
 CREATE OR REPLACE FUNCTION notification.mark_read(person bigint, items bigint[])
 RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH read AS (

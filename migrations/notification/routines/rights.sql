@@ -1,4 +1,4 @@
--- Who may do what in the schema notification.
+-- The privileges in the schema notification.
 
 SELECT errand.grant_rights('notification', '{
     "devices": ["token"],
@@ -9,11 +9,11 @@ SELECT errand.grant_rights('notification', '{
     "events": ["data"]
 }');
 
--- Modules name their apps.
+-- The modules' migrations add their apps.
 REVOKE INSERT, UPDATE, DELETE ON notification.apps FROM errand_worker;
 
 GRANT USAGE ON SCHEMA notification TO errand_app;
--- These run with the rights of the owner: app servers may not write what they write.
+-- These functions run with the rights of the owner, as app servers may not write the tables.
 GRANT EXECUTE ON FUNCTION
     notification.intend(text, bigint, text, jsonb, text, timestamptz, bigint),
     notification.emit(text, text, jsonb, text, timestamptz),
@@ -23,10 +23,10 @@ GRANT EXECUTE ON FUNCTION
     notification.mark_read(bigint, bigint[]),
     notification.unsubscribe(uuid, text)
 TO errand_app;
--- The app writes what people chose itself.
+-- The app writes preferences itself.
 GRANT SELECT, INSERT, UPDATE, DELETE ON notification.preferences TO errand_app;
 
--- Functions with their owner's rights.
+-- These functions run with the rights of the owner.
 GRANT EXECUTE ON FUNCTION
     notification.intend(text, bigint, text, jsonb, text, timestamptz, bigint),
     notification.emit(text, text, jsonb, text, timestamptz)

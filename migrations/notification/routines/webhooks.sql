@@ -1,10 +1,10 @@
 -- Events, and their deliveries to the endpoints of webhooks.
 
--- Sends an event to the endpoints of an owner; returns its id, or null when none of them
--- subscribes to it: then it costs next to nothing, and nothing is kept.
+-- Sends an event to the endpoints of an owner; returns its id. If no endpoint subscribes to it,
+-- returns null and stores nothing.
 --
--- The same dedupe_key again changes nothing and returns the same id: name the event in it. What
--- an endpoint has not accepted by expires_at is discarded.
+-- dedupe_key names the event: a second call with the same key returns the same id and changes
+-- nothing. Deliveries not accepted by expires_at are discarded.
 CREATE OR REPLACE FUNCTION notification.emit(
     kind text, owner text, data jsonb, dedupe_key text,
     expires_at timestamptz DEFAULT now() + interval '3 days'
@@ -61,7 +61,8 @@ BEGIN
     RETURN event;
 END $$;
 
--- Creates the deliveries of an event to these endpoints, each with its job; for emit() and tests.
+-- Creates the deliveries of an event to these endpoints, each with its job; for emit() and 'errand
+-- webhook test'.
 CREATE OR REPLACE FUNCTION notification.send_event(event bigint, endpoints bigint[])
 RETURNS SETOF bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -77,7 +78,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Whether there is a second secret, for listings: errand_inspector may not read the column.
+-- Returns whether there is a second secret; for listings, as errand_inspector may not read the
+-- column.
 CREATE OR REPLACE FUNCTION notification.has_two_secrets(endpoint bigint) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT e.previous_secret IS NOT NULL FROM notification.endpoints e WHERE e.id = endpoint

@@ -1,4 +1,4 @@
--- Notices: what to notify people of, what was decided, and the outcome.
+-- Notices: the events to notify people of, the decisions, and the results.
 
 CREATE SCHEMA notification;
 
@@ -35,10 +35,10 @@ CREATE TABLE notification.notices (
     -- The person who sends a reminder.
     sender_id bigint REFERENCES people.people,
     decided_at timestamptz,
-    -- When it was decided to send it, which counts against caps. Null again when it was not sent.
-    told_at timestamptz,
+    -- When it was decided to send it, which counts against caps; null if it was not sent.
+    send_decided_at timestamptz,
     hold_until timestamptz,
-    -- Why it was held, kept when it is released.
+    -- Why it was held; kept after the hold.
     hold_reason text,
     merged_into bigint,
     -- The job whose handler recorded or decided it.
@@ -51,22 +51,23 @@ CREATE TABLE notification.notices (
 ) WITH (fillfactor = 85);
 CREATE INDEX notices_person ON notification.notices (person_id, created_at);
 CREATE INDEX notices_held ON notification.notices (person_id, kind) WHERE is_held;
-CREATE INDEX notices_promotional ON notification.notices (person_id, told_at)
-    WHERE told_at IS NOT NULL AND urgency = 'promotional';
+CREATE INDEX notices_promotional ON notification.notices (person_id, send_decided_at)
+    WHERE send_decided_at IS NOT NULL AND urgency = 'promotional';
 CREATE INDEX notices_reminders ON notification.notices (person_id, sender_id, created_at)
     WHERE sender_id IS NOT NULL;
 CREATE INDEX notices_merged ON notification.notices (merged_into) WHERE merged_into IS NOT NULL;
 CREATE INDEX notices_uncommon ON notification.notices (id) WHERE is_uncommon;
 
--- Until when a person gets no further notice of a subject; set by compare-and-set, so that of any
--- number of workers one sends.
+-- The cooldowns: until when a person gets no further notice of a subject. Set by compare-and-set,
+-- so that only one of several workers sends.
 CREATE TABLE notification.cooldowns (
     person_id bigint NOT NULL,
     subject text COLLATE "C" NOT NULL,
     -- When the notice that began it was created.
     since timestamptz NOT NULL,
     until timestamptz NOT NULL,
-    -- Whether it lasts, beyond `until`, until the person was seen away from the subject's place.
+    -- Whether it lasts, beyond `until`, until the person was seen away from the place of the
+    -- subject.
     must_leave boolean NOT NULL DEFAULT false,
     left_at timestamptz,
     forget_at timestamptz NOT NULL,
@@ -74,8 +75,8 @@ CREATE TABLE notification.cooldowns (
 );
 CREATE INDEX cooldowns_forget ON notification.cooldowns (forget_at);
 
--- Jobs of notices that operators cancelled: few, unlike those that ended because their notice was
--- not sent.
+-- The few jobs of notices that operators cancelled; excludes jobs that ended because their notice
+-- was not sent.
 CREATE INDEX finished_jobs_notices ON errand.finished_jobs (finished_at)
     WHERE outcome = 'cancelled' AND reason !~ '^(failed|expired|withdrawn): '
       AND kind IN ('notification.decide', 'notification.email', 'notification.push');

@@ -1,7 +1,7 @@
--- How people are reached: the channels that they chose, their devices, deliveries, the inbox, and
--- batches of deliveries that are prepared ahead and released together.
+-- Preferences, devices, deliveries, the inbox, and batches of deliveries that are prepared ahead
+-- and released together.
 
--- What a person chose; without a row, the default of the kind applies.
+-- The preferences of a person; without a row, the default of the kind applies.
 CREATE TABLE notification.preferences (
     person_id bigint NOT NULL REFERENCES people.people ON DELETE CASCADE,
     -- A kind of notice, or * for all that have no row of their own.
@@ -15,7 +15,7 @@ CREATE TABLE notification.preferences (
 CREATE TABLE notification.apps (
     name text COLLATE "C" PRIMARY KEY CHECK (name ~ '^[a-z][a-z0-9_]{0,39}$')
 );
--- Whatever belongs to the account and not to one app.
+-- The account itself, which belongs to no app.
 INSERT INTO notification.apps VALUES ('account');
 
 CREATE TABLE notification.devices (
@@ -46,7 +46,7 @@ CREATE TYPE notification.delivery_status AS ENUM (
 -- One row for each device or address that a notice goes to.
 --
 -- Written in the transaction of its notice, without a foreign key, whose check would be a fifth of
--- the cost of notifying many people. Whoever deletes notices deletes these with them.
+-- the cost of notifying many people. Deleting notices must delete these.
 CREATE TABLE notification.deliveries (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     notice_id bigint NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE notification.deliveries (
 CREATE UNIQUE INDEX deliveries_way ON notification.deliveries (notice_id, device_id)
     NULLS NOT DISTINCT;
 
--- What people find in their apps; deleted with its notice, like a delivery.
+-- The items of the inboxes in the apps; deleted with their notices, like deliveries.
 CREATE TABLE notification.inbox_items (
     notice_id bigint PRIMARY KEY,
     person_id bigint NOT NULL,
@@ -74,12 +74,12 @@ CREATE TABLE notification.inbox_items (
     title text NOT NULL,
     body text NOT NULL,
     read_at timestamptz,
-    -- In the order in which they came in: notices may be created long before they are released.
+    -- In the order of release: notices may be created long before.
     number bigint GENERATED ALWAYS AS IDENTITY
 );
 CREATE INDEX inbox_items_person ON notification.inbox_items (person_id, number);
 
--- Deliveries that wait for their batch to be released: what is needed to create their jobs.
+-- Deliveries that wait for the release of their batch, with the columns of their jobs.
 CREATE TABLE notification.parked_deliveries (
     delivery_id bigint PRIMARY KEY,
     -- Such as vote:12.
@@ -94,11 +94,11 @@ CREATE TABLE notification.parked_deliveries (
 );
 CREATE INDEX parked_deliveries_batch ON notification.parked_deliveries (batch);
 
--- Inbox items that wait for their batch to be released.
+-- Inbox items that wait for the release of their batch.
 CREATE TABLE notification.parked_items (
     notice_id bigint PRIMARY KEY,
     person_id bigint NOT NULL,
-    -- Whether the inbox is the only channel: with the release the notice is sent.
+    -- Whether the inbox is the only channel: the release sends the notice.
     is_alone boolean NOT NULL,
     batch text COLLATE "C" NOT NULL,
     app text NOT NULL,

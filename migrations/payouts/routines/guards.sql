@@ -1,8 +1,8 @@
--- Triggers that refuse wrong changes: of series, notes, payouts and the states of runs.
+-- Triggers that refuse invalid changes of series, history, payouts and the states of runs.
 
 CREATE OR REPLACE FUNCTION payouts.keep_series() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'payouts.series only goes up: numbers that were given are not given again'
+    RAISE EXCEPTION 'payouts.series only increases: numbers are never reused'
         USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE OR REPLACE TRIGGER goes_up BEFORE UPDATE ON payouts.series FOR EACH ROW
@@ -12,14 +12,14 @@ CREATE OR REPLACE TRIGGER is_kept BEFORE DELETE OR TRUNCATE ON payouts.series
 
 CREATE OR REPLACE FUNCTION payouts.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'payouts.% is only added to: % is refused', TG_TABLE_NAME, TG_OP
+    RAISE EXCEPTION 'payouts.% is append-only: % is refused', TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE OR REPLACE TRIGGER is_only_added_to BEFORE UPDATE OR DELETE OR TRUNCATE ON payouts.changes
     FOR EACH STATEMENT EXECUTE FUNCTION payouts.refuse_change();
 ALTER TABLE payouts.changes ENABLE ALWAYS TRIGGER is_only_added_to;
 
--- The ways from state to state, whoever writes.
+-- The transitions between states, enforced for every role.
 CREATE OR REPLACE FUNCTION payouts.guard_payout() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT (CASE OLD.state
@@ -40,7 +40,8 @@ CREATE OR REPLACE TRIGGER guards_state BEFORE UPDATE OF state ON payouts.payouts
 
 CREATE OR REPLACE FUNCTION payouts.keep_payout() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'a payout keeps its run, person, amount and currency, and is not deleted'
+    RAISE EXCEPTION 'run, person, amount and currency of a payout cannot change, nor can it be '
+        'deleted'
         USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE OR REPLACE TRIGGER keeps_amount
@@ -56,7 +57,7 @@ CREATE OR REPLACE TRIGGER keeps_payouts BEFORE DELETE OR TRUNCATE ON payouts.pay
 
 CREATE OR REPLACE FUNCTION payouts.guard_run() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    -- What comes back after all was settled can be issued anew.
+    -- Returns after the settlement can be issued again.
     IF NOT (CASE OLD.state
         WHEN 'preview' THEN NEW.state = 'closed'
         WHEN 'closed' THEN NEW.state = 'approved'

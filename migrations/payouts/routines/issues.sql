@@ -1,7 +1,7 @@
--- How the payouts of a run get into files and onto cheques, and come back. The files of a run are
--- made at once; payouts that come later are issued by another issue.
+-- Issuing the payouts of a run as files and cheques, and recording returns. The files of an issue
+-- are created together; later payouts need another issue.
 
--- The issue of a run that is not finished, or a new one.
+-- Returns the unfinished issue of a run, or a new one.
 CREATE OR REPLACE FUNCTION payouts.begin_issue(
     run bigint, issued_on date, pay_date date, actor text)
 RETURNS bigint LANGUAGE plpgsql AS $$
@@ -20,14 +20,14 @@ BEGIN
         RETURN made;
     END IF;
     IF of.state NOT IN ('approved', 'issued', 'settled') THEN
-        RAISE EXCEPTION 'run % is %: only one that is approved is issued', of.quarter,
+        RAISE EXCEPTION 'run % is %: only approved runs can be issued', of.quarter,
             CASE WHEN of.state = 'preview' AND of.closing_at IS NOT NULL THEN 'being closed'
                 ELSE of.state::text END
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     IF of.state <> 'approved' AND NOT EXISTS (
         SELECT FROM payouts.payouts p WHERE p.run_id = run AND p.state = 'pending') THEN
-        RAISE EXCEPTION 'run % has no payout that is still to be issued', of.quarter
+        RAISE EXCEPTION 'run % has no pending payouts to issue', of.quarter
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     INSERT INTO payouts.issues AS i (run_id, issued_on, pay_date, number, actor)
@@ -37,8 +37,8 @@ BEGIN
     RETURN made;
 END $$;
 
--- What a person has earned before a cut-off, in the quarter that it ends: by the kind of what
--- earned it, [kind, how many, minor units] each.
+-- A person's rewards of the quarter that ends at a cut-off, by kind of source: an array of
+-- [kind, count, minor units].
 CREATE OR REPLACE FUNCTION payouts.earned(account bigint, cut_off timestamptz, time_zone text)
 RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -57,8 +57,8 @@ BEGIN
         ) k);
 END $$;
 
--- Takes the next number of a series for a file, or the next ones for so many cheques; returns the
--- one before them.
+-- Takes the next number of a series for a file, or the next `size` numbers for cheques; returns the
+-- number before them.
 CREATE OR REPLACE FUNCTION payouts.take_numbers(
     method payouts.method, series text, first_number bigint, size int
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -74,14 +74,14 @@ BEGIN
     WHERE s.name = series
     RETURNING s.last - CASE method WHEN 'cheque' THEN size ELSE 1 END INTO behind;
     IF method = 'cheque' AND behind + size > 999999999 THEN
-        RAISE EXCEPTION 'the cheques of series % have no numbers left below 10^9', series
-            USING ERRCODE = 'check_violation', HINT = 'Give the profile another series.';
+        RAISE EXCEPTION 'series % has no cheque numbers left below 10^9', series
+            USING ERRCODE = 'check_violation', HINT = 'Set another series in the profile.';
     END IF;
     RETURN behind;
 END $$;
 
--- Marks payouts as issued by a file and writes its items; returns how many payouts and items there
--- were, which are fewer where something has changed since it was read, and their sum.
+-- Marks payouts as issued by a file and writes its items; returns their numbers and the sum. The
+-- numbers are lower if rows have changed since they were read.
 CREATE OR REPLACE FUNCTION payouts.list_items(
     of payouts.issues, file payouts.files, behind bigint, ids bigint[], payees_at timestamptz[],
     details_at timestamptz[], OUT touched bigint, OUT total bigint, OUT listed bigint
@@ -122,15 +122,15 @@ BEGIN
     INTO touched, total, listed;
 END $$;
 
--- Gives a page of pending payouts of one method and currency to their file, which is made with
--- the first of them: from here on its content stands.
+-- Assigns a page of pending payouts of one method and currency to their file, which the first page
+-- creates, and freezes their data.
 --
--- What was read before is compared: when the payout, the payee or the bank details have changed
--- since, nothing of it is done, with the SQLSTATE of a conflict of transactions.
---   series         of the file's number, or of the cheques'
---   first_number   the series begins there, or goes on from there
+-- If a payout, payee or bank details have changed since they were read, it raises an error with the
+-- SQLSTATE of a serialization failure.
+--   series         series of the file number or the cheque numbers
+--   first_number   first number of the series
 --   ids            ascending
---   payees_at, details_at   when each payee, and the details of each deposit, were given
+--   payees_at, details_at   version of each payee, and of the bank details of each deposit
 CREATE OR REPLACE FUNCTION payouts.freeze(
     issue bigint, method payouts.method, currency text, series text, first_number bigint,
     ids bigint[], payees_at timestamptz[], details_at timestamptz[], actor text
@@ -147,15 +147,15 @@ DECLARE
 BEGIN
     SELECT * INTO of FROM payouts.issues i WHERE i.id = issue FOR NO KEY UPDATE;
     IF of.frozen_at IS NOT NULL THEN
-        RAISE EXCEPTION 'issue % is complete: its files stand', issue
+        RAISE EXCEPTION 'issue % is frozen: its files cannot change', issue
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     SELECT * INTO file FROM payouts.files f
     WHERE f.issue_id = issue AND f.method = method AND f.currency = currency;
     IF FOUND AND file.series <> series THEN
-        RAISE EXCEPTION 'the issue was begun with series %, and the settings say %: issue it '
-            'with those of then', file.series, series
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+        RAISE EXCEPTION 'the issue started with series %, but the settings have %', file.series,
+            series USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'Restore the settings of the start and issue the run again.';
     END IF;
     IF file.id IS NULL OR method = 'cheque' THEN
         behind := payouts.take_numbers(method, series, first_number, size);
@@ -173,19 +173,19 @@ BEGIN
     END IF;
     UPDATE payouts.files f SET payouts = f.payouts + size, amount = f.amount + total
     WHERE f.id = file.id RETURNING * INTO file;
-    -- As many digits as their formats have for the sum.
+    -- The largest sums that the formats can hold.
     IF file.amount > (CASE method WHEN 'aft' THEN 99999999999999 WHEN 'nacha' THEN 999999999999
         END) THEN
-        RAISE EXCEPTION 'the % file in % would hold more than its format can say', method, currency
-            USING ERRCODE = 'check_violation', HINT = 'Hold some of the payouts that are '
-            'pending, issue the run, release them, and issue it once more.';
+        RAISE EXCEPTION 'the sum of the % file in % exceeds the limit of its format', method,
+            currency USING ERRCODE = 'check_violation', HINT = 'Hold some of the pending payouts, '
+            'issue the run, release them and issue it again.';
     END IF;
     INSERT INTO payouts.changes (run_id, payouts, amount, action, currency, actor, reason)
     VALUES (of.run_id, size, total, 'issue', currency, actor,
         'by ' || method || ', issue ' || of.number);
 END $$;
 
--- Ends an issue whose files and manifest are written; false when that was done before.
+-- Publishes an issue whose files and manifest are written; false if it was already published.
 CREATE OR REPLACE FUNCTION payouts.publish(issue bigint, actor text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -198,7 +198,7 @@ BEGIN
         RETURN false;
     END IF;
     IF of.frozen_at IS NULL THEN
-        RAISE EXCEPTION 'issue % is not complete: it has payouts without a file', issue
+        RAISE EXCEPTION 'issue % is not frozen: some payouts have no file', issue
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     UPDATE payouts.files f SET published_at = clock_timestamp() WHERE f.issue_id = issue;
@@ -213,10 +213,10 @@ BEGIN
     RETURN true;
 END $$;
 
--- A payout came back. Says what became of it: known (that was noted before), returned, or cheque:
--- it is paid anew by a cheque, because there is nothing else to be done.
---   is_refused     nothing more is to be sent to these bank details
---   note           of the operator, for the record
+-- Records the return of a payout. Returns known (already recorded), returned, or cheque (reissued
+-- by cheque because the bank details are wrong).
+--   is_refused     whether to stop deposits to these bank details
+--   note           the operator's reason for the history
 CREATE OR REPLACE FUNCTION payouts.take_return(
     payout bigint, actor text, reason text, is_refused boolean, note text
 ) RETURNS text LANGUAGE plpgsql AS $$
@@ -235,7 +235,7 @@ BEGIN
         PERFORM payouts.reissue(payout, 'cheque', actor, reason);
         RETURN 'cheque';
     EXCEPTION WHEN check_violation THEN
-        -- Less is owed by now, or there is no address: somebody has to look at it.
+        -- The balance is too low or the address is missing: an operator must decide.
         RETURN 'returned';
     END;
 END $$;

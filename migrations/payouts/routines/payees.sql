@@ -1,7 +1,6 @@
--- Who is paid, and how: what apps call.
+-- Functions for apps: names, addresses and bank details of people.
 
--- Takes note of how a person is called and where letters reach them: up to four lines below the
--- name, of up to 40 characters each.
+-- Sets a person's name and postal address: up to four lines of up to 40 characters.
 CREATE OR REPLACE FUNCTION payouts.set_payee(person bigint, name text, address text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -24,8 +23,8 @@ BEGIN
     SET name = excluded.name, address = excluded.address, updated_at = clock_timestamp();
 END $$;
 
--- Takes note of where a person's money goes, sealed by who calls: `errand payout bank` does, and
--- an app's server that has the key. See the README for what is sealed, and for which context.
+-- Sets a person's bank details, sealed by the caller: `errand payout enter`, or an app's server
+-- that has the key. The context of the seal is payouts.bank_details/ and the person's id.
 --   country   CA or US
 --   sealed    the details as JSON, sealed by AES-256-GCM
 --   hint      an ellipsis and the last digits of the account, such as …678
@@ -38,12 +37,12 @@ BEGIN
         RAISE EXCEPTION 'country: expected CA or US' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF (length(sealed) BETWEEN 32 AND 1024 AND get_byte(sealed, 0) = 1) IS NOT TRUE THEN
-        -- Nothing of it is repeated: whoever did not seal it has sent it in clear.
-        RAISE EXCEPTION 'sealed: expected 32 to 1024 bytes that were sealed in version 1'
+        -- The error omits the value because unsealed details are plain text.
+        RAISE EXCEPTION 'sealed: expected 32 to 1024 bytes sealed in version 1'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF (hint ~ '^…[0-9A-Z]{1,4}$') IS NOT TRUE THEN
-        RAISE EXCEPTION 'hint: expected an ellipsis and up to 4 last digits of the account'
+        RAISE EXCEPTION 'hint: expected an ellipsis and the last 1 to 4 digits of the account'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
@@ -56,7 +55,7 @@ BEGIN
         given_at = clock_timestamp(), refused_at = NULL, refused_for = NULL;
 END $$;
 
--- Forgets a person's bank details: cheques from now on. False when there were none.
+-- Deletes a person's bank details, so that cheques are used; false if there are none.
 CREATE OR REPLACE FUNCTION payouts.forget_bank_details(person bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -64,8 +63,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- A person's payouts, the newest first, as their app shows them.
-CREATE OR REPLACE FUNCTION payouts.of_person(person bigint, at_most int DEFAULT 50)
+-- A person's payouts for their app, newest first.
+CREATE OR REPLACE FUNCTION payouts.of_person(person bigint, max_rows int DEFAULT 50)
 RETURNS TABLE (id bigint, quarter text, pay_date date, amount bigint, currency text,
     state payouts.payout_state, method payouts.method, reason text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -76,5 +75,5 @@ BEGIN
     FROM payouts.payouts p JOIN payouts.runs r ON r.id = p.run_id
     WHERE p.account_id IN (
         SELECT a.id FROM ledger.accounts a WHERE a.owner = person AND a.kind = 'person')
-    ORDER BY p.id DESC LIMIT least(greatest(at_most, 0), 1000);
+    ORDER BY p.id DESC LIMIT least(greatest(max_rows, 0), 1000);
 END $$;

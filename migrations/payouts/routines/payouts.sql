@@ -1,18 +1,18 @@
--- What becomes of single payouts, and what apps call. What people have earned by the end of a
--- quarter is paid to them, by deposit if they gave bank details, by cheque if not.
+-- Changes of single payouts. Rewards of a quarter are paid by deposit to people with bank details,
+-- and by cheque to all others.
 --
--- The money of a payout that is pending or issued is in the account payouts_in_transit, of one that
--- is settled it has left the bank, and in every other state it is the person's.
+-- The money of pending and issued payouts is in the account payouts_in_transit, and the money of
+-- settled ones has left the account bank. In every other state it is in the person's account.
 
--- Where the money of a payout is.
+-- The account with the money of a payout.
 CREATE OR REPLACE FUNCTION payouts.place_of(state payouts.payout_state) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN $1 IN ('pending', 'issued') THEN 'payouts_in_transit'
         WHEN $1 = 'settled' THEN 'bank' ELSE 'person' END
 $$;
 
--- Brings a payout from one state to another, with its money and the note of it. Every change of a
--- single payout comes through here.
+-- Changes the state of a payout, posts its money and records the change. Every change of a single
+-- payout uses this function.
 CREATE OR REPLACE FUNCTION payouts.change(
     payout bigint, to_state payouts.payout_state, action text, actor text, reason text
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -24,7 +24,7 @@ DECLARE
     posted bigint;
     place CONSTANT text := payouts.place_of(to_state);
 BEGIN
-    -- The balance before the payout: closing a chunk locks them in this order.
+    -- Lock the balance before the payout, in the order of close_chunk().
     SELECT b.amount INTO owed FROM ledger.balances b
     WHERE b.slice = 0 AND b.account_id = (
         SELECT p.account_id FROM payouts.payouts p WHERE p.id = payout)
@@ -36,8 +36,8 @@ BEGIN
     source := payouts.place_of(of.state);
     IF source <> place THEN
         IF source = 'person' AND owed < of.amount THEN
-            RAISE EXCEPTION 'payout % is of % minor units, and only % are owed by now: the rest '
-                'was paid by another run', payout, of.amount, owed
+            RAISE EXCEPTION 'payout % needs % minor units, but the balance is %: another run paid '
+                'the rest', payout, of.amount, owed
                 USING ERRCODE = 'check_violation';
         END IF;
         posted := ledger.post(
@@ -60,7 +60,7 @@ BEGIN
         posted);
 END $$;
 
--- Refuses, in words, what a payout's state does not allow.
+-- Locks a payout and returns it; raises an error unless it is in one of the states.
 CREATE OR REPLACE FUNCTION payouts.expect(
     payout bigint, doing text, VARIADIC states payouts.payout_state[])
 RETURNS payouts.payouts LANGUAGE plpgsql AS $$
@@ -77,15 +77,15 @@ BEGIN
         RAISE EXCEPTION 'there is no payout %', payout USING ERRCODE = 'no_data_found';
     END IF;
     IF of.state <> ALL (states) THEN
-        RAISE EXCEPTION 'payout % is %: only one that is % is %', payout, of.state,
+        RAISE EXCEPTION 'payout % is %: only % payouts can be %', payout, of.state,
             array_to_string(states, ' or '), doing
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     RETURN of;
 END $$;
 
--- Keeps a payout from being issued.
---   is_kept_back   until somebody decides; if not, the close of a later quarter pays it
+-- Holds a payout.
+--   is_kept_back   whether later runs hold it too until it is released; otherwise they pay it
 CREATE OR REPLACE FUNCTION payouts.hold(
     payout bigint, actor text, reason text, is_kept_back boolean DEFAULT true
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -98,17 +98,17 @@ BEGIN
     END IF;
 END $$;
 
--- Refuses what cannot be done while the file that a payout is in is being made.
+-- Raises an error while the file of a payout is being written.
 CREATE OR REPLACE FUNCTION payouts.expect_published(of payouts.payouts)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM payouts.files f WHERE f.id = of.file_id AND f.published_at IS NULL) THEN
-        RAISE EXCEPTION 'the files with payout % are being made: issue the run again, which ends '
-            'it', of.id USING ERRCODE = 'object_not_in_prerequisite_state';
+        RAISE EXCEPTION 'the files of payout % are incomplete: issue the run again to finish them',
+            of.id USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
 END $$;
 
--- Pays what was held, by the next files of its run.
+-- Releases a held payout; the next issue of its run includes it.
 CREATE OR REPLACE FUNCTION payouts.release(payout bigint, actor text, reason text) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -125,32 +125,32 @@ BEGIN
         RAISE EXCEPTION 'payout %: %', payout, lack USING ERRCODE = 'check_violation';
     END IF;
     PERFORM payouts.change(payout, 'pending', 'release', actor, reason);
-    -- Who ends the run meanwhile waits, and sees what is pending then.
+    -- Lock the run, so that a concurrent end_run() waits and sees the pending payout.
     PERFORM FROM payouts.runs r WHERE r.id = of.run_id FOR NO KEY UPDATE;
     UPDATE payouts.runs r SET state = 'issued', settled_at = NULL
     WHERE r.id = of.run_id AND r.state = 'settled';
 END $$;
 
--- Ends a payout that is not to be paid, or whose cheque is worthless: the money is the person's.
+-- Voids an unpaid payout or a cheque; the money returns to the person's balance.
 CREATE OR REPLACE FUNCTION payouts.void(payout bigint, actor text, reason text) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.payouts;
 BEGIN
-    of := payouts.expect(payout, 'void', 'pending', 'held', 'issued');
+    of := payouts.expect(payout, 'voided', 'pending', 'held', 'issued');
     IF of.state = 'issued' AND of.cheque_number IS NULL THEN
-        RAISE EXCEPTION 'payout % is a deposit that the bank has: it is not void before it comes '
-            'back', payout USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'payout % is an issued deposit: it cannot be voided until the bank returns '
+            'it', payout USING ERRCODE = 'check_violation';
     END IF;
     PERFORM payouts.expect_published(of);
     PERFORM payouts.change(payout, 'void', 'void', actor, reason);
 END $$;
 
--- A payout came back: the money is the person's again. False when that was noted before.
---   reason       that the person may read
---   is_refused   nothing more is to be sent to these bank details
---   note         of the operator, for the record
+-- Returns the money of a payout to the person's balance; false if the return is already recorded.
+--   reason       visible to the person
+--   is_refused   whether to stop deposits to these bank details
+--   note         the operator's reason for the history
 CREATE OR REPLACE FUNCTION payouts.take_back(
     payout bigint, actor text, reason text, is_refused boolean, note text
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -168,7 +168,7 @@ BEGIN
         left(concat_ws(': ', reason, note), 500));
     UPDATE payouts.payouts p SET reason = reason WHERE p.id = payout;
     IF is_refused THEN
-        -- Unless they were given anew since then.
+        -- Only if the person has not changed them since.
         UPDATE payouts.bank_details d SET refused_at = clock_timestamp(), refused_for = reason
         FROM payouts.items i
         WHERE d.person_id = of.person_id AND i.file_id = of.file_id AND i.payout_id = payout
@@ -177,8 +177,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- Pays anew what came back or was void, by another payout of the same run; returns its id.
---   method   null: a deposit if there are bank details that were not refused
+-- Reissues a returned or void payout by another payout of the same run; returns its id.
+--   method   null: a deposit if the person has valid bank details
 CREATE OR REPLACE FUNCTION payouts.reissue(
     payout bigint, method payouts.method, actor text, reason text
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -201,7 +201,7 @@ BEGIN
             WHERE c.payout_id = payout AND c.action = 'void')
         LIMIT 1;
         IF FOUND THEN
-            RAISE EXCEPTION 'payout %: its money is part of payout %', payout, made
+            RAISE EXCEPTION 'payout %: payout % includes its money', payout, made
                 USING ERRCODE = 'check_violation';
         END IF;
     END IF;
@@ -214,8 +214,8 @@ BEGIN
     RETURN made;
 END $$;
 
--- Takes note that the bank has paid: a page of payouts of one run in one transaction of the ledger
--- for each currency; returns how many were not settled before.
+-- Settles a page of payouts of a run, with one transaction of the ledger per currency; returns the
+-- number of newly settled payouts.
 CREATE OR REPLACE FUNCTION payouts.settle(run bigint, payouts bigint[], actor text, reason text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -249,7 +249,7 @@ BEGIN
     RETURN settled;
 END $$;
 
--- Ends a run of which nothing is to be issued or settled any more; false when something is.
+-- Settles a run without pending or issued payouts; false if it has some.
 CREATE OR REPLACE FUNCTION payouts.end_run(run bigint, actor text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable

@@ -1,4 +1,4 @@
--- Who may do what in the schema payouts.
+-- Privileges in the schema payouts.
 
 SELECT errand.grant_rights('payouts', '{
     "bank_details": ["sealed"],
@@ -6,16 +6,16 @@ SELECT errand.grant_rights('payouts', '{
     "items": ["payee", "address", "sealed"]
 }');
 
--- Settings are an operator's.
+-- Only operators change settings.
 REVOKE INSERT, UPDATE, DELETE ON payouts.rules FROM errand_worker;
--- Only added to; triggers refuse the rest to the owner as well.
+-- Append-only; triggers enforce it for the owner too.
 REVOKE UPDATE, DELETE ON payouts.changes FROM errand_worker;
--- Jobs close a quarter and never issue it: bank details are for whoever issues.
+-- Jobs close a quarter but never issue it: only issuers need bank details.
 REVOKE ALL ON payouts.bank_details, payouts.items FROM errand_worker;
 GRANT SELECT (person_id, given_at, refused_at, country, hint, refused_for)
     ON payouts.bank_details TO errand_worker;
 GRANT SELECT (file_id, payout_id, person_id, given_at, lines) ON payouts.items TO errand_worker;
--- Money leaves by people alone.
+-- Only operators pay out money.
 REVOKE ALL ON FUNCTION
     payouts.approve(bigint, text, text, boolean),
     payouts.begin_issue(bigint, date, date, text),

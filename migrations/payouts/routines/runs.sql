@@ -1,6 +1,6 @@
--- How a quarter is previewed, closed and approved.
+-- Previewing, closing and approving a quarter.
 
--- The run of a quarter, made now if it was not there: its end, and when it is paid.
+-- Returns the run of a quarter; creates it, with its end and pay date, if missing.
 CREATE OR REPLACE FUNCTION payouts.run_of(
     quarter text, cut_off timestamptz, time_zone text, pay_date date
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -17,7 +17,7 @@ BEGIN
     RETURN run;
 END $$;
 
--- Writes down what closing a run would do now. Nothing else changes.
+-- Stores a preview of closing a run now; changes nothing else.
 CREATE OR REPLACE FUNCTION payouts.preview(run bigint, actor text)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -27,7 +27,7 @@ DECLARE
 BEGIN
     SELECT * INTO of FROM payouts.runs r WHERE r.id = run FOR KEY SHARE;
     IF of.closing_at IS NOT NULL THEN
-        RAISE EXCEPTION 'run % is being closed, or was: there is nothing to preview', of.quarter
+        RAISE EXCEPTION 'the close of run % has started: nothing to preview', of.quarter
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     FOR currency IN
@@ -50,7 +50,7 @@ BEGIN
     PERFORM payouts.note(run, 'preview', actor, NULL, NULL, NULL, NULL, NULL, NULL);
 END $$;
 
--- Begins to close a run: makes its chunks; returns how many. Null: somebody has begun before.
+-- Starts the close of a run: creates its chunks and returns their number; null if it has started.
 CREATE OR REPLACE FUNCTION payouts.begin_close(
     run bigint, now timestamptz, chunk_size int, actor text)
 RETURNS int LANGUAGE plpgsql AS $$
@@ -66,12 +66,12 @@ BEGIN
     END IF;
     IF of.cut_off > now THEN
         RAISE EXCEPTION 'quarter % is not over before %', of.quarter, of.cut_off
-            USING ERRCODE = 'check_violation', HINT = 'Preview it until then.';
+            USING ERRCODE = 'check_violation', HINT = 'Until then, preview it.';
     END IF;
     SELECT r.quarter INTO later FROM payouts.runs r
     WHERE r.cut_off > of.cut_off AND r.closing_at IS NOT NULL LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'quarter % was closed already, with all that % had left', later,
+        RAISE EXCEPTION 'quarter % is already closed and includes the rewards of %', later,
             of.quarter USING ERRCODE = 'check_violation';
     END IF;
     INSERT INTO payouts.chunks (run_id, number, currency, first_account, last_account)
@@ -91,7 +91,7 @@ BEGIN
     RETURN made;
 END $$;
 
--- Ends the close of a run whose chunks are done; false when that was done before.
+-- Ends the close of a run whose chunks are closed; false if it has already ended.
 CREATE OR REPLACE FUNCTION payouts.end_close(run bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -116,8 +116,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- By how many percent a run's totals differ from its last preview's, at most in any currency;
--- null when it had none.
+-- The largest deviation of a run's totals from its last preview, over all currencies, in percent;
+-- null without a preview.
 CREATE OR REPLACE FUNCTION payouts.deviation(run bigint) RETURNS numeric LANGUAGE sql STABLE AS $$
     WITH previewed AS (
         SELECT p.currency, p.amount FROM payouts.previews p
@@ -137,7 +137,7 @@ CREATE OR REPLACE FUNCTION payouts.deviation(run bigint) RETURNS numeric LANGUAG
     HAVING bool_and(p.currency IS NOT NULL)
 $$;
 
--- Lets a closed run be issued.
+-- Approves a closed run for issue.
 CREATE OR REPLACE FUNCTION payouts.approve(
     run bigint, actor text, reason text, acknowledged boolean DEFAULT false
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -150,15 +150,15 @@ BEGIN
     SELECT * INTO of FROM payouts.runs r WHERE r.id = run FOR NO KEY UPDATE;
     SELECT * INTO rules FROM payouts.rules;
     IF of.state <> 'closed' THEN
-        RAISE EXCEPTION 'run % is %: only one that is closed is approved', of.quarter,
+        RAISE EXCEPTION 'run % is %: only closed runs can be approved', of.quarter,
             CASE WHEN of.state = 'preview' AND of.closing_at IS NOT NULL THEN 'being closed'
                 ELSE of.state::text END
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     IF of.closed_by = actor AND NOT rules.allows_same THEN
-        RAISE EXCEPTION 'run % was closed by %: somebody else has to approve it', of.quarter,
+        RAISE EXCEPTION 'run % was closed by %: another person must approve it', of.quarter,
             actor USING ERRCODE = 'check_violation',
-            HINT = 'errand payout rules --allow-same on lets one person do both.';
+            HINT = 'errand payout rules --allow-same on allows one person to do both.';
     END IF;
     deviation := payouts.deviation(run);
     IF NOT acknowledged AND (deviation <= rules.deviation_limit) IS NOT TRUE THEN
@@ -167,7 +167,7 @@ BEGIN
             ELSE format('differs from its preview by %s %%, more than %s %%', deviation,
                 rules.deviation_limit) END
             USING ERRCODE = 'check_violation',
-                HINT = 'Look at it, and approve it with --acknowledge.';
+                HINT = 'Review the run, then approve it with --acknowledge.';
     END IF;
     UPDATE payouts.runs r SET state = 'approved', approved_at = clock_timestamp(),
         approved_by = actor WHERE r.id = run;

@@ -1,15 +1,15 @@
--- Runs: a quarter's payouts, closed in chunks.
+-- Runs: the payouts of a quarter, closed in chunks.
 
 CREATE TYPE payouts.run_state AS ENUM (
     'preview', 'closed', 'approved', 'issued', 'settled');
 
--- One for each quarter.
+-- One run per quarter.
 CREATE TABLE payouts.runs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    -- What was earned before is paid: the end of the quarter in the company's time zone.
+    -- The end of the quarter in the company's time zone; the run pays rewards earned before it.
     cut_off timestamptz NOT NULL UNIQUE,
     made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Closing makes its payouts by chunks, whose rows it makes first.
+    -- When the close created the chunks, whose jobs create the payouts.
     closing_at timestamptz,
     closed_at timestamptz,
     approved_at timestamptz,
@@ -24,7 +24,7 @@ CREATE TABLE payouts.runs (
     approved_by text
 );
 
--- What closing a run would have done, whenever somebody asked.
+-- The previews of a run: the result of closing it at that time.
 CREATE TABLE payouts.previews (
     run_id bigint NOT NULL REFERENCES payouts.runs,
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -39,15 +39,15 @@ CREATE TABLE payouts.previews (
     PRIMARY KEY (run_id, at, currency)
 );
 
--- Some hundreds of accounts each, closed by one transaction of one job.
+-- Chunks of accounts, each closed by one transaction of one job.
 CREATE TABLE payouts.chunks (
     run_id bigint NOT NULL REFERENCES payouts.runs,
-    -- Accounts of people in the currency, from one id to another; the last one has no end.
+    -- The range of ids of people's accounts in the currency; the last range is open.
     first_account bigint NOT NULL,
     last_account bigint NOT NULL,
     transaction_id bigint,
     done_at timestamptz,
-    -- What was paid, held for want of an address or an age, and left for being too little.
+    -- Payouts to pay, payouts held for missing information, and balances below the minimum.
     payouts int NOT NULL DEFAULT 0,
     held int NOT NULL DEFAULT 0,
     carried int NOT NULL DEFAULT 0,

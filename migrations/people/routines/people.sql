@@ -1,10 +1,9 @@
--- People: the facts about them, and the checks that other modules make.
+-- People: their facts, and checks for other modules.
 
--- Adds a person, or changes the facts that are named and leaves the rest; returns whether the
--- person is new.
+-- Adds a person, or changes only the given facts; returns whether the person is new.
 --   facts  any of email, time_zone, birth_date, age_verified_at, location_consent_at, notice_time,
 --          quiet_from, quiet_until and muted_until, as text; null clears it, or sets its default
--- A changed birth date is not verified, unless facts says when it was.
+-- A changed birth date loses its verification, unless facts contains age_verified_at.
 CREATE OR REPLACE FUNCTION people.put_person(person bigint, facts jsonb DEFAULT '{}')
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -23,7 +22,7 @@ BEGIN
     IF facts ? 'birth_date' AND (facts ->> 'birth_date')::date IS DISTINCT FROM p.birth_date THEN
         p.age_verified_at := NULL;
     END IF;
-    -- Those that facts does not name stay.
+    -- Keeps the facts that are not given.
     p := jsonb_populate_record(p, facts);
     p.time_zone := coalesce(p.time_zone, 'UTC');
     p.notice_time := coalesce(p.notice_time, '10:00');
@@ -40,15 +39,15 @@ BEGIN
     RETURN is_new;
 END $$;
 
--- Raises an error unless put_person() accepts these facts. The text names keys and no values,
--- which are personal.
+-- Raises an error unless the facts are valid. The text names keys but no values, which are
+-- personal.
 CREATE OR REPLACE FUNCTION people.expect_facts(facts jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     address CONSTANT text :=
         '^(?=.{3,254}$)[^[:cntrl:]]*[^@[:space:][:cntrl:]]@[^@[:space:][:cntrl:]]+$';
-    -- Never an offset or an abbreviation, which know nothing of daylight saving.
+    -- Never an offset or an abbreviation, which ignore daylight saving time.
     zone CONSTANT text := '^(UTC|(?!posix/|right/)[A-Za-z_]+(/[A-Za-z0-9_+-]+)+)$';
     clock CONSTANT text := '^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$';
     moment CONSTANT text :=
@@ -58,11 +57,11 @@ DECLARE
     wrong text;
 BEGIN
     SELECT string_agg(coalesce(f.key || ': expected ' || k.expected || ', or null',
-            f.key || ' is nothing that it knows'), '; ' ORDER BY f.key)
+            f.key || ': unknown fact'), '; ' ORDER BY f.key)
     INTO wrong
     FROM jsonb_each(facts) f LEFT JOIN (VALUES
         ('email', address, 'an address of at most 254 characters'),
-        ('time_zone', zone, 'a name of IANA such as America/Toronto'),
+        ('time_zone', zone, 'an IANA name such as America/Toronto'),
         ('birth_date', '^\d{4}-\d\d-\d\d$', 'a date such as 1990-05-17'),
         ('notice_time', clock, of_clock), ('quiet_from', clock, of_clock),
         ('quiet_until', clock, of_clock), ('age_verified_at', moment, of_moment),
@@ -73,12 +72,12 @@ BEGIN
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION 'put_person: %', wrong
             USING ERRCODE = 'invalid_parameter_value',
-                HINT = 'It takes email, time_zone, birth_date, age_verified_at, '
+                HINT = 'The facts are email, time_zone, birth_date, age_verified_at, '
                     'location_consent_at, notice_time, quiet_from, quiet_until and muted_until.';
     END IF;
 END $$;
 
--- Bounces and refusals of an address do not apply to the next one.
+-- Clears bounces and refusals when the address changes.
 CREATE OR REPLACE FUNCTION people.forget_address() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.email_bounces := '{}';
@@ -92,18 +91,18 @@ CREATE OR REPLACE TRIGGER people_address BEFORE UPDATE OF email ON people.people
     FOR EACH ROW WHEN (OLD.email IS DISTINCT FROM NEW.email)
     EXECUTE FUNCTION people.forget_address();
 
--- Whether there is a person of this id; false for null.
+-- Returns whether the person exists; false for null.
 CREATE OR REPLACE FUNCTION people.is_known(person bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM people.people p WHERE p.id = person)
 $$;
 
--- Raises an error unless there is a person of this id.
+-- Raises an error unless the person exists.
 CREATE OR REPLACE FUNCTION people.expect_person(person bigint) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
-        RAISE EXCEPTION 'nobody has the id %', coalesce(person::text, 'null')
+        RAISE EXCEPTION 'no person has the id %', coalesce(person::text, 'null')
             USING ERRCODE = 'foreign_key_violation', HINT = 'Add the person first.';
     END IF;
 END $$;

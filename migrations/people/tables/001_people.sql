@@ -1,4 +1,4 @@
--- People: when and by which address they can be notified, and what their age and consent allow.
+-- People: their address, time zone, quiet hours, age and consent.
 
 CREATE SCHEMA people;
 
@@ -10,29 +10,29 @@ CREATE TABLE people.people (
     email_refused_at timestamptz,
     -- The IANA name of the person's time zone; never an offset.
     time_zone text NOT NULL DEFAULT 'UTC'
-        -- So that an unknown name is an error here, and not in the middle of a batch.
+        -- Rejects an unknown name here, not in the middle of a batch.
         CHECK (timestamptz '2000-01-01Z' AT TIME ZONE time_zone IS NOT NULL),
     birth_date date,
     -- When the person agreed to notices by place; null after withdrawal.
     location_consent_at timestamptz,
-    -- When the birth date was verified; without that it proves no age.
+    -- When the birth date was verified; an unverified date proves no age.
     age_verified_at timestamptz,
     -- The person's preferred time for automatic notices, in their time zone.
     notice_time time NOT NULL DEFAULT '10:00' CHECK (notice_time < '24:00'),
     -- Quiet hours in the same zone, the end excluded; null for none.
     quiet_from time DEFAULT '22:00' CHECK (quiet_from < '24:00'),
     quiet_until time DEFAULT '07:00' CHECK (quiet_until < '24:00'),
-    -- Until then the person gets urgent notices only.
+    -- Until then, the person gets only urgent notices.
     muted_until timestamptz,
-    -- Part of the links in the person's mails: its bearer can unsubscribe, and nothing else.
+    -- Part of the links in the person's mails: permits unsubscribing, and nothing else.
     unsubscribe_token uuid NOT NULL DEFAULT gen_random_uuid(),
-    -- The notices that bounced since the address last accepted one; after enough of them it counts
-    -- as refused.
+    -- The notices that bounced since the address last accepted one; after enough of them, the
+    -- address counts as refused.
     email_bounces bigint[] NOT NULL DEFAULT '{}',
     email_bounced_at timestamptz,
     CHECK ((quiet_from IS NULL) = (quiet_until IS NULL))
 );
--- The time zones of all people, for notices at a time of day: with or without an address, as the
--- inbox needs none.
+-- The time zones of all people, for notices at a time of day. Includes people without an address,
+-- as the inbox needs none.
 CREATE INDEX people_zones ON people.people (time_zone);
 CREATE UNIQUE INDEX people_unsubscribe_token ON people.people (unsubscribe_token);

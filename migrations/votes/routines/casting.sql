@@ -1,18 +1,18 @@
--- Casting.
+-- Casting ballots.
 
--- The slice in which a connection counts ballots: one for all in a small vote, so that the last one
--- knows that it is.
+-- Returns the slice in which a connection counts ballots; a single one in a small vote, so that the
+-- last ballot is recognized.
 CREATE OR REPLACE FUNCTION votes.slice_for(expected int)
 RETURNS smallint LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN expected > 256 THEN pg_backend_pid() & 63 ELSE 0 END;
 
--- How many ballots before the expected one may be the last. In a large vote the ballots of others
--- that are under way are not seen: so many of them there may be, and the closing looks for itself.
+-- Returns the count from which on a ballot may be the last. In a large vote, concurrent ballots are
+-- invisible here; closing counts them.
 CREATE OR REPLACE FUNCTION votes.last_from(expected int)
 RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN expected > 256 THEN expected - 256 ELSE expected END;
 
--- Asks for the closing when a ballot that was counted may be the last.
+-- Enqueues the closing if the counted ballot may be the last.
 CREATE OR REPLACE FUNCTION votes.look_for_last(vote bigint, expected int)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -24,8 +24,8 @@ BEGIN
     END IF;
 END $$;
 
--- What somebody gets who has cast before: the receipt, if they bring the choice and the nonce of
--- then, because the first answer was lost. To all others it says nothing of the ballot.
+-- Answers a repeated cast: returns the receipt if the choice and nonce are the same, as the first
+-- answer may be lost. Otherwise reveals nothing about the ballot.
 CREATE OR REPLACE FUNCTION votes.answer_again(vote bigint, person bigint, choice int[], nonce bytea)
 RETURNS votes.answer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -38,7 +38,7 @@ BEGIN
     JOIN votes.open_keys o ON o.key_id = v.key_id
     WHERE c.vote_id = vote AND c.person_id = person;
     IF NOT FOUND THEN
-        -- Once it is counted there is nothing left to compare.
+        -- After the count, there is nothing to compare.
         RETURN votes.refusal(CASE WHEN EXISTS (SELECT FROM votes.participants p
             WHERE p.vote_id = vote AND p.person_id = person AND p.has_cast)
             THEN 'already_cast' ELSE 'not_joined' END);
@@ -53,8 +53,8 @@ BEGIN
     RETURN votes.refusal('already_cast');
 END $$;
 
--- The answer to whom votes.cast has not taken at once: who is refused, or chooses several options.
--- The caller has the vote's lock.
+-- Casts a ballot that the fast path of votes.cast did not accept: refusals, and choices of several
+-- options. The caller holds the vote's lock.
 CREATE OR REPLACE FUNCTION votes.cast_slowly(
     vote bigint, person bigint, options int[], password text, nonce bytea
 ) RETURNS votes.answer LANGUAGE plpgsql AS $$
@@ -73,7 +73,7 @@ BEGIN
     END IF;
     state := votes.enter(vote, true);
     IF state = 'closed' THEN
-        -- The answer to the last ballot may have been lost as well.
+        -- The answer to the last ballot may also be lost.
         RETURN CASE WHEN EXISTS (SELECT FROM votes.participants p
                 WHERE p.vote_id = vote AND p.person_id = person AND p.has_cast)
             THEN votes.answer_again(vote, person, options, nonce) ELSE votes.refusal(state) END;
@@ -92,7 +92,7 @@ BEGIN
     IF state <> 'ok' THEN
         RETURN votes.refusal(state);
     END IF;
-    IF (cardinality(options) BETWEEN 1 AND of.at_most AND array_ndims(options) = 1
+    IF (cardinality(options) BETWEEN 1 AND of.max_choices AND array_ndims(options) = 1
         AND 1 <= ALL (options) AND of.options >= ALL (options)) IS NOT TRUE THEN
         RETURN votes.refusal('invalid_choice');
     END IF;
@@ -107,7 +107,7 @@ BEGIN
     END IF;
     nonce := coalesce(nonce, votes.random_bytes(32));
     body := votes.encrypt_link(
-        nonce, choice, of.at_most, of_key.cipher_key, votes.random_bytes(16));
+        nonce, choice, of.max_choices, of_key.cipher_key, votes.random_bytes(16));
     INSERT INTO votes.casts VALUES (vote, person,
         body || votes.link_mac(vote, person, body, of_key.mac_key));
     IF of.expected IS NOT NULL THEN
@@ -120,12 +120,12 @@ BEGIN
 END $$;
 
 -- Casts a person's ballot, once.
---   options   the numbers of those that are chosen
---   nonce     32 random bytes of the voter's, so that the same request may be repeated until it is
---             answered, and gets the same receipt; null: they are drawn here
+--   options   the numbers of the chosen options
+--   nonce     32 random bytes from the voter, so that a repeated request gets the same receipt;
+--             null to generate them here
 --
--- Nearly all ballots are of one option and good. PL/pgSQL prepares every expression anew in each
--- transaction, which costs more than the cryptography: so these are taken by one query.
+-- Fast path: nearly all ballots are valid and have one option, and are cast by one query. PL/pgSQL
+-- prepares every expression again in each transaction, which costs more than the cryptography.
 CREATE OR REPLACE FUNCTION votes.cast(
     vote bigint, person bigint, options int[], password text DEFAULT NULL,
     nonce bytea DEFAULT NULL
@@ -144,7 +144,7 @@ BEGIN
     -- See votes.enter.
     entered := pg_advisory_xact_lock_shared(votes.lock_of(vote));
     WITH entrance AS MATERIALIZED (
-        SELECT v.expected, v.at_most, o.cipher_key, o.mac_key, r AS drawn, b.casts
+        SELECT v.expected, v.max_choices, o.cipher_key, o.mac_key, r AS drawn, b.casts
         FROM votes.votes v JOIN votes.open_keys o ON o.key_id = v.key_id
         CROSS JOIN votes.random_bytes(48) AS r
         CROSS JOIN LATERAL (
@@ -164,7 +164,7 @@ BEGIN
         WHERE p.vote_id = vote AND p.person_id = person AND NOT p.has_cast
         RETURNING e.expected, e.casts, e.mac_key, coalesce(nonce, substr(e.drawn, 17)) AS nonce,
             votes.encrypt_link(coalesce(nonce, substr(e.drawn, 17)), options,
-                e.at_most, e.cipher_key, substr(e.drawn, 1, 16)) AS body
+                e.max_choices, e.cipher_key, substr(e.drawn, 1, 16)) AS body
     ), kept AS (
         INSERT INTO votes.casts (vote_id, person_id, sealed)
         SELECT vote, person, m.body || votes.link_mac(vote, person, m.body, m.mac_key)
@@ -175,7 +175,7 @@ BEGIN
         ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1
         RETURNING c.casts
     )
-    -- One slice counts for itself; of several, what was there before and this one.
+    -- A single slice has the whole count; of several, the previous sum plus this ballot.
     SELECT votes.receipt(vote, options, m.nonce) AS receipt, m.expected,
         greatest(c.casts, m.casts + 1) >= votes.last_from(m.expected) AS is_last
     INTO taken FROM marked m LEFT JOIN counted c ON true;

@@ -1,7 +1,7 @@
--- What ballots, receipts and links are hashed and sealed with, and where people are.
+-- Functions for hashes and ciphers of ballots, receipts and links, and for places.
 
--- Functions of pgcrypto and PostGIS by names that do not depend on the schemas that these are in:
--- they are bound here, and callers look for nothing outside of pg_catalog.
+-- Wrappers of pgcrypto and PostGIS, bound here to their schemas, so that callers need only
+-- pg_catalog in their search_path.
 CREATE OR REPLACE FUNCTION votes.mac(message bytea, key bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hmac(message, key, 'sha256');
 
@@ -32,51 +32,52 @@ RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_distance
 CREATE OR REPLACE FUNCTION votes.is_within(one geography, other geography, metres double precision)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_dwithin(one, other, metres);
 
--- A choice as it is hashed and printed: the options' numbers, the lowest first, 1-3-4.
+-- Returns a choice as text: the options' numbers, lowest first, such as 1-3-4.
 --
--- Stable, because what it calls is: a function in SQL that claims more than its body is not
--- inlined, and is planned anew with each call.
+-- Stable, like the functions that it calls: PostgreSQL does not inline an SQL function that claims
+-- more than its body, and plans it again with each call.
 CREATE OR REPLACE FUNCTION votes.choice_text(choice int[])
 RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN array_to_string(choice, '-');
 
--- A field of what is hashed: its length in four bytes, the highest first, and itself.
+-- Returns a field of a hash input: its length in four bytes, big-endian, and the value.
 CREATE OR REPLACE FUNCTION votes.field(value bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN int4send(length(value)) || value;
 
--- What a ballot is in the tree: SHA-256 over four fields, errand-ballot-v1, the vote's id and the
--- choice as texts, and 32 random bytes that the voter alone has.
+-- Returns the commitment of a ballot: SHA-256 over four fields: errand-ballot-v1, the vote's id and
+-- the choice as texts, and 32 random bytes that only the voter has.
 CREATE OR REPLACE FUNCTION votes.commitment(vote bigint, choice int[], nonce bytea)
 RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
 RETURN sha256(votes.field('errand-ballot-v1'::bytea) || votes.field(vote::text::bytea)
     || votes.field(votes.choice_text(choice)::bytea) || votes.field(nonce));
 
--- A receipt: v1.VOTE.CHOICE.NONCE, the nonce in base64url (RFC 4648 section 5) without padding.
+-- Returns a receipt: v1.VOTE.CHOICE.NONCE, with the nonce in base64url (RFC 4648 section 5) without
+-- padding.
 CREATE OR REPLACE FUNCTION votes.receipt(vote bigint, choice int[], nonce bytea)
 RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN 'v1.' || vote || '.' || votes.choice_text(choice) || '.'
     || rtrim(translate(encode(nonce, 'base64'), '+/', '-_'), '=');
 
--- A sealed link: IV, AES-256-CBC of nonce and choice, and HMAC-SHA-256 over the vote, the person
--- and the two. Those of a vote are all of one length.
+-- Returns the IV and the AES-256-CBC ciphertext of nonce and choice. A sealed link appends an
+-- HMAC-SHA-256 over the vote, the person and these two. All links of a vote have the same length.
 CREATE OR REPLACE FUNCTION votes.encrypt_link(
-    nonce bytea, choice int[], at_most int, cipher_key bytea, iv bytea
+    nonce bytea, choice int[], max_choices int, cipher_key bytea, iv bytea
 ) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
 RETURN iv || votes.encrypt(
-    nonce || rpad(votes.choice_text(choice), 4 * at_most)::bytea, cipher_key, iv);
+    nonce || rpad(votes.choice_text(choice), 4 * max_choices)::bytea, cipher_key, iv);
 
 CREATE OR REPLACE FUNCTION votes.link_mac(vote bigint, person bigint, body bytea, mac_key bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN votes.mac('link'::bytea || int8send(vote) || int8send(person) || body, mac_key);
 
--- Whether it was sealed for these two.
+-- Returns whether a link was sealed for this vote and person.
 CREATE OR REPLACE FUNCTION votes.is_link_of(vote bigint, person bigint, sealed bytea, mac_key bytea)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN substr(sealed, length(sealed) - 31)
     = votes.link_mac(vote, person, substr(sealed, 1, length(sealed) - 32), mac_key);
 
--- Opens it: the nonce, and behind it the choice with spaces.
+-- Opens a link: returns the nonce, followed by the choice padded with spaces.
 CREATE OR REPLACE FUNCTION votes.open_link(sealed bytea, cipher_key bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN votes.decrypt(substr(sealed, 17, length(sealed) - 48), cipher_key, substr(sealed, 1, 16));

@@ -1,7 +1,7 @@
 -- After the closing: equal names, the count, and the publication.
 
--- The entries of each name that several of those who cast have, for the initiator to look at: the
--- names and addresses that were given, and nothing of what was chosen.
+-- Returns the voters with equal names, for the initiator: their names and addresses, but not their
+-- choices.
 CREATE OR REPLACE FUNCTION votes.exceptions(vote bigint, initiator bigint)
 RETURNS TABLE (name_key text, state votes.exception_state, person_id bigint, name text,
     address text, is_rejected boolean)
@@ -16,7 +16,8 @@ BEGIN
     WHERE e.vote_id = $1 ORDER BY e.name_key, p.person_id;
 END $$;
 
--- Lets a vote be counted if nothing of it is left to be decided; returns how many names are.
+-- Enqueues the count of a vote if all its equal names are resolved; returns the number of
+-- unresolved names.
 CREATE OR REPLACE FUNCTION votes.go_on(vote bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -30,8 +31,8 @@ BEGIN
     RETURN remaining;
 END $$;
 
--- Decides about the entries of one name: all are good, or some are rejected, whose ballots leave
--- the count. Returns how many names are still open; with the last one the vote is counted.
+-- Resolves one name: all its ballots count, or some people are rejected. Returns the number of
+-- unresolved names; after the last one, the vote is counted.
 CREATE OR REPLACE FUNCTION votes.decide(
     vote bigint, of_name text, rejected bigint[], actor text, reason text
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -72,8 +73,8 @@ BEGIN
     RETURN votes.go_on(vote);
 END $$;
 
--- The same, for the initiator.
---   decision   validate, or reject with the people whose ballots leave the count
+-- Resolves one name on behalf of the initiator.
+--   decision   validate, or reject with the people whose ballots are excluded
 CREATE OR REPLACE FUNCTION votes.resolve(
     vote bigint, initiator bigint, name text, decision text, rejected bigint[] DEFAULT '{}',
     reason text DEFAULT NULL
@@ -83,13 +84,13 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM errand.expect(decision IN ('validate', 'reject')
         AND (decision = 'validate') = (coalesce(rejected, '{}') = '{}'),
-        'decision: expected validate, or reject with the people to be rejected');
+        'decision: expected validate, or reject with the people to reject');
     PERFORM votes.expect_initiator(vote, initiator);
     RETURN votes.decide(vote, name, rejected, 'initiator ' || initiator, reason);
 END $$;
 
--- Ends a review whose time is over as of a moment: what is undecided counts, and the result says
--- that it was. An operator may end it early. False when there was none to end.
+-- Ends a review whose deadline has passed at a time; operators may end it early. Unresolved names
+-- count, and the result states that. False if there was no such review.
 CREATE OR REPLACE FUNCTION votes.end_review(
     vote bigint, at timestamptz, is_early boolean DEFAULT false)
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -110,17 +111,17 @@ BEGIN
     RETURN true;
 END $$;
 
--- Hashes of the tree (RFC 6962, section 2.1).
+-- The hashes of the tree (RFC 6962, section 2.1).
 CREATE OR REPLACE FUNCTION votes.leaf_hash(entry bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN sha256('\x00'::bytea || entry);
 CREATE OR REPLACE FUNCTION votes.node_hash(first bytea, second bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sha256('\x01'::bytea || first || second);
 
--- Grows the tree over the ballots of a vote; returns its root.
+-- Builds the tree over the ballots of a vote; returns its root.
 --
--- Pairs from the left, level by level, with what has no neighbour going up as it is, are the same
--- tree as the halves of RFC 6962.
+-- Pairs nodes from the left, level by level, and promotes a node without a neighbor. This yields
+-- the same tree as the recursive halves of RFC 6962.
 CREATE OR REPLACE FUNCTION votes.grow_tree(vote bigint, ballots int)
 RETURNS bytea LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -156,9 +157,9 @@ BEGIN
         WHERE n.vote_id = vote AND n.level = level AND n.position = 0);
 END $$;
 
--- Counts a vote that is closed and of which nothing is left to be decided: opens what was cast,
--- drops what was rejected, and destroys the links with their key. Returns how many ballots there
--- are; null when it was counted before, or is not to be counted.
+-- Counts a closed vote without unresolved names: opens the links, excludes rejected voters, writes
+-- the ballots, and destroys the links and their key. Returns the number of ballots; null if the
+-- vote was already counted or must not be.
 --
 -- SQLSTATE 53000: the key is not open; try again in a second.
 CREATE OR REPLACE FUNCTION votes.count_ballots(vote bigint) RETURNS int LANGUAGE plpgsql AS $$
@@ -191,10 +192,10 @@ BEGIN
     END IF;
     IF EXISTS (SELECT FROM votes.casts c WHERE c.vote_id = vote
         AND NOT votes.is_link_of(vote, c.person_id, c.sealed, of_key.mac_key)) THEN
-        RAISE EXCEPTION 'vote %: what somebody cast was changed in the table votes.casts', vote
+        RAISE EXCEPTION 'vote %: a row of votes.casts was modified', vote
             USING ERRCODE = 'data_corrupted';
     END IF;
-    -- Written out, because it is done a hundred thousand times: see votes.commitment.
+    -- Inlines votes.commitment, as this runs a hundred thousand times.
     WITH opened AS MATERIALIZED (
         SELECT votes.open_link(c.sealed, of_key.cipher_key) AS bytes
         FROM votes.casts c JOIN votes.participants p USING (vote_id, person_id)
@@ -228,15 +229,15 @@ BEGIN
     RETURN counted;
 END $$;
 
--- What notices of a vote are made of, before it is published; no row afterwards, and when it was
--- cancelled. Neither happens before the caller's transaction ends.
-CREATE OR REPLACE FUNCTION votes.may_tell(vote bigint)
+-- Returns the facts for the notices of a vote; no row if it is published or cancelled. Blocks both
+-- until the caller's transaction ends.
+CREATE OR REPLACE FUNCTION votes.may_notify(vote bigint)
 RETURNS TABLE (initiator bigint, data jsonb, expires_at timestamptz) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(votes.news_lock($1));
-    -- A statement of its own: its snapshot comes after the lock.
-    -- Two weeks from the latest time at which it may be told.
+    -- A separate statement, so that its snapshot is taken after the lock. The notices expire two
+    -- weeks after their latest possible time.
     RETURN QUERY SELECT v.initiator, jsonb_build_object('subject', v.subject),
         greatest(clock_timestamp(), v.review_until, v.closes_at + r.review_for)
             + interval '14 days'
@@ -244,8 +245,8 @@ BEGIN
     WHERE v.id = $1 AND v.state NOT IN ('published', 'cancelled');
 END $$;
 
--- Publishes a vote that was counted, when the transaction commits: from that moment its result is
--- there for all, and all notices of it go out. False when it was published before.
+-- Publishes a counted vote: when the transaction commits, its result becomes visible and all its
+-- notices are released. False if it was already published.
 CREATE OR REPLACE FUNCTION votes.publish(vote bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
@@ -255,7 +256,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM votes.erase_asked(vote);
+    PERFORM votes.erase_requested(vote);
     PERFORM notification.release('vote:' || vote);
     RETURN true;
 END $$;

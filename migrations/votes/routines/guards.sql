@@ -1,4 +1,4 @@
--- The ways from state to state, and what never changes, whoever writes.
+-- Checks the transitions between states, and protects columns that never change.
 CREATE OR REPLACE FUNCTION votes.guard_vote() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.state <> NEW.state AND NOT (CASE OLD.state
@@ -10,16 +10,16 @@ BEGIN
         RAISE EXCEPTION 'vote % is %: it cannot become %', OLD.id, OLD.state, NEW.state
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    IF (OLD.id, OLD.initiator, OLD.key_id, OLD.expected, OLD.options, OLD.at_most, OLD.subject)
+    IF (OLD.id, OLD.initiator, OLD.key_id, OLD.expected, OLD.options, OLD.max_choices, OLD.subject)
         IS DISTINCT FROM (NEW.id, NEW.initiator, NEW.key_id, NEW.expected, NEW.options,
-            NEW.at_most, NEW.subject)
+            NEW.max_choices, NEW.subject)
         OR OLD.root IS NOT NULL AND (OLD.root, OLD.ballots, OLD.voters, OLD.has_unresolved)
             IS DISTINCT FROM (NEW.root, NEW.ballots, NEW.voters, NEW.has_unresolved)
         OR OLD.state <> 'open' AND (OLD.opens_at, OLD.closes_at, OLD.closed_at, OLD.closed_for)
             IS DISTINCT FROM (NEW.opens_at, NEW.closes_at, NEW.closed_at, NEW.closed_for)
         OR OLD.published_at IS NOT NULL AND OLD.published_at IS DISTINCT FROM NEW.published_at
     THEN
-        RAISE EXCEPTION 'vote % keeps what was asked, when it closed and what came of it', OLD.id
+        RAISE EXCEPTION 'vote %: its subject, closing and result cannot change', OLD.id
             USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN NEW;
@@ -29,7 +29,7 @@ CREATE OR REPLACE TRIGGER guards_vote BEFORE UPDATE ON votes.votes
 
 CREATE OR REPLACE FUNCTION votes.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'votes.% is kept: % is refused', TG_TABLE_NAME, TG_OP
+    RAISE EXCEPTION 'votes.% does not permit %', TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE OR REPLACE TRIGGER is_kept BEFORE DELETE OR TRUNCATE ON votes.votes
@@ -41,13 +41,13 @@ CREATE OR REPLACE TRIGGER is_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON votes.b
 CREATE OR REPLACE TRIGGER is_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON votes.nodes
     FOR EACH STATEMENT EXECUTE FUNCTION votes.refuse_change();
 
--- Nothing is added to a tree whose root is known.
+-- Refuses additions to a tree with a known root.
 CREATE OR REPLACE FUNCTION votes.guard_tree() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM (SELECT DISTINCT n.vote_id FROM added n) a
         LEFT JOIN votes.votes v ON v.id = a.vote_id
         WHERE v.state IN ('closed', 'review') IS NOT TRUE) THEN
-        RAISE EXCEPTION 'votes.% is written once, by the count', TG_TABLE_NAME
+        RAISE EXCEPTION 'votes.% accepts rows only from the count', TG_TABLE_NAME
             USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN NULL;
@@ -62,7 +62,7 @@ CREATE OR REPLACE FUNCTION votes.guard_option() RETURNS trigger LANGUAGE plpgsql
 BEGIN
     IF (OLD.vote_id, OLD.number, OLD.label) IS DISTINCT FROM (NEW.vote_id, NEW.number, NEW.label)
         OR OLD.ballots IS NOT NULL AND OLD.ballots IS DISTINCT FROM NEW.ballots THEN
-        RAISE EXCEPTION 'an option of vote % keeps its label and what it got', OLD.vote_id
+        RAISE EXCEPTION 'an option of vote %: its label and ballots cannot change', OLD.vote_id
             USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN NEW;

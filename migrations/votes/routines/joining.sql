@@ -1,19 +1,20 @@
--- Opening a vote and joining it, as an app's servers do.
+-- Opening and joining votes, for app servers.
 
--- The lock that those who cast at a vote share, and its closing takes alone: "vote" and the id.
+-- The advisory lock of a vote: shared by casting, exclusive for closing. Consists of "vote" and the
+-- id.
 CREATE OR REPLACE FUNCTION votes.lock_of(vote bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 8534167796030898176 | vote;
 
--- The lock that those who prepare a vote's notices share, and who lets these go, or calls them off,
--- takes alone: "news" and the id.
+-- The advisory lock of a vote's notices: shared by their preparation, exclusive for release and
+-- cancellation. Consists of "news" and the id.
 CREATE OR REPLACE FUNCTION votes.news_lock(vote bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 7954895652624793600 | vote;
 
--- What is compared of a name: after Unicode's normalisation (NFKC) and case folding, without
--- combining marks above Latin, Greek and Cyrillic letters, without what cannot be seen, and with
--- one space where there are several. So José Núñez and JOSE  NUNEZ are the same.
+-- Returns the normalized name for comparison: NFKC, case-folded, without combining marks on Latin,
+-- Greek and Cyrillic letters, without invisible characters, and with single spaces. So José Núñez
+-- and JOSE  NUNEZ are equal.
 CREATE OR REPLACE FUNCTION votes.name_key(name text)
 RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
@@ -24,7 +25,7 @@ DECLARE
     key text;
 BEGIN
     key := normalize(name, NFKC);
-    -- Both ways, so that ß and SS meet, and all the sigmas.
+    -- Upper and lower, so that ß equals SS, and all sigmas are equal.
     key := lower(upper(key COLLATE "und-x-icu") COLLATE "und-x-icu");
     key := regexp_replace(normalize(translate(key, U&'\03C2', U&'\03C3'), NFKD),
         U&'[\0300-\036F]', '', 'g');
@@ -32,7 +33,7 @@ BEGIN
     RETURN normalize(btrim(key), NFKC);
 END $$;
 
--- Asks a worker for keys; only the first of many who notice does.
+-- Enqueues a job that creates keys; only one of several concurrent callers does.
 CREATE OR REPLACE FUNCTION votes.ask_for_keys() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_try_advisory_xact_lock(hashtextextended('votes.ask_for_keys', 0)) THEN
@@ -40,29 +41,29 @@ BEGIN
     END IF;
 END $$;
 
--- What the slow hash is made of: bcrypt takes no more than 72 bytes.
+-- Returns the input of the slow hash: a digest, as bcrypt uses at most 72 bytes.
 CREATE OR REPLACE FUNCTION votes.password_text(password text)
 RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN encode(sha256(convert_to(password, 'UTF8')), 'base64');
 
--- The same password as it is compared while the key is there.
+-- Returns the MAC of a password, for a fast comparison while the key is open.
 CREATE OR REPLACE FUNCTION votes.password_mac(password text, mac_key bytea)
 RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE
 RETURN votes.mac('password'::bytea || sha256(convert_to(password, 'UTF8')), mac_key);
 
 -- Opens a vote; returns its id.
 --   options    2 to 100 labels, all different
---   expected   closes as soon as so many have cast, or at closes_at; of several who cast the last
---              one at the same time all may be taken
---   password   is kept as a slow hash (bcrypt of its SHA-256) alone, made here so that servers in
---              any language can call this: keep statements with parameters out of the server's log
---   at_most    options on one ballot
+--   expected   the number of ballots that closes the vote before closes_at; concurrent last ballots
+--              may all be accepted
+--   password   stored only as a slow hash (bcrypt of its SHA-256), computed here for servers in any
+--              language: keep statement parameters out of the server's log
+--   max_choices    options on one ballot
 -- SQLSTATE 53000: no key is ready; try again in a second.
 CREATE OR REPLACE FUNCTION votes.open(
     subject text, options text[], initiator bigint, closes_at timestamptz,
     opens_at timestamptz DEFAULT NULL, expected int DEFAULT NULL, password text DEFAULT NULL,
     longitude double precision DEFAULT NULL, latitude double precision DEFAULT NULL,
-    place text DEFAULT NULL, at_most int DEFAULT 1
+    place text DEFAULT NULL, max_choices int DEFAULT 1
 ) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -80,8 +81,8 @@ BEGIN
         AND (SELECT count(DISTINCT votes.name_key(o)) FROM unnest(options) o)
             = cardinality(options),
         'options: expected 2 to 100 different labels of 1 to 200 characters');
-    PERFORM errand.expect(at_most BETWEEN 1 AND cardinality(options),
-        'at_most: expected 1 to as many as there are options');
+    PERFORM errand.expect(max_choices BETWEEN 1 AND cardinality(options),
+        'max_choices: expected 1 to the number of options');
     opens_at := coalesce(opens_at, at);
     PERFORM errand.expect(closes_at > greatest(opens_at, at) AND closes_at < at + interval '1 year',
         'closes_at: expected a time in the next year, after opens_at');
@@ -100,13 +101,14 @@ BEGIN
     WHERE k.vote_id IS NULL AND k.sealed IS NOT NULL
     ORDER BY k.id LIMIT 1 FOR UPDATE OF k SKIP LOCKED;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'no key is ready for another vote' USING
+        RAISE EXCEPTION 'no key is ready for a new vote' USING
             ERRCODE = 'insufficient_resources',
-            HINT = 'Try again in a second. Workers make keys: see ''errand doctor''.';
+            HINT = 'Try again in a second. Workers create keys: see ''errand doctor''.';
     END IF;
     INSERT INTO votes.votes AS v (initiator, key_id, opens_at, closes_at, expected, options,
-        at_most, subject, place_name, password_hash, place)
-    VALUES (initiator, key, opens_at, closes_at, expected, cardinality(options), at_most, subject,
+        max_choices, subject, place_name, password_hash, place)
+    VALUES (initiator, key, opens_at, closes_at, expected, cardinality(options), max_choices,
+        subject,
         place, votes.new_slow_hash(votes.password_text(password)), votes.point(longitude, latitude))
     RETURNING v.id INTO vote;
     UPDATE votes.keys k SET vote_id = vote WHERE k.id = key;
@@ -118,7 +120,7 @@ BEGIN
     SELECT vote, o.number, o.label FROM unnest(options) WITH ORDINALITY AS o (label, number);
     PERFORM errand.enqueue(
         'votes.close', jsonb_build_object('vote_id', vote), run_at => closes_at);
-    -- Keys run low by ones; a worker looks every few seconds, and now and then when it is asked.
+    -- A worker creates keys every few seconds; every 50th vote also requests them.
     IF key % 50 = 0 THEN
         PERFORM votes.ask_for_keys();
     END IF;
@@ -129,8 +131,8 @@ CREATE OR REPLACE FUNCTION votes.refusal(reason text)
 RETURNS votes.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW (false, reason, NULL, NULL)::votes.answer;
 
--- Whether a person gives a vote's password: ok, or the answer that they get. Of wrong ones it
--- takes note; whoever undoes the transaction undoes that too: call from outside of transactions.
+-- Checks a vote's password; returns ok, or the refusal. Records wrong guesses; as a rollback undoes
+-- the record, call it outside of longer transactions.
 CREATE OR REPLACE FUNCTION votes.check_password(of votes.votes, person bigint, password text)
 RETURNS votes.answer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -139,7 +141,7 @@ DECLARE
     of_key votes.open_keys;
     is_right boolean;
 BEGIN
-    -- One after the other: the limit is looked at before a guess is counted.
+    -- Serializes guesses, as the limit is checked before a guess is counted.
     PERFORM pg_advisory_xact_lock(hashtextextended('votes.guess:' || person, of.id));
     PERFORM FROM votes.guesses g CROSS JOIN votes.rules r
     WHERE g.vote_id = of.id AND g.person_id = person AND g.period = present
@@ -152,7 +154,7 @@ BEGIN
         RETURN votes.refusal('not_ready');
     END IF;
     IF of_key.password_mac IS NOT NULL THEN
-        -- Hashes, because comparing ends at the first byte that differs.
+        -- Compares hashes, as a comparison ends at the first different byte.
         is_right := sha256(of_key.password_mac)
             = sha256(votes.password_mac(password, of_key.mac_key));
     ELSE
@@ -172,8 +174,8 @@ BEGIN
     RETURN votes.refusal('wrong_password');
 END $$;
 
--- Waits for a closing under way, then says whether a vote takes something now: ok, too_early or
--- closed. The vote does not close before the caller's transaction ends.
+-- Waits for a concurrent closing, then returns whether the vote accepts ballots: ok, too_early or
+-- closed. Blocks the closing until the caller's transaction ends.
 CREATE OR REPLACE FUNCTION votes.enter(vote bigint, is_to_cast boolean)
 RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -182,12 +184,12 @@ DECLARE
     standing record;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        -- Its snapshot could be older than the closing.
-        RAISE EXCEPTION 'votes are joined and cast in read committed transactions'
+        -- The snapshot could be older than the closing.
+        RAISE EXCEPTION 'joining and casting require a read committed transaction'
             USING ERRCODE = 'invalid_transaction_state';
     END IF;
     PERFORM pg_advisory_xact_lock_shared(votes.lock_of(vote));
-    -- A statement of its own: its snapshot comes after the lock.
+    -- A separate statement, so that its snapshot is taken after the lock.
     SELECT v.state, v.opens_at, v.closes_at, v.expected <= (
         SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote) AS is_complete
     INTO standing FROM votes.votes v WHERE v.id = vote;
@@ -198,8 +200,9 @@ BEGIN
         WHEN is_to_cast AND at < standing.opens_at THEN 'too_early' ELSE 'ok' END;
 END $$;
 
--- Joins a vote under a name, before it opens too; again to change the name, until a ballot is cast.
---   address   how the initiator tells people of one name apart; may be null
+-- Joins a vote under a name, also before it opens. A second call changes the name, until a ballot
+-- is cast.
+--   address   by which the initiator distinguishes people of one name; may be null
 CREATE OR REPLACE FUNCTION votes.join(
     vote bigint, person bigint, name text, address text DEFAULT NULL, password text DEFAULT NULL
 ) RETURNS votes.answer LANGUAGE plpgsql
@@ -219,7 +222,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN votes.refusal('unknown');
     END IF;
-    -- In this order, as those who cast: nobody waits for a closing with a lock that others need.
+    -- In the same order as casting, so that nobody waits for a closing with a lock that others
+    -- need.
     state := votes.enter(vote, false);
     IF state <> 'ok' THEN
         RETURN votes.refusal(state);

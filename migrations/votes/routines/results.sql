@@ -1,9 +1,9 @@
--- What apps show of votes, before and after.
+-- Queries of apps on votes and results.
 
--- Votes near a place that are open now, the nearest first; distances in metres.
+-- Returns open votes near a place, nearest first; distances in meters.
 CREATE OR REPLACE FUNCTION votes.nearby(
     longitude double precision, latitude double precision, radius_m double precision,
-    at_most int DEFAULT 50
+    max_rows int DEFAULT 50
 ) RETURNS TABLE (id bigint, subject text, closes_at timestamptz, place text,
     distance_m double precision, needs_password boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -17,10 +17,10 @@ BEGIN
     ORDER BY 5, 1 LIMIT least(greatest($4, 0), 500);
 END $$;
 
--- A vote as everybody may see it; no row when there is none of that id. While it is open nothing
--- says how many have cast.
+-- Returns the public facts of a vote; no row if it does not exist. Never reveals the number of
+-- ballots of an open vote.
 CREATE OR REPLACE FUNCTION votes.show(vote bigint)
-RETURNS TABLE (subject text, initiator bigint, options text[], at_most smallint, expected int,
+RETURNS TABLE (subject text, initiator bigint, options text[], max_choices smallint, expected int,
     opens_at timestamptz, closes_at timestamptz, place text, needs_password boolean,
     state votes.vote_state, published_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -28,13 +28,13 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 BEGIN
     RETURN QUERY SELECT v.subject, v.initiator,
         ARRAY(SELECT o.label FROM votes.options o WHERE o.vote_id = v.id ORDER BY o.number),
-        v.at_most, v.expected, v.opens_at, v.closes_at, v.place_name,
+        v.max_choices, v.expected, v.opens_at, v.closes_at, v.place_name,
         v.password_hash IS NOT NULL, v.state, v.published_at
     FROM votes.votes v WHERE v.id = $1;
 END $$;
 
--- The votes that a person has joined, the newest first.
-CREATE OR REPLACE FUNCTION votes.history(person bigint, at_most int DEFAULT 50)
+-- Returns the votes that a person has joined, newest first.
+CREATE OR REPLACE FUNCTION votes.history(person bigint, max_rows int DEFAULT 50)
 RETURNS TABLE (id bigint, subject text, state votes.vote_state, has_cast boolean,
     closes_at timestamptz, published_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -46,10 +46,10 @@ BEGIN
     ORDER BY p.vote_id DESC LIMIT least(greatest($2, 0), 1000);
 END $$;
 
--- The result of a published vote, a row for each option; none before it is published.
---   voters          participants whose ballots count: as many as there are ballots
---   rejected        those whose ballots do not, because of their names
---   has_unresolved  equal names were left undecided by the initiator
+-- Returns the result of a published vote, a row for each option; no row before the publication.
+--   voters          the number of participants whose ballots count
+--   rejected        the number of participants whose ballots were rejected for their names
+--   has_unresolved  whether equal names were left unresolved
 CREATE OR REPLACE FUNCTION votes.result(vote bigint)
 RETURNS TABLE (number smallint, label text, ballots int, voters int, rejected int, root bytea,
     has_unresolved boolean, closed_for votes.close_reason, published_at timestamptz)
@@ -62,9 +62,10 @@ BEGIN
     WHERE v.id = $1 AND v.state = 'published' ORDER BY o.number;
 END $$;
 
--- The names of those whose ballots count, in the order of the names; none before the vote is
--- published. Those that were erased are missing.
-CREATE OR REPLACE FUNCTION votes.names(vote bigint, at_most int DEFAULT 1000, skipped int DEFAULT 0)
+-- Returns the names of voters whose ballots count, ordered by name; no row before the publication.
+-- Excludes erased people.
+CREATE OR REPLACE FUNCTION votes.names(
+    vote bigint, max_rows int DEFAULT 1000, skipped int DEFAULT 0)
 RETURNS TABLE (name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -75,7 +76,8 @@ BEGIN
     ORDER BY p.name_key, p.name LIMIT greatest($2, 0) OFFSET greatest($3, 0);
 END $$;
 
--- The place of the first ballot with a commitment, in the order of these; null when none has it.
+-- Returns the position of the first ballot with a commitment, by binary search; null if there is
+-- none.
 CREATE OR REPLACE FUNCTION votes.place_of(commitment bytea, vote bigint, size int)
 RETURNS int LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -97,8 +99,8 @@ BEGIN
         WHERE b.vote_id = vote AND b.position = first AND b.commitment = commitment);
 END $$;
 
--- The proof that a ballot is in the tree of a published vote: its place, how many there are, the
--- hashes beside its way up, the lowest first, and the root. No row when it is not.
+-- Returns the proof that a ballot is in the tree of a published vote: its position, the number of
+-- ballots, the path (lowest hash first), and the root. No row if it is not in the tree.
 CREATE OR REPLACE FUNCTION votes.proof(
     vote bigint, commitment bytea, OUT "position" int, OUT size int, OUT path bytea[],
     OUT root bytea
@@ -138,7 +140,7 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- Whether a path leads from an entry to a root (RFC 9162, section 2.1.3.2).
+-- Returns whether a path leads from an entry to a root (RFC 9162, section 2.1.3.2).
 CREATE OR REPLACE FUNCTION votes.verify_path(
     entry bytea, "position" int, size int, path bytea[], root bytea
 ) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -170,7 +172,7 @@ BEGIN
     RETURN last = 0 AND hash = root;
 END $$;
 
--- What a receipt says; null where it is none.
+-- Parses a receipt; nulls if it is invalid.
 CREATE OR REPLACE FUNCTION votes.read_receipt(
     receipt text, OUT vote bigint, OUT choice int[], OUT nonce bytea
 ) LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
@@ -182,18 +184,18 @@ BEGIN
         vote := parts[1]::bigint;
         choice := string_to_array(parts[2], '-')::int[];
         nonce := decode(translate(parts[3], '-_', '+/') || '=', 'base64');
-        -- The last letter has two bits to spare: one text for each receipt.
+        -- The last letter has two unused bits: accept only one text for each receipt.
         IF votes.receipt(vote, choice, nonce) <> receipt THEN
             vote := NULL;
         END IF;
     END IF;
 END $$;
 
--- Whether the ballot of a receipt was counted. The reasons:
+-- Returns whether the ballot of a receipt was counted. The reasons:
 --   ok               it is in the tree, and the path leads to the root
---   malformed        it is no receipt
---   not_published    there is no such vote, or its result is not out
---   not_included     the result does not have it: it was rejected for its name, or never cast so
+--   malformed        the receipt is invalid
+--   not_published    the vote does not exist, or its result is not published
+--   not_included     the result does not include it: rejected for its name, or never cast so
 CREATE OR REPLACE FUNCTION votes.verify_receipt(
     receipt text, OUT is_included boolean, OUT reason text, OUT vote bigint,
     OUT choice int[], OUT "position" int, OUT size int, OUT path bytea[], OUT root bytea
@@ -223,9 +225,9 @@ BEGIN
     reason := CASE WHEN is_included THEN 'ok' ELSE 'not_included' END;
 END $$;
 
--- Forgets who a person was in one vote, or in all: name, address and id. Totals, ballots and root
--- stay, and so does their number. Of votes that are not published yet it is done with the
--- publication. Returns in how many votes.
+-- Erases a person's name, address and id from one vote or all. Keeps totals, ballots, root and the
+-- number of participants. In unpublished votes, the publication erases the person. Returns the
+-- number of votes.
 CREATE OR REPLACE FUNCTION votes.erase(person bigint, vote bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -239,7 +241,7 @@ BEGIN
         WHERE p.person_id = person AND NOT p.is_erased AND p.vote_id = coalesce(vote, p.vote_id)
         ORDER BY p.vote_id
     LOOP
-        -- A publication under way is waited for, and its end is seen; so is who else is erased.
+        -- Waits for a concurrent publication or erasure, and sees its result.
         PERFORM FROM votes.votes v WHERE v.id = of.vote_id FOR NO KEY UPDATE;
         UPDATE votes.participants p SET is_to_be_erased = true
         WHERE p.vote_id = of.vote_id AND p.person_id = person;
@@ -248,13 +250,13 @@ BEGIN
         END IF;
         IF EXISTS (SELECT FROM votes.votes v
             WHERE v.id = of.vote_id AND v.state IN ('published', 'cancelled')) THEN
-            PERFORM votes.erase_asked(of.vote_id);
+            PERFORM votes.erase_requested(of.vote_id);
         END IF;
     END LOOP;
     RETURN asked;
 END $$;
 
--- Whether a vote asks for a password: what listings show of a column that inspectors may not read.
+-- Returns whether a vote requires a password; for listings, as inspectors may not read the column.
 CREATE OR REPLACE FUNCTION votes.has_password(vote bigint) RETURNS boolean LANGUAGE sql STABLE
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT v.password_hash IS NOT NULL FROM votes.votes v WHERE v.id = vote

@@ -1,4 +1,4 @@
--- Who may do what in the schema votes.
+-- The privileges in the schema votes.
 
 SELECT errand.grant_rights('votes', '{
     "votes": ["password_hash"],
@@ -9,9 +9,9 @@ SELECT errand.grant_rights('votes', '{
     "participants": ["address"]
 }');
 
--- Settings are an operator's.
+-- Only operators change settings.
 REVOKE INSERT, UPDATE, DELETE ON votes.rules FROM errand_worker;
--- Only added to; triggers refuse the rest to the owner as well.
+-- Append-only; triggers refuse changes by the owner as well.
 REVOKE UPDATE, DELETE ON votes.ballots, votes.nodes FROM errand_worker;
 GRANT EXECUTE ON FUNCTION votes.has_password(bigint) TO errand_worker, errand_inspector;
 GRANT EXECUTE ON FUNCTION votes.verify_receipt(text) TO errand_inspector;

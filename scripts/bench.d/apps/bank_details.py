@@ -1,4 +1,4 @@
-"""Bank details as people gave them, sealed as the product seals them: lines for COPY.
+"""Sample bank details, sealed as the product seals them: lines for COPY.
 
 Run by Debian's own Python, which has the cryptography: COUNT KEY-NAME KEY-IN-HEX.
 """

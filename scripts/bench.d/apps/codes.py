@@ -1,4 +1,4 @@
-"""Codes of coupons: how they turn, are read, checked and redeemed."""
+"""Coupon codes: rotated, read, checked and redeemed."""
 import base64
 import os
 import pathlib
@@ -9,7 +9,7 @@ from report import Figure
 
 PGBENCH = "/usr/lib/postgresql/15/bin/pgbench"
 CONNECTIONS = 16
-# Transactions of each connection that are not timed.
+# Warm-up transactions of each connection.
 WARM_UP = 200
 PEOPLE = """
     INSERT INTO people.people (id, email) SELECT n, n || '@example.org'
@@ -18,7 +18,7 @@ PEOPLE = """
 COUPONS = (
     "ALTER TABLE coupons.coupons SET UNLOGGED",
     "INSERT INTO establishments.establishments (id, name) VALUES (1, 'Corner Bakery')",
-    # What is generated needs no check against other tables, which would take longest.
+    # Skips foreign key checks, which would take longest, for generated data.
     """
     SET session_replication_role = replica;
     INSERT INTO coupons.coupons (person_id, establishment_id, title, valid_from, expires_at)
@@ -26,7 +26,7 @@ COUPONS = (
     FROM generate_series(1, {count}) AS n
     """,
 )
-# The codes of some coupons as their people's phones show them; they do not turn meanwhile.
+# The codes of some coupons, as phones show them; they do not rotate meanwhile.
 SHOWN = """
     CREATE UNLOGGED TABLE coupons.bench_shown (n bigint PRIMARY KEY, payload text, typed text);
     INSERT INTO coupons.bench_shown
@@ -102,7 +102,7 @@ def filled(place, ours, count, period):
 
 
 def turns(place, env):
-    """Seconds of the middle of some rotations, each of which makes an epoch of both series."""
+    """The median seconds of some rotations, each of which creates an epoch of both series."""
     times = []
     for _ in range(place.size(3, 9)):
         place.servers.sql("UPDATE coupons.code_series SET ahead = ahead + 1", "bench_codes")
@@ -111,7 +111,7 @@ def turns(place, env):
 
 
 def load(place, env, script, transactions, rate=None):
-    """Runs a script of pgbench over many connections; a second's transactions, p99, p50 in ms.
+    """Runs a pgbench script over many connections; transactions per second, p99, p50 in ms.
 
     The times are without the first transactions of each connection, which prepare what the others
     find ready.
@@ -152,7 +152,7 @@ def codes(place, ours, _peers):
     most_raw = load(place, env, READ_RAW.format(count=shown), amount)
     drawn = load(place, env, VERIFY.format(count=shown, way="payload"), amount)
     typed = load(place, env, VERIFY.format(count=shown, way="typed"), amount)
-    # The limits would answer instead of the look.
+    # The rate limits would answer instead of the lookup.
     sql("UPDATE coupons.guess_limits SET terminal = 2000000000, establishment = 2000000000",
         "bench_codes")
     guesses = [load(place, env, GUESS.format(count=shown, wrong=wrong), amount // 2)

@@ -1,10 +1,10 @@
-"""Households: the end of a month told to all of a zone, an ordinary day of chores, and notes.
+"""Households: the month-end notices of a zone, an ordinary day of chores, and notes.
 
-The data are rows as the functions would have made them; all that is measured is done by a worker
-with its schedules, from the moment it is due. What a chore costs is computed: the processor time
-of the worker, PostgreSQL and Redis for the occurrences that were taken, looked ahead and told;
+The data are rows as the functions would create them; a worker with its schedules does the measured
+work, from the moment it is due. The cost of a chore is computed: the CPU time
+of the worker, PostgreSQL and Redis for the occurrences that were assigned, planned and notified;
 divided by their number; times the occurrences of an ordinary day; divided by the seconds of a day.
-The clock is not waited for: what comes on the day is made due at once.
+The benchmark does not wait for the clock: it makes the chores of the day due immediately.
 """
 import glob
 import re
@@ -47,10 +47,10 @@ MONTH_END = """
     INSERT INTO household.month_ends (time_zone, on_day, at)
     SELECT 'America/Toronto', (date_trunc('month', now()) - interval '1 day')::date,
         now() - interval '1 second'
-    ON CONFLICT (time_zone, on_day) DO UPDATE SET at = excluded.at, told_at = NULL;
-    SELECT errand.enqueue('household.dues');
+    ON CONFLICT (time_zone, on_day) DO UPDATE SET at = excluded.at, notified_at = NULL;
+    SELECT errand.enqueue('household.balances');
     """
-# How often chores come: of a hundred so many are done daily, weekly, every other week, monthly.
+# The frequency of chores: the percentages done daily, weekly, every other week, monthly.
 MIX = ((10, "FREQ=DAILY", 1), (60, "FREQ=WEEKLY", 7), (20, "FREQ=WEEKLY;INTERVAL=2", 14),
        (10, "FREQ=MONTHLY", 30))
 # Each began as many days ago as makes its next occurrence fall on one of the days of its period;
@@ -101,7 +101,7 @@ def until(place, statement, database, limit=900, pause=0.2):
 
 
 def month_end(place, ours, groups):
-    """From the month end's instant until every notice and its delivery's job is written."""
+    """The time from the month end until every notice and its delivery job are written."""
     name, sql = "bench_month_end", place.servers.sql
     env = ours.fresh(name)
     for text in (PEOPLE, DEBTS, "VACUUM ANALYZE"):
@@ -116,11 +116,11 @@ def month_end(place, ours, groups):
         took = until(place, f"SELECT count(*) >= {owing} FROM notification.notices", name) - begun
     finally:
         running.end()
-    told, people, jobs = sql(
+    notices, people, jobs = sql(
         "SELECT count(*), count(DISTINCT person_id), (SELECT count(*) FROM errand.jobs "
         "WHERE kind = 'notification.push') FROM notification.notices", name).split("|")
-    if int(told) != owing or int(people) != owing:
-        raise Failed(f"{told} notices to {people} people, of {owing} who owe")
+    if int(notices) != owing or int(people) != owing:
+        raise Failed(f"{notices} notices to {people} people, of {owing} who owe")
     return Figure(
         "month end, all notices of 100,000 households queued", "s", took * 100_000 / groups, None,
         None, ("max", 30), f"{groups:,} households",
@@ -128,7 +128,7 @@ def month_end(place, ours, groups):
 
 
 def spent(place, name, running):
-    """Processor seconds so far of the worker, PostgreSQL and Redis: others may use the machine."""
+    """CPU seconds so far of the worker, PostgreSQL and Redis, without other processes."""
     folder = place.servers.sql("SHOW data_directory", name)
     with open(f"{folder}/postmaster.pid", encoding="ascii") as file:
         postmaster = int(file.readline())
@@ -143,13 +143,13 @@ def spent(place, name, running):
             continue  # It has ended, and its parent counts it.
         fields = rest.rsplit(")", 1)[1].split()
         if pid in ours or int(fields[1]) == postmaster:
-            # With those of its children that have ended.
+            # Including its ended children.
             ticks += sum(int(field) for field in fields[11:15])
     return ticks / TICKS
 
 
 def chores(place, ours):
-    """What a day of chores costs: a sample of its occurrences."""
+    """The cost of a day of chores: a sample of its occurrences."""
     name, sql = "bench_chores", place.servers.sql
     env = ours.fresh(name)
     count = place.size(100_000, 1_000_000)
@@ -168,14 +168,14 @@ def chores(place, ours):
         until(place, "SELECT EXISTS (SELECT FROM errand.workers)", name)
         sql(DUE.format(sample=sample), name)
         before, begun = spent(place, name, running), time.monotonic()
-        # Taken, looked ahead, and told: no chore of the sample is due and no job is left.
+        # Assigned, planned, and notified: no chore of the sample is due and no job is left.
         took = until(
             place, "SELECT NOT EXISTS (SELECT FROM household.chores WHERE next_at <= now()) AND "
             "NOT EXISTS (SELECT FROM errand.jobs WHERE queue = 'household')", name) - begun
         cost = spent(place, name, running) - before
     finally:
         running.end()
-    taken, told = sql(
+    taken, notices = sql(
         "SELECT count(*), (SELECT count(*) FROM notification.notices) FROM household.occurrences",
         name).split("|")
     if int(taken) < sample:
@@ -185,9 +185,9 @@ def chores(place, ours):
     return [
         Figure("an ordinary day of 1,000,000 chores, of one core", "%",
                100 * each * per_day / 86_400, None, None, ("max", 5), samples,
-               f"{1000 * each:.2f} ms of a processor each, {int(told):,} people told; "
+               f"{1000 * each:.2f} ms of CPU each, {int(notices):,} people notified; "
                f"{per_day:,.0f} occurrences a day"),
-        Figure("occurrences a second, taken and told", "1/s", int(taken) / took, None, None, None,
+        Figure("occurrences a second, with notices", "1/s", int(taken) / took, None, None, None,
                samples),
     ]
 
@@ -199,7 +199,7 @@ def notes(place, ours):
     env = ours.fresh(name)
     groups, count = 1_000, place.size(20_000, 100_000)
     sql(PEOPLE.format(groups=groups), name)
-    # As many that stay.
+    # The same number of notes that stay.
     sql(NOTES.format(groups=groups, notes=count, at="now() + interval '7 days'"), name)
     at = sql("SELECT date_trunc('second', clock_timestamp()) + interval '15 seconds'", name)
     sql(NOTES.format(groups=groups, notes=count, at=f"'{at}'::timestamptz"), name)
@@ -212,7 +212,7 @@ def notes(place, ours):
     finally:
         running.end()
     if int(sql("SELECT count(*) FROM household.notes", name)) != count:
-        raise Failed("notes are gone whose time was not over")
+        raise Failed("notes were deleted before their time")
     return Figure("notes of one second, all gone after", "s", took, None, None, ("max", 5),
                   f"{count:,} notes of {2 * count:,}")
 

@@ -1,4 +1,4 @@
-"""The ledger: rewards credited and balances read, beside the plainest rows that could hold them."""
+"""The ledger: rewards credited and balances read, compared with minimal tables."""
 from codes import CONNECTIONS, load
 from measure import Failed
 from report import Figure
@@ -8,8 +8,8 @@ PEOPLE = """
     INSERT INTO establishments.establishments (id, name)
     SELECT n, 'Shop ' || n FROM generate_series(1, 100) n;
     """
-# Each has an account and a line before the clock runs. A row that is changed thousands of times in
-# one transaction gets slow: hence many.
+# Each person has an account and a line before the measurement. Many transactions, because a row
+# that changes thousands of times in one transaction gets slow.
 FIRST = """
     DO $$ BEGIN
         FOR n IN 1..{count} LOOP
@@ -24,7 +24,7 @@ CREDIT = """
 \\set survey random(1, 1000000000000)
 SELECT ledger.credit_reward(:person, 'survey:' || :survey, :shop, 500, 300);
 """
-# Two rows and a balance: what any ledger writes, without a check of anything.
+# Two rows and a balance: the minimum that a ledger writes, without checks.
 RAW = (
     "CREATE TABLE ledger.bench_lines (transaction bigint, account bigint, amount bigint, "
     "at timestamptz, PRIMARY KEY (transaction, account))",
@@ -61,7 +61,7 @@ WHOLE = """
 
 
 def ledger(place, ours, _peers):
-    """Rewards over many connections, then balances while nobody writes."""
+    """Rewards over many connections, then balances without concurrent writes."""
     env = ours.fresh("bench_ledger")
     sql = place.servers.sql
     count = place.size(10_000, 100_000)
@@ -73,7 +73,7 @@ def ledger(place, ours, _peers):
     credited = load(place, env, CREDIT.format(count=count), amount)
     raw = load(place, env, CREDIT_RAW.format(count=count), amount)
     if sql(WHOLE, "bench_ledger") != "t":
-        raise Failed("balances are not what was posted")
+        raise Failed("balances do not match the postings")
     read = load(place, env, READ.format(count=count), amount, rate=5_000)
     read_raw = load(place, env, READ_RAW.format(count=count), amount, rate=5_000)
     shared = load(place, env, READ_SHARED, amount, rate=5_000)

@@ -1,4 +1,4 @@
-"""Assignment of missions to shoppers: how long, how much memory, how close to the optimum.
+"""Assignment of missions to shoppers: duration, memory, distance to the optimum.
 
 The instances are made up with a fixed seed: cities as clusters around a centre, most missions near
 the centre, and for each mission the 50 nearest shoppers who go so far.
@@ -22,7 +22,7 @@ MEDIAN_RADIUS = 8.0
 
 
 def city_of(generator, missions, shoppers, first_mission, first_shopper):
-    """The rows of one city, which is far from all others."""
+    """The rows of one city, far from all others."""
     people = []
     for number in range(shoppers):
         people.append((
@@ -61,7 +61,7 @@ def nearest(cells, x, y):
                     far = math.hypot(person[0] - x, person[1] - y)
                     if far <= person[2]:
                         found.append((far, person[5]["id"], person))
-        # What lies in a farther ring is at least so far away.
+        # The minimum distance of people in the next ring.
         if len(found) >= CANDIDATES and sum(far <= ring * CELL for far, _, _ in found) \
                 >= CANDIDATES:
             break
@@ -84,7 +84,7 @@ def instance(missions, shoppers):
 
 
 def scarce(rows):
-    """The same with so few shoppers that most slots are fought for."""
+    """The same with few shoppers, so that most slots are contested."""
     generator = random.Random(SEED)
     for shopper in rows["shoppers"]:
         shopper["capacity"] = 1 if generator.random() < 0.15 else 0
@@ -92,7 +92,7 @@ def scarce(rows):
 
 
 def solved(place, file, *flags):
-    """The summary of a run of the command, how long it took, and the most memory it held."""
+    """The summary of a run of the command, its duration, and its peak memory."""
     begun = time.monotonic()
     with subprocess.Popen(
             [place.errand, "mission", "solve", "--instance", file, "-ojson", *flags],

@@ -1,4 +1,4 @@
-"""Missions from the database: how long until all have a shopper, with how much memory.
+"""Missions from the database: the time until all have a shopper, and the memory.
 
 Cities lie a degree apart; in each most missions are near the centre. What is measured is the
 command, from its start to its last line: the candidates, the search, and, in the last row, the
@@ -44,7 +44,7 @@ FILL = """
 
 
 def assigned(place, env, *flags):
-    """The summary of a run, how long it took, and the most memory that it held, in MiB."""
+    """The summary of a run, its duration, and its peak memory in MiB."""
     begun = time.monotonic()
     with subprocess.Popen(
             [place.errand, "mission", "assign", "-ojson", *flags], stdout=subprocess.PIPE,
@@ -58,7 +58,7 @@ def assigned(place, env, *flags):
 
 
 def town(place, ours, name, **numbers):
-    """A database with missions and shoppers; how to reach it."""
+    """A database with missions and shoppers; returns its variables."""
     env = ours.fresh(name)
     place.servers.sql(FILL.format(**numbers), name)
     place.servers.sql("VACUUM ANALYZE", name)
@@ -76,10 +76,10 @@ def missions(place, ours, _peers):
     greedy, greedy_took, _ = assigned(place, env, "--dry-run", "--greedy")
     made, made_took, made_peak = assigned(place, env, "--yes")
     if int(sql("SELECT count(*) FROM missions.assignments", name)) != made["filled"]:
-        raise Failed("not all that was said to be offered was offered")
+        raise Failed("fewer missions were offered than reported")
     candidates = int(sql("SELECT candidates FROM missions.runs", name))
     samples = f"{count:,} missions, {5 * count:,} shoppers, {candidates:,} candidates"
-    # Most of each score is for the slot; what is above it tells two ways to fill it apart.
+    # Most of each score is for the slot; the rest distinguishes two ways to fill it.
     above = [row["total_score"] - 10**12 * row["filled"] for row in (found, greedy)]
     bound = found["bound"] - 10**12 * found["filled"]
     proof = "optimal" if found["is_optimal"] else "not proved optimal"

@@ -1,4 +1,4 @@
-"""Files of payments: from payments in memory to files that are on the disk."""
+"""Payment files: from payments in memory to files on disk."""
 from measure import run
 from report import Figure
 

@@ -1,4 +1,4 @@
-"""A quarter: closed by chunks and issued, with few people and with many."""
+"""A quarter: closed in chunks and issued, with few and with many people."""
 import base64
 import json
 import os
@@ -24,9 +24,8 @@ PAYER = {
         "company_id": "1234567890", "odfi": "121042882"},
 }
 POSTINGS = 20
-# Straight into the tables, as so many rewards would have left them: crediting them one by one takes
-# hours, and is timed elsewhere. One in ten lives in the United States; one in twenty has not said
-# where, and is held.
+# Inserts the resulting rows directly: crediting the rewards one by one takes hours, and is measured
+# elsewhere. One in ten lives in the United States; one in twenty has no address, and is held.
 SEED = (
     """
     INSERT INTO people.people (id, birth_date, age_verified_at)
@@ -76,7 +75,7 @@ SEED = (
 
 
 def quarter(place, ours, count):
-    """Seconds and peaks of memory of a close and of an issue; checked to the cent."""
+    """Seconds and peak memory of a close and of an issue, checked to the cent."""
     name = "bench_payouts"
     env = ours.fresh(name)
     key = os.urandom(32)

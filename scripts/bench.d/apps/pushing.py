@@ -1,4 +1,4 @@
-"""Our clients of APNs and FCM beside h2load, all against the same simulator on this machine."""
+"""Errand's clients of APNs and FCM compared with h2load, against the same local simulator."""
 import base64
 import json
 import pathlib
@@ -22,7 +22,7 @@ BODY = json.dumps({
 
 
 class Sink:
-    """push_sink.py, with keys and a certificate of its own."""
+    """push_sink.py, with its own keys and certificate."""
 
     def __init__(self, place):
         subprocess.run([place.root / "scripts/install-packages", "nghttp2-client", "openssl",
@@ -43,7 +43,7 @@ class Sink:
         (self.folder / "body").write_text(BODY, encoding="ascii")
 
     def token(self):
-        """A provider token, signed by openssl and not by what is measured."""
+        """A provider token, signed by openssl, not by the measured code."""
         def encoded(data):
             return base64.urlsafe_b64encode(data).rstrip(b"=")
 
@@ -67,7 +67,7 @@ class Sink:
 
 
 def peer(sink, count):
-    """h2load's requests a second, with what our client sends too."""
+    """h2load's requests per second, with the same headers as Errand's client."""
     headers = {"authorization": "bearer " + sink.token(), "apns-topic": "app.example",
                "apns-push-type": "alert", "apns-priority": "10",
                "apns-collapse-id": "12345678-1234-1234-1234-123456789abc",
@@ -91,12 +91,12 @@ def own(place, sink, service, key, count):
 
 
 def push(place, ours, peers):
-    """Notices a second by one client on one connection, the simulator on the same processors."""
+    """Notices per second of one client on one connection, with the simulator on the same CPUs."""
     sink = Sink(place)
     rounds, count = place.size(3, 7), place.size(10_000, 40_000)
     apns, fcm, raw = [], [], []
     try:
-        # Turn by turn, so that what else the machine does falls on all.
+        # Alternating, so that other load of the machine affects all.
         for _ in range(rounds):
             raw.append(peer(sink, count))
             apns.append(own(place, sink, "apns", "apns.p8", count))

@@ -1,4 +1,4 @@
-"""Our HTTP client beside h2load, both against the same nghttpd on this machine."""
+"""Errand's HTTP client compared with h2load, both against the same local nghttpd."""
 import os
 import pathlib
 import re
@@ -29,7 +29,7 @@ class Server:
         root.mkdir()
         (root / "index.html").write_text("{}", encoding="ascii")
         (self.folder / "body").write_text("x" * BODY, encoding="ascii")
-        # It takes no port of the system's choosing.
+        # It does not support port 0.
         for self.port in range(20000 + os.getpid() % 10000, 32000, 7):
             self.url = f"https://localhost:{self.port}/index.html"
             self.process = subprocess.Popen(
@@ -41,7 +41,7 @@ class Server:
         raise Failed("nghttpd does not listen")
 
     def answers(self):
-        """Whether it listens, and so did not find the port taken."""
+        """Whether it listens, so the port was free."""
         for _ in range(100):
             time.sleep(0.05)
             if self.process.poll() is not None:
@@ -84,7 +84,7 @@ def http(place, ours, peers):
         for connections, streams in SHAPES:
             count = place.size(30_000, 100_000) // (1 if streams > 1 else 5)
             mine, theirs = [], []
-            # Turn by turn, so that what else the machine does falls on both.
+            # Alternating, so that other load of the machine affects both.
             for _ in range(rounds):
                 theirs.append(peer(server, count, connections, streams))
                 mine.append(own(place, server, count, connections, streams))

@@ -39,7 +39,7 @@ UPDATE public.bench_people SET has_cast = true WHERE id = :n;
 INSERT INTO public.bench_casts VALUES (:n, decode(repeat('ab', 96), 'hex'));
 COMMIT;
 """
-# The last of those who are expected.
+# The remaining voters.
 REST = """
     DO $$ BEGIN
         FOR n IN {first}..{count} LOOP
@@ -77,7 +77,7 @@ def until(place, statement, database, limit=300):
 
 
 def large(place, ours):
-    """Casts at one vote, then its closing by the last ballot, count and publication."""
+    """Ballots of one vote, then its closing by the last ballot, count and publication."""
     name, sql = "bench_votes", place.servers.sql
     env = {**ours.fresh(name), **keys(place)}
     count = place.size(20_000, 100_000)
@@ -91,12 +91,12 @@ def large(place, ours):
     cast = load(place, env, CAST, amount)
     raw = load(place, env, CAST_RAW, amount)
     first = int(sql("SELECT coalesce(max(person_id), 0) + 1 FROM votes.casts", name))
-    # Those that the cache of a sequence has skipped.
+    # Ids that the cache of a sequence has skipped.
     sql(f"SELECT count(votes.cast(1, person_id, '{{1}}')) FROM votes.participants "
         f"WHERE NOT has_cast AND person_id < {first}", name)
     running = worker(place, env)
     try:
-        # The sweep sees that it is nearly over, and has the notices prepared.
+        # The sweep detects that it is nearly over, and prepares the notices.
         until(place, f"SELECT count(*) > {count} FROM notification.notices", name)
         ahead = sql("SELECT round(extract(epoch FROM max(finished_at - started_at)), 1) "
                     "FROM errand.finished_jobs WHERE kind = 'votes.prepare'", name)

@@ -1,4 +1,4 @@
-"""pgqueuer behind the programs that scripts/bench runs: install, enqueue, work, probe."""
+"""pgqueuer as a peer of scripts/bench: install, enqueue, work, probe."""
 import argparse
 import asyncio
 import json

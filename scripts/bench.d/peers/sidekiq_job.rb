@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The jobs of the Sidekiq peer, and what they saw; loaded by the worker and by the enqueuer.
+# The jobs of the Sidekiq peer, and their records; loaded by the worker and by the enqueuer.
 require "json"
 require "sidekiq"
 
@@ -15,7 +15,7 @@ def monotonic_now
   Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
 end
 
-# Counts what started, and ends the worker after BENCH_COUNT jobs.
+# Counts started jobs, and stops the worker after BENCH_COUNT of them.
 class Diary
   def initialize
     @lock = Mutex.new

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Sidekiq's client behind the programs that scripts/bench runs: enqueue, probe.
+# Sidekiq's client as a peer of scripts/bench: enqueue, probe.
 require_relative "sidekiq_job"
 
 flags = { "queue" => "default", "count" => "0", "batch" => "1000", "callers" => "1",

@@ -1,6 +1,6 @@
 import ErrandCommand
 
-/// Takes an order into work: the order's row and the end of the job are one transaction.
+/// Confirms an order: the update of the order and the completion of the job are one transaction.
 struct ConfirmOrder: Job {
     static let kind = "order.confirm"
     static let options = JobOptions(queue: "orders", maxAttempts: 5)
@@ -19,7 +19,7 @@ struct ConfirmOrder: Job {
     }
 }
 
-/// Sends the receipt of an order, once however often the job is run.
+/// Sends the receipt of an order once, even if the job runs again.
 struct SendReceipt: Job {
     static let kind = "receipt.send"
     static let options = JobOptions(queue: "orders", maxAttempts: 8, timeout: .seconds(30))
@@ -27,7 +27,7 @@ struct SendReceipt: Job {
 
     func run(_ context: JobContext) async throws {
         try await context.once("mail") {
-            // Here the mail leaves; its provider is given context.idempotencyKey.
+            // Send the mail here, and pass context.idempotencyKey to its provider.
             context.log.with("order", Int(orderID)).info("the receipt is sent")
         }
     }

@@ -1,10 +1,10 @@
 import ErrandCommand
 
-/// The commands about orders.
+/// The commands for orders.
 enum OrderCommands {
     static let list = Command(
-        "order", "ls", effect: .looks, summary: "List the orders, the newest first",
-        examples: [.init("shop order ls", "what was ordered")]
+        "order", "ls", effect: .read, summary: "List the orders, the newest first",
+        examples: [.init("shop order ls", "the latest orders")]
     ) { invocation in
         let session = try invocation.readOnlySession()
         let orders = try await session.query(

@@ -1,11 +1,11 @@
 import ErrandCommand
 
-/// What the shop brings: its table, its jobs, a schedule, a command, a check and a metric.
+/// The shop's module: its table, its jobs, a schedule, a command, a check and a metric.
 struct ShopModule: Module {
     let migrations = MigrationLine(
         module: "shop", files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
     let commands = [OrderCommands.list]
-    let nouns = ["order": "See the orders of the shop"]
+    let nouns = ["order": "Show the orders of the shop"]
     let fieldNames: [FieldName] = [("confirmed_at", "when the order was confirmed")]
 
     func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
@@ -13,8 +13,8 @@ struct ShopModule: Module {
         kinds.handle(SendReceipt.self) { job, context in try await job.run(context) }
     }
 
-    func metrics(of checkup: Checkup) async throws -> [MetricFamily] {
-        let counts = try await checkup.session.query(
+    func metrics(of context: ModuleContext) async throws -> [MetricFamily] {
+        let counts = try await context.session.query(
             """
             SELECT count(*) FILTER (WHERE confirmed_at IS NULL), count(confirmed_at)
             FROM shop.orders
@@ -25,15 +25,15 @@ struct ShopModule: Module {
         return [orders]
     }
 
-    func findings(of checkup: Checkup) async -> [Finding] {
+    func findings(of context: ModuleContext) async -> [Finding] {
         let late =
             "SELECT count(*) FROM shop.orders WHERE confirmed_at IS NULL "
             + "AND placed_at < now() - interval '1 hour'"
-        guard let count = try? await checkup.session.query(late).int64(0, 0) else { return [] }
+        guard let count = try? await context.session.query(late).int64(0, 0) else { return [] }
         return [
             Finding(
-                check: "orders", grade: count == 0 ? .ok : .warning,
-                found: "\(count) orders wait for their confirmation for more than an hour",
+                check: "orders", severity: count == 0 ? .ok : .warning,
+                message: "\(count) orders have been unconfirmed for more than an hour",
                 remedy: count == 0 ? nil : "shop job ls --queue orders")
         ]
     }

@@ -1,41 +1,41 @@
-/// Whether a provider is worth asking: closed while it answers, open while it takes nothing.
+/// A circuit breaker for a provider: closed while it accepts messages, open while it does not.
 ///
-/// After a run of failures, or one that concerns everything, it opens; when the wait is over one
-/// message goes ahead as a probe, whose verdict closes it or opens it for longer.
+/// Opens after consecutive failures, or after one failure that affects all messages. After the
+/// wait, one message is sent as a probe; its verdict closes the circuit or opens it for longer.
 package struct Circuit: Sendable, Equatable {
-    /// A point in time that no clock change moves.
+    /// A point in time on the monotonic clock.
     package typealias Instant = ContinuousClock.Instant
 
-    /// How soon it opens, and for how long.
+    /// The thresholds and waits of a circuit.
     package struct Settings: Sendable, Equatable {
-        /// Failures in a row that open it.
+        /// The number of consecutive failures that open it.
         package var failures = 5
-        /// Of the first opening; each failed probe doubles it.
+        /// The wait of the first opening; each failed probe doubles it.
         package var firstWait = Duration.seconds(10)
-        /// What doubling ends at; a provider's own `Retry-After` may ask for more.
+        /// The limit of doubling; a provider's `Retry-After` may exceed it.
         package var longestWait = Duration.seconds(900)
-        /// A probe without a verdict by then is given up, and another goes ahead.
+        /// The time after which a probe without a verdict is abandoned and another is sent.
         package var probeLimit = Duration.seconds(60)
 
         /// The usual settings.
         package init() {}
     }
 
-    /// What a message is told that wants to be sent.
+    /// The answer to a message that asks to be sent.
     package enum Admission: Sendable, Equatable {
-        /// Go; the ticket comes back with the verdict.
+        /// Send the message, and record its verdict with the ticket.
         case pass(Ticket)
-        /// Nothing goes now; ask again then.
+        /// Send nothing now; ask again after the duration.
         case wait(Duration)
     }
 
-    /// Which state of the circuit let a message go.
+    /// Identifies the state of the circuit that admitted a message.
     package struct Ticket: Sendable, Equatable {
         fileprivate let era: Int
     }
 
-    /// What an operator is shown.
-    package enum Standing: Sendable, Equatable {
+    /// The status shown to operators.
+    package enum Status: Sendable, Equatable {
         case closed
         case open(until: Instant, reason: String)
         case probing(reason: String)
@@ -47,25 +47,24 @@ package struct Circuit: Sendable, Equatable {
         case probing(since: Instant, openings: Int, reason: String)
     }
 
-    /// Verdicts about single messages in a row that open it like failures of all.
+    /// The number of consecutive inconclusive verdicts that open it, such as timeouts.
     ///
-    /// When nothing but time-outs comes back, nothing goes through either. Many times the other
-    /// limit, for a row of bad luck is no breakdown.
+    /// A multiple of the other limit, as a series of timeouts may be chance.
     private var unclearLimit: Int { settings.failures * 4 }
-    /// While a probe is on its way, the others ask again after this.
+    /// The wait of other messages during a probe.
     private static let probing = Duration.seconds(1)
 
     private let settings: Settings
     private var state = State.closed(failures: 0, unclear: 0)
-    /// Counts changes of state, so that verdicts on what was let go before are left aside.
+    /// Counts changes of state, so that verdicts on earlier messages are ignored.
     private var era = 0
 
-    /// A closed circuit.
+    /// Creates a closed circuit.
     package init(_ settings: Settings = Settings()) {
         self.settings = settings
     }
 
-    /// How long a message would have to wait; nil when it may go.
+    /// Returns the wait of a message; nil if it would be admitted.
     package func wait(at now: Instant) -> Duration? {
         switch state {
         case .closed: nil
@@ -75,7 +74,7 @@ package struct Circuit: Sendable, Equatable {
         }
     }
 
-    /// Lets a message go, or tells it when to ask again.
+    /// Admits a message, or returns when it may ask again.
     package mutating func admit(at now: Instant) -> Admission {
         if let wait = wait(at: now) { return .wait(wait) }
         switch state {
@@ -86,7 +85,7 @@ package struct Circuit: Sendable, Equatable {
         return .pass(Ticket(era: era))
     }
 
-    /// Learns what became of a message that it let go.
+    /// Records the verdict on an admitted message.
     package mutating func record(_ verdict: DeliveryVerdict, _ ticket: Ticket, at now: Instant) {
         guard ticket.era == era else { return }
         switch verdict {
@@ -97,8 +96,8 @@ package struct Circuit: Sendable, Equatable {
         }
     }
 
-    /// How it stands.
-    package var standing: Standing {
+    /// The current status.
+    package var status: Status {
         switch state {
         case .closed: .closed
         case .open(let until, _, let reason): .open(until: until, reason: reason)
@@ -125,7 +124,7 @@ package struct Circuit: Sendable, Equatable {
         }
     }
 
-    /// A provider that says how long it takes nothing is believed at once.
+    /// Opens at once if the provider itself asks for a wait.
     private mutating func fails(_ reason: String, _ wait: Duration?, at now: Instant) {
         switch state {
         case .closed(let failures, let unclear) where failures + 1 < settings.failures:

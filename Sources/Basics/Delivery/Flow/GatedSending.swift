@@ -1,38 +1,37 @@
 package import FoundationEssentials
 
 extension ProviderGate {
-    /// The longest wait that is spent by ``send(patience:until:_:)`` at a time.
+    /// The longest single wait within ``send(timeout:until:_:)``.
     private static let shortWait = Duration.seconds(1)
-    /// The least that is told, lest everybody asks all the time.
-    private static let leastTold = Duration.seconds(5)
+    /// The minimum reported wait, so that messages do not poll.
+    private static let minimumRetry = Duration.seconds(5)
 
-    /// Sends a message if the provider would take it now.
+    /// Sends a message if the provider admits it now.
     ///
-    /// A short wait, for a place in the rate or for the answer to a probe, is spent here, so that
-    /// a backlog stays where it is instead of being taken up and put back. A longer one is told as
-    /// `.unavailable`: nobody comes back before the circuit lets one go.
+    /// Waits briefly for the rate limit or a probe, so that a backlog is not claimed and requeued.
+    /// Returns a longer wait as `.unavailable`, with the time until the circuit admits a message.
     ///
     /// - Parameters:
-    ///   - patience: how long the message may wait here in all.
-    ///   - expiry: from then on it is not sent any more.
-    ///   - body: sends it.
+    ///   - timeout: the maximum total wait here.
+    ///   - expiry: the time from which on the message is not sent.
+    ///   - body: sends the message.
     package func send(
-        patience: Duration = .seconds(10), until expiry: Date,
+        timeout: Duration = .seconds(10), until expiry: Date,
         _ body: () async -> DeliveryVerdict
     ) async -> DeliveryVerdict {
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + timeout
         while true {
             if let verdict = await attempt(end, expiry, body) { return verdict }
         }
     }
 
-    /// Sends it or waits; nil to ask again.
+    /// Sends the message or waits; nil to ask again.
     private func attempt(
         _ end: ContinuousClock.Instant, _ expiry: Date, _ body: () async -> DeliveryVerdict
     ) async -> DeliveryVerdict? {
         guard Date() < expiry else {
-            // Whoever looks at it next finds that, and says so.
-            return .unavailable(reason: "it expired while it waited", retryAfter: .seconds(1))
+            // The next attempt records the expiry.
+            return .unavailable(reason: "expired while waiting", retryAfter: .seconds(1))
         }
         let now = ContinuousClock.now
         switch admit(at: now) {
@@ -40,11 +39,11 @@ extension ProviderGate {
             return judged(await body(), ticket)
         case .wait(let wait):
             if wait <= Self.shortWait, now < end {
-                // Not all at once: those who come late find what has gathered meanwhile.
+                // Jitter, so that waiting messages do not all continue at once.
                 let extra = Duration.milliseconds(Int64.random(in: 1...50))
                 if (try? await Task.sleep(for: wait + extra)) != nil { return nil }
             }
-            return .unavailable(reason: reason, retryAfter: max(wait, Self.leastTold))
+            return .unavailable(reason: reason, retryAfter: max(wait, Self.minimumRetry))
         }
     }
 
@@ -57,13 +56,13 @@ extension ProviderGate {
             return judged
         }
         return .unavailable(
-            reason: reason, retryAfter: max(wait ?? .zero, open, Self.leastTold))
+            reason: reason, retryAfter: max(wait ?? .zero, open, Self.minimumRetry))
     }
 
     private var reason: String {
-        switch standing {
-        case .closed: "its turn did not come: more of them are due than the rate allows"
-        case .open(_, let reason), .probing(let reason): "waits while nothing is taken: \(reason)"
+        switch status {
+        case .closed: "delayed by the rate limit"
+        case .open(_, let reason), .probing(let reason): "waits for the provider: \(reason)"
         }
     }
 }

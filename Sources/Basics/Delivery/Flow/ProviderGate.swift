@@ -1,44 +1,44 @@
 import Synchronization
 
-/// The way to one provider for all who send to it: its circuit, its rate limit, its watch.
+/// The gate to one provider, shared by all senders: its circuit, rate limit and loss detector.
 package final class ProviderGate: Sendable {
-    /// What an operator should hear of a provider, once each time.
+    /// A change of a provider's state, reported once for a log line.
     package enum News: Sendable, Equatable {
-        /// It takes nothing, and is left alone from now on.
+        /// It is unavailable; the circuit opened.
         case opened(reason: String)
-        /// It takes messages again, after it was left alone for that reason.
+        /// It accepts messages again; `reason` is why the circuit was open.
         case closed(reason: String)
     }
 
     private struct State {
         var circuit: Circuit
         var rate: RateLimit?
-        var losses: LossWatch?
-        /// Why nothing was let go when that was told last; nil while all is well.
+        var losses: LossDetector?
+        /// The last reported reason why no message is admitted; nil while messages pass.
         var trouble: String?
     }
 
-    private let tell: @Sendable (News) -> Void
+    private let onChange: @Sendable (News) -> Void
     private let state: Mutex<State>
 
-    /// An open way.
+    /// Creates a gate with a closed circuit.
     ///
     /// - Parameters:
-    ///   - circuit: when to leave the provider alone.
-    ///   - rate: how fast it may be asked; nil for as fast as it answers.
-    ///   - losses: when to doubt that addresses are dead; nil for never.
-    ///   - tell: is told when the circuit opens and when it closes; not of probes in between.
+    ///   - circuit: the circuit breaker.
+    ///   - rate: the rate limit; nil for none.
+    ///   - losses: the detector of false reports of invalid addresses; nil for none.
+    ///   - onChange: receives when the circuit opens and closes, but not the probes in between.
     package init(
-        _ circuit: Circuit = Circuit(), rate: RateLimit? = nil, losses: LossWatch? = nil,
-        tell: @escaping @Sendable (News) -> Void = { _ in }
+        _ circuit: Circuit = Circuit(), rate: RateLimit? = nil, losses: LossDetector? = nil,
+        onChange: @escaping @Sendable (News) -> Void = { _ in }
     ) {
-        self.tell = tell
+        self.onChange = onChange
         state = Mutex(State(circuit: circuit, rate: rate, losses: losses))
     }
 
-    /// Lets a message go, or tells it when to ask again.
+    /// Admits a message, or returns when it may ask again.
     ///
-    /// Whoever waits takes nothing: neither a place in the rate nor the one probe.
+    /// A message that waits uses neither a token of the rate nor the probe.
     package func admit(at now: ContinuousClock.Instant) -> Circuit.Admission {
         state.withLock { state in
             if let wait = state.circuit.wait(at: now) { return .wait(wait) }
@@ -47,9 +47,9 @@ package final class ProviderGate: Sendable {
         }
     }
 
-    /// Learns what became of a message that it let go.
+    /// Records the verdict on an admitted message.
     ///
-    /// - Returns: the verdict to act on; another one where the watch doubts it.
+    /// - Returns: the verdict to act on, which the loss detector may change.
     package func record(
         _ verdict: DeliveryVerdict, _ ticket: Circuit.Ticket, at now: ContinuousClock.Instant
     ) -> DeliveryVerdict {
@@ -58,12 +58,12 @@ package final class ProviderGate: Sendable {
             state.circuit.record(judged, ticket, at: now)
             return (judged, Self.news(&state))
         }
-        if let news { tell(news) }
+        if let news { onChange(news) }
         return judged
     }
 
     private static func news(_ state: inout State) -> News? {
-        switch (state.circuit.standing, state.trouble) {
+        switch (state.circuit.status, state.trouble) {
         case (.closed, let reason?):
             state.trouble = nil
             return .closed(reason: reason)
@@ -74,11 +74,11 @@ package final class ProviderGate: Sendable {
         }
     }
 
-    /// How long its circuit lets nothing go; nil while it does.
+    /// Returns how long the circuit remains open; nil if it is closed.
     package func wait(at now: ContinuousClock.Instant) -> Duration? {
         state.withLock { $0.circuit.wait(at: now) }
     }
 
-    /// How the provider stands.
-    package var standing: Circuit.Standing { state.withLock { $0.circuit.standing } }
+    /// The status of the provider's circuit.
+    package var status: Circuit.Status { state.withLock { $0.circuit.status } }
 }

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// How the text of a body becomes ASCII lines of at most 76 columns (RFC 2045, section 6).
+/// Encodes the text of a body as ASCII lines of at most 76 columns (RFC 2045, section 6).
 enum BodyEncoding {
-    /// Quoted-printable for text that is mostly ASCII, base64 for other scripts.
+    /// Encodes mostly ASCII text as quoted-printable, and other scripts as base64.
     static func encode(_ text: String) -> (name: String, bytes: [UInt8]) {
         let lines = canonical(text)
         let foreign = lines.count { $0 >= 0x80 }
@@ -10,7 +10,7 @@ enum BodyEncoding {
             ? ("base64", base64(lines)) : ("quoted-printable", quotedPrintable(lines))
     }
 
-    /// Line breaks of any kind as CRLF, with one at the end.
+    /// Returns the text with all line breaks as CRLF, and one at the end.
     private static func canonical(_ text: String) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(text.utf8.count + text.utf8.count / 32 + 2)
@@ -34,8 +34,8 @@ enum BodyEncoding {
         return Array(encoded.utf8) + [13, 10]
     }
 
-    /// RFC 2045, section 6.7: `=XX` for what is not printable ASCII, a blank at a line's end
-    /// encoded, a soft break `=` before column 76.
+    /// Encodes as quoted-printable (RFC 2045, section 6.7): `=XX` for bytes that are not printable
+    /// ASCII and for blanks at a line's end, a soft break `=` before column 76.
     private static func quotedPrintable(_ bytes: [UInt8]) -> [UInt8] {
         let hex = Array("0123456789ABCDEF".utf8)
         var out: [UInt8] = []

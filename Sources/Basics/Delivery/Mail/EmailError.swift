@@ -1,13 +1,13 @@
-/// Why an address, a message or a mail server's URL is refused before anything is sent.
+/// An invalid address, message or mail server URL, found before sending.
 package enum EmailError: Error, Equatable, CustomStringConvertible {
-    /// Not an address that mail can be sent to.
+    /// An invalid address.
     case badAddress(String, expected: String)
-    /// A part of a message that cannot stand in a mail.
+    /// An invalid part of a message.
     case badField(String, value: String, expected: String)
-    /// A mail server's URL, its password hidden.
+    /// An invalid mail server URL; its password is hidden.
     case badURL(String, expected: String)
 
-    /// What was given and what was expected.
+    /// The value and the expectation.
     package var description: String {
         switch self {
         case .badAddress(let address, let expected):
@@ -19,7 +19,7 @@ package enum EmailError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Control characters are shown escaped, and long values cut, so that a log line stays one.
+    /// Returns the value with escaped control characters, cut if long, for a log line.
     private static func visible(_ value: String) -> String {
         let escaped = value.unicodeScalars.prefix(120).map { $0.escaped(asASCII: false) }
         return "\"\(escaped.joined())\(value.unicodeScalars.count > 120 ? "…" : "")\""
@@ -27,9 +27,9 @@ package enum EmailError: Error, Equatable, CustomStringConvertible {
 }
 
 extension String {
-    /// Whether the text can stand on one line of a header: no CR, no LF, no other control.
+    /// Whether the text fits on one line of a header: no CR, LF or other control characters.
     var isOneLine: Bool {
-        // Most texts are plain, and to ask for each scalar's category is slow.
+        // Fast path: most texts are ASCII, and reading each scalar's category is slow.
         utf8.allSatisfy { (0x20..<0x7F).contains($0) }
             || unicodeScalars.allSatisfy { scalar in
                 scalar.properties.generalCategory != .control

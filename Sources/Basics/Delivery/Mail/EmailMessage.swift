@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// One e-mail to one person, checked so that it can be rendered without failing.
+/// One e-mail to one person, checked so that rendering cannot fail.
 package struct EmailMessage: Sendable, Equatable {
     /// A header beyond the usual ones, such as `List-Unsubscribe`.
     package struct Header: Sendable, Equatable {
@@ -9,43 +9,42 @@ package struct EmailMessage: Sendable, Equatable {
         /// The field's value, unfolded.
         package let value: String
 
-        /// Names a header; it is checked when the message is made.
+        /// Creates a header; the message checks it.
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// Who it is from; bounces go there too.
+    /// The sender, who also receives bounces.
     package let from: Mailbox
-    /// Who answers go to, when not to `from`.
+    /// The recipient of answers, if not `from`.
     package let replyTo: Mailbox?
-    /// Who it is for.
+    /// The recipient.
     package let to: Mailbox
     /// The subject, in any script.
     package let subject: String
     /// The plain text, with line breaks of any kind.
     package let text: String
-    /// The same in HTML, for those whose reader shows it.
+    /// The text as HTML; nil for none.
     package let html: String?
-    /// The identifier with its angle brackets; the same on each retry of one delivery, so that
+    /// The identifier with its angle brackets; the same for each retry of one delivery, so that
     /// receivers and logs can match them.
     package let messageID: String
-    /// When it was written, not when it is retried.
+    /// The time of the message, not of a retry.
     package let date: Date
-    /// Where one POST ends such mails to this person, without a login (RFC 8058): an `https` URL
-    /// with an opaque token.
+    /// The one-click unsubscribe URL (RFC 8058): an `https` URL with an opaque token.
     ///
-    /// Readers show a button for it.
+    /// Mail programs show a button for it.
     package let unsubscribeURL: String?
     /// Further headers, in order.
     package let headers: [Header]
 
-    /// Takes a message after checking it.
+    /// Creates a message after checking it.
     ///
-    /// - Throws: `EmailError.badField` when a line break or control character would let a value
-    ///   break out of its header, when a message identifier is not `<left@right>`, when a header
-    ///   is one that the message writes itself, or when a value is too long for a line.
+    /// - Throws: `EmailError.badField` if a value has a line break or control character, if a
+    ///   message identifier is not `<left@right>`, if a header is one that the message writes
+    ///   itself, or if a value is too long for a line.
     package init(
         from: Mailbox, replyTo: Mailbox? = nil, to: Mailbox, subject: String, text: String,
         html: String? = nil, messageID: String, date: Date, unsubscribeURL: String? = nil,

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// One header as words that may be parted by a fold.
+/// One header as words, between which it may be folded.
 struct HeaderField {
     let name: String
     let words: [String]
@@ -10,7 +10,7 @@ struct HeaderField {
         self.words = words
     }
 
-    /// Free text: as it is when ASCII, as encoded-words otherwise.
+    /// Creates a header of free text: unchanged if ASCII, otherwise as encoded-words.
     init(_ name: String, text: String) {
         self.init(
             name,
@@ -33,13 +33,13 @@ struct HeaderField {
         self.init(name, words: phrase + ["<\(mailbox.address)>"])
     }
 
-    /// Writes `Name: word word` with a fold before each word that would pass column 78.
+    /// Writes `Name: word word`, folded before each word that would exceed column 78.
     func write(to out: inout [UInt8]) {
         out += name.utf8
         out.append(UInt8(ascii: ":"))
         var column = name.utf8.count + 1
         for word in words {
-            // The first word stays beside the name: a line of blanks alone is obsolete syntax.
+            // The first word follows the name directly: a line of only blanks is obsolete syntax.
             if column + 1 + word.utf8.count > 78, column > name.utf8.count + 1 {
                 out += [13, 10]
                 column = 0
@@ -51,7 +51,7 @@ struct HeaderField {
         out += [13, 10]
     }
 
-    /// Parts at single blanks, so that joining by blanks gives the text back; more blanks in a
+    /// Splits at single blanks, so that joining with blanks restores the text; several blanks in a
     /// row stay within a word.
     private static func split(_ text: String) -> [String] {
         var words: [String] = []
@@ -65,7 +65,8 @@ struct HeaderField {
         return words
     }
 
-    /// ASCII that nobody can take for an encoded-word, with no blank at either end to be lost.
+    /// Returns whether a text is ASCII that does not look like an encoded-word, without blanks at
+    /// its ends.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && !text.contains("=?")
             && text == trimmed(text)
@@ -97,11 +98,12 @@ struct HeaderField {
         return out + "\""
     }
 
-    /// RFC 2047: `=?utf-8?B?…?=` words of whole characters, none on a line longer than 76.
+    /// Returns `=?utf-8?B?…?=` words of whole characters, on lines of at most 76 columns (RFC
+    /// 2047).
     private static func encodedWords(_ text: String, after name: String) -> [String] {
         var words: [String] = []
         var chunk: [UInt8] = []
-        // The first word shares its line with the name; twelve columns are not payload.
+        // The first word shares its line with the name; twelve columns are overhead.
         var limit = max(9, min(45, (76 - name.utf8.count - 2 - 12) / 4 * 3))
         for scalar in text.unicodeScalars {
             let bytes = Array(String(scalar).utf8)

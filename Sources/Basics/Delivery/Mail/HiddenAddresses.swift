@@ -1,8 +1,8 @@
 extension DeliveryVerdict {
-    /// The same verdict, its words fit for logs and tables: servers name the recipient in replies.
+    /// The verdict without addresses in its text, as servers quote the recipient in replies.
     var withoutAddresses: DeliveryVerdict { worded { $0.withoutAddresses } }
 
-    /// The same verdict with `***` for every mention of a secret that stood in the message.
+    /// Returns the verdict with `***` for every occurrence of a secret from the message.
     package func hiding(_ secret: String) -> DeliveryVerdict {
         worded { $0.replacing(Regex<Substring>(verbatim: secret).ignoresCase(), with: "***") }
     }
@@ -26,9 +26,9 @@ extension DeliveryVerdict {
 }
 
 extension String {
-    /// The text with `<address>` for every word that holds an `@`, also one escaped as in a URL.
+    /// The text with `<address>` for every word with an `@`, also if escaped as in a URL.
     ///
-    /// No address that a ``Mailbox`` takes has a byte at which such a word ends.
+    /// No valid ``Mailbox`` address contains a byte that ends such a word.
     fileprivate var withoutAddresses: String {
         var result = ""
         var rest = self[...]

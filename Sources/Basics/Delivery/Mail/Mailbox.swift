@@ -1,16 +1,15 @@
-/// An e-mail address with the name to show beside it.
+/// An e-mail address with its display name.
 ///
-/// Takes the addresses that people have: an ASCII dot-atom, one `@`, a domain of letters, digits
-/// and hyphens (RFC 5321, section 4.1.2). Quoted local parts, address literals and
-/// internationalised local parts are refused; an internationalised domain is given in its
-/// `xn--` form.
+/// Accepts common addresses: an ASCII dot-atom, one `@`, and a domain of letters, digits and
+/// hyphens (RFC 5321, section 4.1.2). Refuses quoted local parts, address literals and
+/// internationalized local parts; an internationalized domain must be in its `xn--` form.
 package struct Mailbox: Sendable, Hashable, CustomStringConvertible {
     /// The bare address, such as `someone@example.org`.
     package let address: String
-    /// The name to show, in any script.
+    /// The display name, in any script.
     package let displayName: String?
 
-    /// Takes an address after checking it.
+    /// Creates a mailbox after checking the address.
     ///
     /// - Throws: `EmailError.badAddress`, or `.badField` for a name with control characters or
     ///   longer than 200 bytes.
@@ -30,7 +29,7 @@ package struct Mailbox: Sendable, Hashable, CustomStringConvertible {
     /// The bare address.
     package var description: String { address }
 
-    /// What was expected instead, or nil when the address is good.
+    /// Returns the expectation that the address violates; nil if it is valid.
     private static func objection(to address: String) -> String? {
         guard address.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return "ASCII without blanks or control characters (a domain in its xn-- form)"

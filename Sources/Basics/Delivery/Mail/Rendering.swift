@@ -1,10 +1,10 @@
 import FoundationEssentials
 
 extension EmailMessage {
-    /// The message as it travels (RFC 5322 and MIME): CRLF line ends, ASCII only, headers folded
-    /// at 78 columns where a blank allows it, bodies in quoted-printable or base64.
+    /// Returns the message in its transfer form (RFC 5322 and MIME): CRLF line ends, ASCII only,
+    /// headers folded at blanks before column 78, bodies in quoted-printable or base64.
     ///
-    /// The same message renders to the same bytes each time.
+    /// A message always renders to the same bytes.
     package func rendered() -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(1024 + text.utf8.count * 2 + (html?.utf8.count ?? 0) * 2)
@@ -38,7 +38,7 @@ extension EmailMessage {
         return out
     }
 
-    /// Neither encoding can write `=_`, so no body can hold the boundary.
+    /// A boundary with `=_`, which neither encoding can produce.
     private var boundary: String {
         let hash = messageID.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { hash, byte in
             (hash ^ UInt64(byte)) &* 0x100_0000_01b3
@@ -54,7 +54,7 @@ extension EmailMessage {
         out += encoded.bytes
     }
 
-    /// `Fri, 20 Nov 2026 22:15:01 +0000` (RFC 5322, section 3.3).
+    /// Returns a date such as `Fri, 20 Nov 2026 22:15:01 +0000` (RFC 5322, section 3.3).
     static func timestamp(_ date: Date) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

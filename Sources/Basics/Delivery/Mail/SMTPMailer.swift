@@ -1,33 +1,33 @@
 import ErrandHTTP
 
-/// Sends e-mail through one server, over a few connections that it keeps open.
+/// Sends e-mail through one server, over a few persistent connections.
 package final class SMTPMailer: Sendable {
     private let transports: [SMTPTransport]
-    private let desk: ConnectionDesk
+    private let pool: ConnectionPool
 
-    /// Makes a mailer; nothing is connected before the first message.
+    /// Creates a mailer; it connects with the first message.
     ///
     /// - Parameters:
     ///   - settings: the server.
-    ///   - connections: messages on their way at once, 1 to 64.
+    ///   - connections: the maximum number of concurrent messages, 1 to 64.
     package init(_ settings: SMTPSettings, connections: Int = 4) {
         let count = min(max(connections, 1), 64)
         transports = (0..<count).map { _ in SMTPTransport(to: settings.endpoint) }
-        desk = ConnectionDesk(count: count)
+        pool = ConnectionPool(count: count)
     }
 
-    /// Sends one message and tells what became of it, in words without anybody's address.
+    /// Sends one message and returns its verdict, whose text contains no address.
     ///
-    /// Waits for a free connection. A cancelled task stops waiting and sending, and gets
-    /// `.deferred`, unless the message was handed over already: then its answer is awaited.
+    /// Waits for a free connection. A cancelled task stops waiting and sending, and returns
+    /// `.deferred`, unless the message was already transferred: then it awaits the answer.
     package func send(_ message: EmailMessage) async -> DeliveryVerdict {
         let bytes = message.rendered()
         let envelope = SMTPEnvelope(
             sender: message.from.address, recipients: [message.to.address])
-        guard let index = await desk.take() else {
+        guard let index = await pool.take() else {
             return .deferred(reason: "cancelled before it was sent", retryAfter: nil)
         }
-        defer { desk.giveBack(index) }
+        defer { pool.release(index) }
         do throws(SMTPFailure) {
             let receipt = try await transports[index].send(bytes, envelope: envelope)
             return DeliveryVerdict.delivered(reply: "\(receipt.reply)").withoutAddresses

@@ -1,22 +1,22 @@
 import FoundationEssentials
 import ErrandHTTP
 
-/// Which mail server to use and how, as an operator writes it.
+/// The mail server and its options, as a URL.
 ///
-/// `smtp://user:password@host:port?starttls=required|optional|never` (port 587 and `required`
-/// when not said) or `smtps://…` (TLS from the first byte, port 465). Further parameters:
-/// `ca=FILE` (PEM authorities to trust instead of the system's) and `hello=NAME` (the name said
-/// in EHLO instead of this machine's). User and password are percent-encoded.
+/// `smtp://user:password@host:port?starttls=required|optional|never` (defaults: port 587 and
+/// `required`) or `smtps://…` (TLS from the first byte, port 465). Other parameters: `ca=FILE` (PEM
+/// authorities to trust instead of the system's) and `hello=NAME` (the name in EHLO instead of this
+/// machine's). User and password are percent-encoded.
 package struct SMTPSettings: Sendable, CustomStringConvertible {
     let endpoint: SMTPEndpoint
 
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// - Parameters:
     ///   - url: the server, as described above.
-    ///   - connectLimit: how long reaching the server may take.
-    ///   - transferLimit: how long one message may take in all.
-    /// - Throws: `EmailError.badURL` with the URL (password hidden) and what was expected.
+    ///   - connectLimit: the timeout of a connection attempt.
+    ///   - transferLimit: the timeout of one message.
+    /// - Throws: `EmailError.badURL` with the URL (password hidden) and the expectation.
     package init(
         url: String, connectLimit: Duration = .seconds(10), transferLimit: Duration = .seconds(60)
     ) throws(EmailError) {
@@ -40,7 +40,8 @@ package struct SMTPSettings: Sendable, CustomStringConvertible {
         if credentials != nil, options.security == .none || options.security == .startTLSIfOffered,
             !Self.isLoopback(host)
         {
-            throw refused("starttls=required or smtps://, for a password must not go in the clear")
+            throw refused(
+                "starttls=required or smtps://, for a password must not be sent in the clear")
         }
         var endpoint = SMTPEndpoint(
             host: host, port: parts.port ?? (scheme == "smtps" ? 465 : 587),
@@ -137,8 +138,8 @@ package struct SMTPSettings: Sendable, CustomStringConvertible {
             }
     }
 
-    /// Everything from the first colon of the account to its last `@` is hidden, however
-    /// malformed the rest is.
+    /// Hides the text between the first colon of the account and the last `@`, even if the URL is
+    /// malformed.
     private static func hidingPassword(_ url: String) -> String {
         guard let start = url.firstRange(of: "://")?.upperBound, let at = url.lastIndex(of: "@"),
             start < at, let colon = url[start..<at].firstIndex(of: ":")

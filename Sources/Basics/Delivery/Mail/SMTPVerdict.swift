@@ -1,12 +1,12 @@
 import ErrandHTTP
 
 extension DeliveryVerdict {
-    /// Judges a failed delivery by the step that failed and the server's words.
+    /// Creates the verdict on a failed delivery from the failed step and the server's reply.
     ///
-    /// The table of RFC 5321 (4.2.1), RFC 3463 and RFC 7504/7505 (a domain without mail), with
-    /// two judgements of ours: 5.7.x is about us, not about the address; and what fails for the
-    /// moment before a sender was named concerns every message. A full mailbox says nothing about
-    /// the server, and an address whose mails are refused without a reason is not dead at once.
+    /// Follows RFC 5321 (4.2.1), RFC 3463 and RFC 7504/7505 (a domain without mail), with two rules
+    /// of our own: 5.7.x concerns the sender, not the address; and a transient failure before the
+    /// sender was named concerns every message. A full mailbox does not affect the server, and an
+    /// address that refuses mail without a reason is not yet invalid.
     init(_ failure: SMTPFailure) {
         let isAboutOneMessage = failure.stage >= .sender
         switch failure.cause {
@@ -19,7 +19,7 @@ extension DeliveryVerdict {
             self = .misconfigured(reason: "\(failure)")
         case .disconnected, .timedOut, .cancelled:
             if failure.isAmbiguous {
-                let warning = "; the server may have taken the message"
+                let warning = "; the server may have accepted the message"
                 self = .deferred(reason: "\(failure)\(warning)", retryAfter: nil)
             } else if failure.cause == .cancelled
                 || failure.cause == .timedOut && isAboutOneMessage
@@ -42,7 +42,7 @@ extension DeliveryVerdict {
             self = .unavailable(reason: reason, retryAfter: nil)
         } else if reply.isTransient {
             let isFull = reply.enhanced.map { $0.subject == 2 && $0.detail == 2 } ?? false
-            // RFC 5321, 4.5.4.1: a mailbox is not emptied in minutes.
+            // RFC 5321, 4.5.4.1: a full mailbox lasts longer than minutes.
             let wait: Duration? = isFull ? .seconds(30 * 60) : nil
             self =
                 stage >= .recipient && reply.isAboutBusyAddress
@@ -64,8 +64,8 @@ extension DeliveryVerdict {
 }
 
 extension SMTPReply {
-    /// No such mailbox or domain, no address at all, moved away, disabled, or a domain that takes
-    /// no mail.
+    /// Whether the address is invalid: no such mailbox or domain, a syntax error, moved, disabled,
+    /// or a domain without mail.
     fileprivate var isAboutDeadAddress: Bool {
         guard let enhanced else { return code == 556 }
         return switch (enhanced.subject, enhanced.detail) {
@@ -74,9 +74,9 @@ extension SMTPReply {
         }
     }
 
-    /// Whether a permanent refusal is about the address rather than the message.
+    /// Whether a permanent refusal concerns the address, not the message.
     ///
-    /// Its mailbox, at any step; without such a code, whatever refuses the recipient.
+    /// A code about the mailbox, at any step; without such a code, any refusal of the recipient.
     fileprivate func isBounce(at stage: SMTPStage) -> Bool {
         guard let enhanced else { return stage == .recipient && (550...559).contains(code) }
         guard !isAboutSize else { return false }
@@ -87,13 +87,13 @@ extension SMTPReply {
         }
     }
 
-    /// An address or mailbox that takes nothing for the moment; a bare 450 means the mailbox.
+    /// Whether the address or mailbox is temporarily unavailable; a bare 450 means the mailbox.
     fileprivate var isAboutBusyAddress: Bool {
         guard let enhanced else { return code == 450 }
         return enhanced.subject == 1 || enhanced.subject == 2
     }
 
-    /// Bad sender's mailbox or domain: our `From`, whichever step says so.
+    /// Whether the sender's mailbox or domain is invalid: our `From`, at any step.
     fileprivate var isAboutSender: Bool {
         guard let enhanced else { return false }
         return enhanced.subject == 1 && (enhanced.detail == 7 || enhanced.detail == 8)

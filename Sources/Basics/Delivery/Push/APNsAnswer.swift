@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ErrandHTTP
 
-/// What APNs said to one request ("Handling notification responses from APNs").
+/// The answer of APNs to one request ("Handling notification responses from APNs").
 struct APNsAnswer {
     private let status: Int
     private let reason: String
@@ -11,7 +11,7 @@ struct APNsAnswer {
 
     private struct Body: Decodable {
         let reason: String?
-        /// When the token was seen dead, in milliseconds since 1970.
+        /// When the token became invalid, in milliseconds since 1970.
         let timestamp: Double?
     }
 
@@ -22,11 +22,11 @@ struct APNsAnswer {
         let body =
             status == 200
             ? nil : try? JSONDecoder().decode(Body.self, from: Data(response.body))
-        reason = ProviderWords.clean(body?.reason ?? "")
+        reason = ProviderReply.clean(body?.reason ?? "")
         goneSince = body?.timestamp.map { Date(timeIntervalSince1970: $0 / 1000) }
     }
 
-    /// The table of Apple's reasons, with our judgement where Apple leaves the sender to it.
+    /// The verdict by the table of Apple's reasons, and by our choice where Apple leaves it open.
     var attempt: Attempt {
         switch (status, reason) {
         case (200, _):
@@ -38,14 +38,14 @@ struct APNsAnswer {
         case (403, "ExpiredProviderToken"):
             .again(
                 with: .newToken,
-                otherwise: .misconfigured(reason: "\(words): compare this machine's clock"))
+                otherwise: .misconfigured(reason: "\(words): check this machine's clock"))
         case (401, _), (403, _), (300..<400, _):
             .answered(.misconfigured(reason: words))
         case (429, "TooManyProviderTokenUpdates"):
-            // The connection takes nothing more for a while; the token stays.
+            // The connection refuses requests for a while; the token stays valid.
             .answered(.unavailable(reason: words, retryAfter: wait ?? .seconds(300)))
         case (429, _):
-            // Too many to this device, not too many in all.
+            // Too many notices to this device, not in total.
             .answered(.deferred(reason: words, retryAfter: wait))
         case (503, "Shutdown"):
             .again(with: .newConnection, otherwise: .unavailable(reason: words, retryAfter: wait))
@@ -59,10 +59,10 @@ struct APNsAnswer {
     private var words: String { reason.isEmpty ? "APNs: \(status)" : "APNs: \(status) \(reason)" }
 }
 
-/// A provider's own words, made fit for a log line.
-enum ProviderWords {
-    /// At most 200 characters on one line, with nothing in them that could be a token: words of
-    /// 32 bytes and more are left out.
+/// Sanitizes a provider's text for a log line.
+enum ProviderReply {
+    /// Returns at most 200 characters on one line, without words of 32 bytes or more, which may be
+    /// tokens.
     static func clean(_ text: String) -> String {
         let line = text.unicodeScalars.prefix(200).map {
             $0.properties.generalCategory == .control ? " " : String($0)

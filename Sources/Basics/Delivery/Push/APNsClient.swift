@@ -1,18 +1,18 @@
 package import FoundationEssentials
 import ErrandHTTP
 
-/// Sends notices to Apple's devices, over a few connections that carry many at once.
+/// Sends notices through APNs, over a few multiplexed connections.
 package final class APNsClient: Sendable {
     private let settings: APNsSettings
     private let http: HTTPClient
     private let tokens: ProviderTokens
     private let now: @Sendable () -> Date
 
-    /// Makes a client; nothing is connected before the first message.
+    /// Creates a client; it connects with the first message.
     ///
     /// - Parameters:
     ///   - settings: the team's account.
-    ///   - now: the clock; another one in tests.
+    ///   - now: the clock, replaced in tests.
     package init(_ settings: APNsSettings, now: @escaping @Sendable () -> Date = { Date() }) {
         self.settings = settings
         self.now = now
@@ -20,16 +20,16 @@ package final class APNsClient: Sendable {
             HTTPSettings(
                 authorityFile: settings.authorityFile, connectionsPerHost: settings.connections,
                 streamsPerConnection: 1000, http2: .required,
-                // No name but Apple's is asked for, or one that an operator wrote down.
+                // The host is Apple's, or one from the operator's settings.
                 allowsPrivateAddresses: true))
         tokens = ProviderTokens(
             signer: settings.signer, keyID: settings.keyID, teamID: settings.teamID)
     }
 
-    /// Sends one notice and tells what became of it, in words without the device's token.
+    /// Sends one notice and returns its verdict, whose text contains no device token.
     ///
-    /// A second attempt is made at once, with the same `apns-id`, where the first was not looked
-    /// at: the connection was ending, or our token had expired.
+    /// Makes an immediate second attempt, with the same `apns-id`, if the first was not processed:
+    /// the connection was closing, or the token had expired.
     package func send(_ message: PushMessage) async -> DeliveryVerdict {
         if let fault = message.fault(at: now()) { return fault }
         guard message.app.isOneLine, (1...255).contains(message.app.utf8.count) else {
@@ -62,7 +62,7 @@ package final class APNsClient: Sendable {
         }
     }
 
-    /// Ends the connections.
+    /// Closes the connections.
     package func close() async { await http.close() }
 
     private func attempt(
@@ -76,7 +76,7 @@ package final class APNsClient: Sendable {
             return APNsAnswer(try await http.send(request), now: now()).attempt
         } catch {
             let verdict = DeliveryVerdict(error, of: "APNs")
-            return error.wasNotLookedAt
+            return error.wasNotProcessed
                 ? .again(with: .newConnection, otherwise: verdict) : .answered(verdict)
         }
     }

@@ -1,18 +1,18 @@
 import ErrandCrypto
 
-/// One team's account with APNs.
+/// The settings of one team's account with APNs.
 package struct APNsSettings: Sendable, CustomStringConvertible {
-    /// Signs the team's tokens; says of itself only that it is a key.
+    /// Signs the team's tokens; its description hides the key.
     let signer: TokenSigner
     let keyID: String
     let teamID: String
-    /// In place of Apple's two hosts.
+    /// Replaces Apple's two hosts.
     let override: String?
     let authorityFile: String?
 
-    /// How long one notice may wait for its answer.
+    /// The timeout of one request.
     package var requestLimit = Duration.seconds(30)
-    /// Connections at most to each host; each carries as many notices at once as APNs allows.
+    /// The maximum number of connections per host; APNs limits the concurrent notices on each.
     package var connections = 2
 
     /// Reads the key.
@@ -20,8 +20,8 @@ package struct APNsSettings: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - keyFile: the `.p8` file from Apple's developer site.
     ///   - keyID: the key's identifier, 10 characters.
-    ///   - teamID: the team's, 10 characters.
-    ///   - url: where to send instead of to Apple, for tests: `https://host:port`.
+    ///   - teamID: the team's identifier, 10 characters.
+    ///   - url: a replacement for Apple's hosts, for tests: `https://host:port`.
     ///   - authorityFile: PEM authorities to trust instead of the system's.
     package init(
         keyFile: String, keyID: String, teamID: String, url: String? = nil,
@@ -59,7 +59,7 @@ package struct APNsSettings: Sendable, CustomStringConvertible {
                 ? "https://api.push.apple.com" : "https://api.sandbox.push.apple.com")
     }
 
-    /// Who sends where; the key stays hidden.
+    /// The account and the host; the key stays hidden.
     package var description: String {
         "APNs team \(teamID), key \(keyID), \(override ?? "Apple's hosts")"
     }

@@ -4,15 +4,15 @@ import FoundationEssentials
 import ErrandHTTP
 import Synchronization
 
-/// The access token by which FCM knows the account: fetched once for all who wait, renewed five
-/// minutes before it ends (OAuth 2.0 for service accounts, RFC 7523).
+/// The access token for FCM: fetched once for all waiting requests, and renewed five minutes before
+/// it expires (OAuth 2.0 for service accounts, RFC 7523).
 final class AccessTokens: Sendable {
     struct Token: Sendable, Equatable {
         let text: Secret
         let endsAt: Date
     }
 
-    /// Why there is no token, told as the verdict of the message that needed it.
+    /// The reason why there is no token, as the verdict on the message that needed it.
     struct Refusal: Error {
         let verdict: DeliveryVerdict
     }
@@ -38,11 +38,11 @@ final class AccessTokens: Sendable {
 
     private enum Found {
         case token(Token)
-        /// The token is being fetched; the old one may serve until then.
+        /// The token is being fetched; the old one may be used until then.
         case fetch(Task<Result<Token, Refusal>, Never>, old: Token?)
     }
 
-    /// A token that is not the refused one and does not end soon.
+    /// Returns a token other than the refused one that does not expire soon.
     func token(after refused: Token? = nil) async throws(Refusal) -> Token {
         switch find(after: refused, at: now()) {
         case .token(let token): return token
@@ -50,7 +50,7 @@ final class AccessTokens: Sendable {
             switch await fetch.value {
             case .success(let token): return token
             case .failure(let refusal):
-                // One that ends soon still serves while there is no other.
+                // A token that expires soon is still usable if there is no other.
                 if let old, old != refused, old.endsAt > now() { return old }
                 throw refusal
             }
@@ -64,7 +64,7 @@ final class AccessTokens: Sendable {
             {
                 return .token(token)
             }
-            // Not a child of whoever asks first: the others need it even if that one is cancelled.
+            // Unstructured: others need the token even if the first caller is cancelled.
             let fetch = state.fetch ?? Task { await self.fetch() }
             state.fetch = fetch
             return .fetch(fetch, old: state.token)
@@ -107,7 +107,7 @@ final class AccessTokens: Sendable {
         do throws(HTTPFailure) {
             response = try await http.send(request)
         } catch {
-            // The message itself was not sent, however far this request came.
+            // The message itself was not sent, whether or not this request was.
             let words = "access token: \(error)"
             let isOurs = [.insecure, .local, .refusedAddress].contains(error.cause)
             throw Refusal(
@@ -117,7 +117,7 @@ final class AccessTokens: Sendable {
         let body = Data(response.body)
         guard response.status == 200 else {
             let fault = (try? JSONDecoder().decode(Fault.self, from: body))?.error ?? ""
-            let words = "access token: \(response.status) \(ProviderWords.clean(fault))"
+            let words = "access token: \(response.status) \(ProviderReply.clean(fault))"
             throw Refusal(
                 verdict: response.status == 429 || response.status >= 500
                     ? .unavailable(

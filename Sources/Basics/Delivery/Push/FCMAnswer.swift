@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ErrandHTTP
 
-/// What FCM said to one request ("FCM HTTP v1 ErrorCode", "FCM error codes").
+/// The answer of FCM to one request ("FCM HTTP v1 ErrorCode", "FCM error codes").
 struct FCMAnswer {
     private let status: Int
     private let error: Fault?
@@ -38,8 +38,8 @@ struct FCMAnswer {
     }
 
     /// - Parameters:
-    ///   - asked: when the request was sent.
-    ///   - now: when the answer came.
+    ///   - asked: the time of the request.
+    ///   - now: the time of the answer.
     init(_ response: HTTPResponse, asked: Date, now: Date) {
         self.asked = asked
         status = response.status
@@ -49,11 +49,11 @@ struct FCMAnswer {
         name = body?.name
     }
 
-    /// The table of Google's codes, with our judgement where Google leaves the sender to it.
+    /// The verdict by the table of Google's codes, and by our choice where Google leaves it open.
     var attempt: Attempt {
         switch (status, code) {
         case (200..<300, _):
-            .answered(.delivered(reply: ProviderWords.clean(name ?? "\(status)")))
+            .answered(.delivered(reply: ProviderReply.clean(name ?? "\(status)")))
         case (400, "INVALID_ARGUMENT"):
             .answered(blamesToken ? gone : .rejected(reason: words))
         case (404, "UNREGISTERED"):
@@ -65,7 +65,7 @@ struct FCMAnswer {
         case (401, _):
             .again(with: .newToken, otherwise: .misconfigured(reason: words))
         case (403, _), (404, _), (300..<400, _):
-            // A project, a permission or a URL that is not as it should be.
+            // A wrong project, permission or URL.
             .answered(.misconfigured(reason: words))
         case (429, _):
             .answered(overQuota)
@@ -84,8 +84,8 @@ struct FCMAnswer {
         (error?.details ?? []).filter { $0.type?.hasSuffix(".\(type)") == true }
     }
 
-    /// Whether the token is bad rather than the message: no field is complained of, or the token's
-    /// alone.
+    /// Whether the token is invalid, not the message: the answer names no field, or only the
+    /// token's.
     private var blamesToken: Bool {
         let fields = details("BadRequest").flatMap { $0.fieldViolations ?? [] }
         guard details("BadRequest").isEmpty else {
@@ -94,11 +94,12 @@ struct FCMAnswer {
         return !details("FcmError").isEmpty
     }
 
-    /// Perhaps it is the project that is wrong and not the token: there is no time since when.
+    /// The token or the project is wrong: without a date, so that the loss detector applies.
     private var gone: DeliveryVerdict { .addressGone(reason: words, since: nil) }
 
-    /// A device's quota slows that device; any other is the whole project's, which Google wants
-    /// left alone for a minute at least.
+    /// A device's quota delays only that device.
+    ///
+    /// Any other quota is the project's, for which Google requires a wait of at least a minute.
     private var overQuota: DeliveryVerdict {
         let minute = Duration.seconds(60)
         let subjects = details("QuotaFailure").flatMap { $0.violations ?? [] }
@@ -116,6 +117,6 @@ struct FCMAnswer {
     private var words: String {
         let field = details("BadRequest").flatMap { $0.fieldViolations ?? [] }
             .compactMap(\.field).first.map { " (\($0))" }
-        return "FCM: \(status) \(ProviderWords.clean(code + (field ?? "")))"
+        return "FCM: \(status) \(ProviderReply.clean(code + (field ?? "")))"
     }
 }

@@ -9,11 +9,11 @@ package final class FCMClient: Sendable {
     private let now: @Sendable () -> Date
     private let url: String
 
-    /// Makes a client; nothing is connected before the first message.
+    /// Creates a client; it connects with the first message.
     ///
     /// - Parameters:
     ///   - settings: the project and its account.
-    ///   - now: the clock; another one in tests.
+    ///   - now: the clock, replaced in tests.
     package init(_ settings: FCMSettings, now: @escaping @Sendable () -> Date = { Date() }) {
         self.settings = settings
         self.now = now
@@ -21,20 +21,20 @@ package final class FCMClient: Sendable {
             HTTPSettings(
                 authorityFile: settings.authorityFile, connectionsPerHost: settings.connections,
                 streamsPerConnection: 1000, http2: .required,
-                // No name but Google's is asked for, or one that an operator wrote down.
+                // The host is Google's, or one from the operator's settings.
                 allowsPrivateAddresses: true))
         tokens = AccessTokens(settings, http: http, now: now)
         url = "\(settings.base)/v1/projects/\(settings.project)/messages:send"
     }
 
-    /// Sends one notice and tells what became of it, in words without the device's token.
+    /// Sends one notice and returns its verdict, whose text contains no device token.
     ///
-    /// A second attempt is made at once where the first was not looked at: the connection was
-    /// ending, or our access token was refused.
+    /// Makes an immediate second attempt if the first was not processed: the connection was
+    /// closing, or the access token was refused.
     package func send(_ message: PushMessage) async -> DeliveryVerdict {
         if let fault = message.fault(at: now()) { return fault }
         if let name = message.data.keys.sorted().first(where: Self.isReserved) {
-            return .rejected(reason: "data: \"\(ProviderWords.clean(name))\" is FCM's own field")
+            return .rejected(reason: "data: \"\(ProviderReply.clean(name))\" is FCM's own field")
         }
         let size = message.fcmPayloadSize()
         guard size <= PushMessage.payloadLimit else {
@@ -56,7 +56,7 @@ package final class FCMClient: Sendable {
         }
     }
 
-    /// Ends the connections.
+    /// Closes the connections.
     package func close() async { await http.close() }
 
     private static func isReserved(_ name: String) -> Bool {
@@ -76,7 +76,7 @@ package final class FCMClient: Sendable {
             return FCMAnswer(try await http.send(request), asked: asked, now: now()).attempt
         } catch {
             let verdict = DeliveryVerdict(error, of: "FCM")
-            return error.wasNotLookedAt
+            return error.wasNotProcessed
                 ? .again(with: .newConnection, otherwise: verdict) : .answered(verdict)
         }
     }

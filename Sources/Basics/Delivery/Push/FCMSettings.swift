@@ -1,9 +1,9 @@
 import ErrandCrypto
 import FoundationEssentials
 
-/// One Firebase project and the service account that sends for it.
+/// The settings of one Firebase project and its service account.
 package struct FCMSettings: Sendable, CustomStringConvertible {
-    /// Signs the account's assertions; says of itself only that it is a key.
+    /// Signs the account's assertions; its description hides the key.
     let signer: TokenSigner
     let keyID: String
     let account: String
@@ -12,9 +12,9 @@ package struct FCMSettings: Sendable, CustomStringConvertible {
     let base: String
     let authorityFile: String?
 
-    /// How long one notice, or one renewal of the access token, may wait for its answer.
+    /// The timeout of one request, for a notice or an access token.
     package var requestLimit = Duration.seconds(30)
-    /// Connections at most; each carries as many notices at once as FCM allows.
+    /// The maximum number of connections; FCM limits the concurrent notices on each.
     package var connections = 2
 
     private struct Account: Decodable {
@@ -29,9 +29,9 @@ package struct FCMSettings: Sendable, CustomStringConvertible {
     /// Reads the account.
     ///
     /// - Parameters:
-    ///   - accountFile: the JSON file that the Firebase console makes for a service account.
-    ///   - url: where to send instead of to Google, for tests: `https://host:port`.
-    ///   - tokenURL: where to get access tokens instead of at the file's `token_uri`.
+    ///   - accountFile: the JSON file of a service account from the Firebase console.
+    ///   - url: a replacement for Google's host, for tests: `https://host:port`.
+    ///   - tokenURL: a replacement for the file's `token_uri`.
     ///   - authorityFile: PEM authorities to trust instead of the system's.
     package init(
         accountFile: String, url: String? = nil, tokenURL: String? = nil,
@@ -60,7 +60,8 @@ package struct FCMSettings: Sendable, CustomStringConvertible {
         self.authorityFile = authorityFile
     }
 
-    /// Project ids are lower-case letters, digits and hyphens; the older ones have `domain:` too.
+    /// Returns whether a project id is valid: lowercase letters, digits and hyphens; older ones
+    /// also have `domain:`.
     private static func isName(_ project: String) -> Bool {
         !project.isEmpty
             && project.utf8.allSatisfy {
@@ -68,6 +69,6 @@ package struct FCMSettings: Sendable, CustomStringConvertible {
             }
     }
 
-    /// Who sends where; the key stays hidden.
+    /// The project and the host; the key stays hidden.
     package var description: String { "FCM project \(project), key \(keyID), \(base)" }
 }

@@ -3,10 +3,10 @@ import ErrandCrypto
 import FoundationEssentials
 import Synchronization
 
-/// The token by which APNs knows the team: made once, shared by all requests, renewed in time.
+/// The team's token for APNs: created once, shared by all requests, and renewed in time.
 ///
-/// Apple refuses a token older than an hour, and a sender that makes them more often than every
-/// 20 minutes ("Establishing a token-based connection to APNs").
+/// Apple refuses tokens older than an hour, and senders that create them more often than every 20
+/// minutes ("Establishing a token-based connection to APNs").
 final class ProviderTokens: Sendable {
     struct Token: Sendable, Equatable {
         let text: Secret
@@ -32,7 +32,7 @@ final class ProviderTokens: Sendable {
         self.oldest = oldest
     }
 
-    /// The token in use, made anew when it is due or was made in what is now the future.
+    /// Returns the current token; renews it if it is too old or its date is in the future.
     func token(at now: Date) throws(CryptoError) -> Token {
         try current.withLock { current throws(CryptoError) in
             if let current, (0..<oldest).contains(now.timeIntervalSince(current.madeAt)) {
@@ -44,7 +44,7 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Another token than one that was refused as expired; nil while a new one may not be made.
+    /// Returns a token other than one refused as expired; nil while Apple permits no new one.
     func token(after refused: Token, at now: Date) throws(CryptoError) -> Token? {
         try current.withLock { current throws(CryptoError) in
             if let current, current != refused { return current }

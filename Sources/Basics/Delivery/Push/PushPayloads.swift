@@ -2,14 +2,14 @@ import ErrandJSONText
 import FoundationEssentials
 
 extension PushMessage {
-    /// Both services take this many bytes (APNs "Generating a remote notification", FCM
-    /// "Throttling and quotas").
+    /// The maximum bytes of a payload, of both services (APNs "Generating a remote notification",
+    /// FCM "Throttling and quotas").
     package static let payloadLimit = 4096
 
-    /// By which an app tells a second copy, unless the data has a field of this name already.
+    /// The field by which an app recognizes a copy, unless the data has a field of this name.
     private static let idField = "notification_id"
 
-    /// Data in a fixed order, so that a message renders to the same bytes each time.
+    /// The data in a fixed order, so that a message always renders to the same bytes.
     private var fields: [JSONValue.Member] {
         data.merging([Self.idField: idText]) { own, _ in own }.sorted { $0.key < $1.key }
             .map { JSONValue.Member($0.key, .text($0.value)) }
@@ -21,7 +21,7 @@ extension PushMessage {
         texts.compactMap { name, text in text.map { JSONValue.Member(name, .text($0)) } }
     }
 
-    /// The payload for APNs: the data stands beside `aps`.
+    /// Returns the payload for APNs, with the data beside `aps`.
     package func apnsPayload() -> [UInt8] {
         var aps: [JSONValue.Member] = [
             isSilent ? .init("content-available", .int(1)) : .init("alert", .object(words))
@@ -31,7 +31,7 @@ extension PushMessage {
         return JSONValue.object([.init("aps", .object(aps))] + fields).serialized
     }
 
-    /// The request's body for FCM.
+    /// Returns the request's body for FCM.
     func fcmBody(at now: Date) -> [UInt8] {
         var message = members(("token", token.revealed))
         if !isSilent { message.append(.init("notification", .object(words))) }
@@ -57,7 +57,7 @@ extension PushMessage {
         return android
     }
 
-    /// The part of FCM's body that its limit is about.
+    /// Returns the size of the part of the body that FCM limits.
     func fcmPayloadSize() -> Int {
         let part: JSONValue = ["notification": .object(words), "data": .object(fields)]
         return part.serialized.count

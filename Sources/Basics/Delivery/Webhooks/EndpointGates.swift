@@ -1,56 +1,59 @@
 import Synchronization
 
-/// The ways to many endpoints, none of which may hold up the others: each has a circuit of its
-/// own, and few messages are on their way to it at once.
+/// The gates to many endpoints.
+///
+/// Each has its own circuit and a limit of concurrent messages, so that none delays the others.
 package final class EndpointGates: Sendable {
-    /// The way to one endpoint.
+    /// The state of one endpoint.
     private struct Lane {
         var circuit = Circuit()
         var underWay = 0
-        /// Told to come back since it was last empty: by it goes when the next one comes back.
+        /// The messages turned away since it was last empty; the retry time of the next follows it.
         var turnedAway = 0
         /// How long the last message took.
         var pace = Duration.milliseconds(100)
-        /// When a message set out or came back last.
+        /// The last start or end of a message.
         var movedAt = ContinuousClock.now
 
         var reason: String {
-            switch circuit.standing {
-            case .closed: "waits its turn"
+            switch circuit.status {
+            case .closed: "waits for other deliveries to the endpoint"
             case .open(_, let reason), .probing(let reason):
-                "waits while it takes nothing: \(reason)"
+                "waits for the endpoint: \(reason)"
             }
         }
     }
 
     private enum Admission {
         case pass(Circuit.Ticket)
-        /// A place will be free soon.
+        /// Wait here: a place is free soon.
         case soon
         case wait(Duration, reason: String)
     }
 
-    /// On their way to one endpoint at once.
+    /// The maximum number of concurrent messages to one endpoint.
     package static let places = 4
-    /// So long a message waits here for a place, if the endpoint is quick; so that a backlog stays
-    /// where it is instead of being taken up and put back.
-    private static let patience = Duration.seconds(1)
+    /// How long a message waits here for a place of a quick endpoint, so that a backlog is not
+    /// claimed and requeued.
+    private let timeout: Duration
     private static let leastWait = Duration.seconds(1)
-    /// While it takes nothing, lest everybody asks all the time.
+    /// The minimum wait while the circuit is open, so that messages do not poll.
     private static let leastPause = Duration.seconds(5)
     private static let longestWait = Duration.seconds(300)
 
     private let lanes = Mutex<[Int64: Lane]>([:])
 
-    /// All ways open.
-    package init() {}
+    /// Creates gates with closed circuits.
+    ///
+    /// - Parameter timeout: how long a message waits for a place of a quick endpoint.
+    package init(timeout: Duration = .seconds(1)) { self.timeout = timeout }
 
-    /// Sends a message to an endpoint if its turn has come, and says otherwise when to try again.
+    /// Sends a message to an endpoint if a place is free, or returns when to retry.
     ///
     /// - Parameters:
-    ///   - endpoint: which one.
-    ///   - isTrial: an operator wants to know: it goes whatever became of others.
-    ///   - body: sends it.
+    ///   - endpoint: the id of the endpoint.
+    ///   - isTrial: whether it is an operator's test, which bypasses the gate.
+    ///   - body: sends the message.
     package func send(
         to endpoint: Int64, isTrial: Bool = false, _ body: () async -> DeliveryVerdict
     ) async -> DeliveryVerdict {
@@ -59,7 +62,7 @@ package final class EndpointGates: Sendable {
             if verdict.isTaken { lanes.withLock { $0[endpoint]?.circuit = Circuit() } }
             return verdict
         }
-        let end = ContinuousClock.now + Self.patience
+        let end = ContinuousClock.now + timeout
         while true {
             let begin = ContinuousClock.now
             switch admit(to: endpoint, at: begin, mayWait: begin < end) {
@@ -89,11 +92,11 @@ package final class EndpointGates: Sendable {
                 return .wait(max(wait, Self.leastPause), reason: lane.reason)
             }
             guard lane.underWay < Self.places else {
-                if mayWait, now - lane.movedAt < Self.patience { return .soon }
+                if mayWait, now - lane.movedAt < timeout { return .soon }
                 lane.turnedAway += 1
                 let turns = lane.turnedAway / Self.places
                 let wait = min(max(lane.pace * turns, Self.leastWait), Self.longestWait)
-                return .wait(wait, reason: "others are on their way to this endpoint")
+                return .wait(wait, reason: "waits for other deliveries to the endpoint")
             }
             guard case .pass(let ticket) = lane.circuit.admit(at: now) else {
                 return .wait(Self.leastWait, reason: lane.reason)
@@ -117,7 +120,7 @@ package final class EndpointGates: Sendable {
             lane.pace = now - begin
             lane.movedAt = now
             lane.circuit.record(verdict.ofEndpoint, ticket, at: now)
-            let isQuiet = lane.underWay == 0 && lane.circuit.standing == .closed
+            let isQuiet = lane.underWay == 0 && lane.circuit.status == .closed
             lanes[endpoint] = isQuiet && verdict.isTaken ? nil : lane
         }
     }
@@ -128,7 +131,7 @@ extension DeliveryVerdict {
         if case .delivered = self { true } else { false }
     }
 
-    /// What a verdict on a message says of the endpoint as a whole.
+    /// The verdict on the endpoint as a whole.
     fileprivate var ofEndpoint: DeliveryVerdict {
         if case .deferred(let reason, let wait) = self {
             .unavailable(reason: reason, retryAfter: wait)

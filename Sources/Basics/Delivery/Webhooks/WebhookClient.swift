@@ -1,32 +1,33 @@
 package import FoundationEssentials
 import ErrandHTTP
 
-/// How webhooks are sent.
+/// The settings for sending webhooks.
 package struct WebhookSettings: Sendable {
     /// PEM authorities to trust instead of the system's.
     package var authorityFile: String?
-    /// Lets endpoints lie on this machine and in private networks, and go without TLS; for
-    /// tests, and where every endpoint is the operator's own.
+    /// Permits endpoints on this machine and in private networks, also without TLS.
+    ///
+    /// For tests, and if the operator owns every endpoint.
     package var allowsPrivateAddresses = false
-    /// How long one attempt may take in all.
+    /// The timeout of one attempt.
     package var requestLimit = Duration.seconds(20)
 
     /// The usual settings.
     package init() {}
 }
 
-/// Sends signed events to other people's servers (Standard Webhooks 1.0.0).
+/// Sends signed events to endpoints (Standard Webhooks 1.0.0).
 ///
-/// Redirects are not followed; of the answer nothing but the status and `Retry-After` counts.
+/// Does not follow redirects, and uses only the status and `Retry-After` of the answer.
 package final class WebhookClient: Sendable {
     private let settings: WebhookSettings
     private let http: HTTPClient
     private let now: @Sendable () -> Date
 
-    /// An answer is read up to here, in bytes; nobody needs it, but some send a whole page.
+    /// The maximum bytes of an answer, which is unused but may be a whole page.
     private static let answerLimit = 1 << 20
 
-    /// Makes a client; nothing is connected before the first message.
+    /// Creates a client; it connects with the first message.
     package init(_ settings: WebhookSettings, now: @escaping @Sendable () -> Date = { Date() }) {
         self.settings = settings
         self.now = now
@@ -37,9 +38,9 @@ package final class WebhookClient: Sendable {
                 allowsPlainText: settings.allowsPrivateAddresses))
     }
 
-    /// Sends one event and tells what became of it, in words without the endpoint's URL.
+    /// Sends one event and returns its verdict, whose text contains no URL.
     ///
-    /// Never `.unavailable`: an endpoint that is down says nothing about the others.
+    /// Never returns `.unavailable`, as an endpoint that is down does not affect the others.
     package func send(_ message: WebhookMessage) async -> DeliveryVerdict {
         if let fault = message.fault(allowsPlain: settings.allowsPrivateAddresses) {
             return .rejected(reason: fault)
@@ -64,7 +65,7 @@ package final class WebhookClient: Sendable {
         }
     }
 
-    /// Ends the connections.
+    /// Closes the connections.
     package func close() async { await http.close() }
 
     private static func verdict(_ response: HTTPResponse, now: Date) -> DeliveryVerdict {
@@ -91,7 +92,7 @@ package final class WebhookClient: Sendable {
         case .resolve, .connect, .insecure, .timedOut, .disconnected:
             .deferred(
                 reason: failure.isAmbiguous
-                    ? "the endpoint gave no answer and may have taken the message"
+                    ? "the endpoint gave no answer and may have accepted the message"
                     : "the endpoint cannot be reached (\(failure.cause))",
                 retryAfter: nil)
         }

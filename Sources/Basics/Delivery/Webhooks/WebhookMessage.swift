@@ -1,15 +1,15 @@
-/// One event for one endpoint of somebody else's server.
+/// One event for one endpoint.
 package struct WebhookMessage: Sendable, Equatable {
-    /// Fixed for one event, however often it is tried: receivers tell copies by it.
+    /// The id of the event, the same for each attempt, by which receivers recognize copies.
     package let id: String
     /// The endpoint: `https://…`.
     package let url: Secret
     /// JSON, below 20 kB.
     package let body: [UInt8]
-    /// The endpoint's; two while it changes them, the new one first.
+    /// The endpoint's secrets; during a rotation two, the new one first.
     package let secrets: [WebhookSecret]
 
-    /// Names an event; the client checks it before it sends.
+    /// Creates a message; the client checks it before sending.
     package init(id: String, url: String, body: [UInt8], secrets: [WebhookSecret]) {
         self.id = id
         self.url = Secret(url)
@@ -20,7 +20,7 @@ package struct WebhookMessage: Sendable, Equatable {
     /// Standard Webhooks: payloads below 20 kB.
     static let bodyLimit = 20_000
 
-    /// What is wrong with it, in words; nil when nothing is.
+    /// Returns the error of the message; nil if it is valid.
     func fault(allowsPlain: Bool) -> String? {
         guard Self.isEndpoint(url.revealed, allowsPlain: allowsPlain) else {
             return "endpoint: expected https://… in at most 2000 ASCII bytes"
@@ -37,7 +37,8 @@ package struct WebhookMessage: Sendable, Equatable {
         return nil
     }
 
-    /// Whether a text may be the URL of an endpoint: `https://…`, or `http://…` where that may be.
+    /// Returns whether a text is a valid URL of an endpoint: `https://…`, or `http://…` if
+    /// permitted.
     package static func isEndpoint(_ url: String, allowsPlain: Bool) -> Bool {
         guard url.hasPrefix("https://") || allowsPlain && url.hasPrefix("http://") else {
             return false
@@ -45,7 +46,7 @@ package struct WebhookMessage: Sendable, Equatable {
         return url.utf8.count <= 2000 && url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// Scheme and host of a URL: what may be shown of it, for all the rest may be secret.
+    /// Returns the scheme and host of a URL; the rest may be secret.
     package static func place(of url: String) -> String {
         guard let scheme = url.firstRange(of: "://") else { return "***" }
         let authority = url[scheme.upperBound...].prefix { !"/?#\\".contains($0) }

@@ -3,9 +3,9 @@ import ErrandLatinText
 
 /// A file of credits for Canadian banks: Payments Canada, Standard 005, records of 1,464 bytes.
 ///
-/// One record A, records C with up to six payments each, one record Z. It is written as the
-/// payments come: a payment's bytes are appended to what the caller holds, which may be handed on
-/// at any time. The same payments in the same order give the same bytes; no clock is read.
+/// One record A, records C with up to six payments each, one record Z. The writer is incremental:
+/// it appends the bytes of each payment to the caller's buffer, which the caller may flush at any
+/// time. The same payments in the same order give the same bytes; no clock is read.
 ///
 /// ```
 /// let draft = try FileDraft("aft-0042.txt", in: folder)
@@ -17,39 +17,38 @@ import ErrandLatinText
 /// let published = try draft.publish()
 /// ```
 package struct AFTFile: Sendable {
-    /// Bytes of a record, without its end.
+    /// Bytes per record, without the line end.
     package static let recordSize = 1_464
-    /// Payments in a record.
+    /// Payments per record.
     package static let segmentsPerRecord = 6
-    /// Bytes of a payment.
+    /// Bytes per payment.
     package static let segmentSize = 240
-    /// The most that one payment may be, in minor units: element 05 has ten digits.
+    /// Maximum amount of a payment, in minor units: element 05 has ten digits.
     package static let mostAmount: Int64 = 9_999_999_999
-    /// The most bytes of a reference: element 15.
+    /// Maximum bytes of a reference: element 15.
     package static let referenceSize = 19
-    /// The most payments: the count in record Z has eight digits.
+    /// Maximum number of payments: the count in record Z has eight digits.
     package static let mostPayments = 99_999_999
-    /// The most money: the sum in record Z has fourteen digits.
+    /// Maximum sum: the sum in record Z has fourteen digits.
     package static let mostTotal: Int64 = 99_999_999_999_999
 
     private let profile: AFTProfile
-    /// A payment with all that is the same in each of them.
+    /// The template of a payment with the fields that all payments share.
     private let segment: [UInt8]
-    /// Originator id and file creation number, as all records have them at 11–24.
+    /// Originator id and file creation number, at 11–24 of all records.
     private let origin: [UInt8]
-    /// Names in the letters of the file: the payee's, then the note.
+    /// Buffers for the transliterated payee and note.
     private var name: [UInt8] = []
     private var note: [UInt8] = []
     private var totals = FileTotals()
 
-    /// Begins a file with its record A.
+    /// Starts a file with its record A.
     ///
     /// - Parameters:
-    ///   - number: the file creation number, 1 to 9999: one more than that of the file before, and
-    ///     after 9999 comes 1. The bank's test for duplicates, so the same number goes only with
-    ///     the same bytes.
-    ///   - created: the day that the file bears.
-    ///   - paid: when people can have the money.
+    ///   - number: the file creation number, 1 to 9999, one more than the previous file's; 1
+    ///     follows 9999. Banks use it to detect duplicates, so a number identifies one file.
+    ///   - created: the date in the file.
+    ///   - paid: the day on which the money is available.
     package init(
         _ profile: AFTProfile, number: Int, created: CivilDate, paid: CivilDate,
         to output: inout [UInt8]
@@ -79,8 +78,8 @@ package struct AFTFile: Sendable {
 
     /// Adds a payment.
     ///
-    /// - Throws: ``PaymentFileError/badPayment(reference:_:)``; nothing was appended then, and the
-    ///   file can go on without it.
+    /// - Throws: ``PaymentFileError/badPayment(reference:_:)``; nothing is appended then, and more
+    ///   payments can be added.
     package mutating func add(
         _ deposit: Deposit, to output: inout [UInt8]
     ) throws(PaymentFileError) {
@@ -117,7 +116,7 @@ package struct AFTFile: Sendable {
 
     /// Ends the file with its record Z.
     ///
-    /// - Throws: ``PaymentFileError/empty`` when there was no payment.
+    /// - Throws: ``PaymentFileError/empty`` if there are no payments.
     package mutating func end(to output: inout [UInt8]) throws(PaymentFileError) -> FileTotals {
         guard totals.payments > 0 else { throw .empty }
         let rest = totals.payments % Self.segmentsPerRecord
@@ -125,7 +124,7 @@ package struct AFTFile: Sendable {
         endRecord(in: &output)
         appendHead("Z", to: &output)  // Z-01 to 03, 1–24
         appendSum(0, 0, to: &output)  // Z-04 and 05, 25–46: debits
-        // Z-06 and 07, 47–68: credits. What is counted is payments, not records.
+        // Z-06 and 07, 47–68: credits. The count is of payments, not records.
         appendSum(totals.amount, totals.payments, to: &output)
         appendSum(0, 0, to: &output)  // Z-08 and 09, 69–90: corrections E
         appendSum(0, 0, to: &output)  // Z-10 and 11, 91–112: corrections F
@@ -151,7 +150,7 @@ package struct AFTFile: Sendable {
         output.appendNumber(Int64(count), width: 8)
     }
 
-    /// Writes a payment over the segment's own copy; places are positions of segment 1 less 25.
+    /// Appends the template filled with the payment; offsets are positions of segment 1 minus 25.
     private func append(_ deposit: Deposit, _ account: CanadianAccount, to output: inout [UInt8]) {
         let start = output.count
         output.append(contentsOf: segment)
@@ -161,7 +160,7 @@ package struct AFTFile: Sendable {
         output.putText(account.transit, at: start + 23)
         output.putText(account.account, at: start + 28)  // C-08, 53–64
         if profile.traceNumber == .structured {
-            // C-09, 65–86: its last nine are the item's place in the file.
+            // C-09, 65–86: the last nine digits are the item's index in the file.
             output.putNumber(Int64(totals.payments), at: start + 53, width: 9)
         }
         for (place, byte) in name.enumerated() { output[start + 80 + place] = byte }  // C-12
@@ -169,7 +168,7 @@ package struct AFTFile: Sendable {
         for (place, byte) in note.enumerated() { output[start + 190 + place] = byte }  // C-18
     }
 
-    /// What all payments of a file share, with zeros and blanks where they differ.
+    /// The template of a payment: shared fields, and zeros and blanks in the others.
     private static func segment(
         _ profile: AFTProfile, number: Int, paid: CivilDate
     ) -> [UInt8] {
@@ -211,7 +210,7 @@ package struct AFTFile: Sendable {
         return bytes
     }
 
-    /// `0YYDDD`: two digits of the year and the day's place in it.
+    /// `0YYDDD`: two digits of the year and the day of the year.
     private static func date(_ date: CivilDate) -> [UInt8] {
         let newYear = CivilDate(year: date.year, month: 1, day: 1)
         let dayOfYear = date.daysSince1970 - newYear.daysSince1970 + 1

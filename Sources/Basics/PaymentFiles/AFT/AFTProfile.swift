@@ -1,20 +1,20 @@
-/// What the bank has agreed with us for AFT files (Payments Canada, Standard 005).
+/// The bank's settings for AFT files (Payments Canada, Standard 005).
 ///
-/// Positions and rules are those of the standard's 2024 edition; where banks' guides differ from
-/// it, there is a setting, and the bank's own guide decides.
+/// Positions and rules are from the standard's 2024 edition. Settings cover the differences in
+/// banks' guides; follow your bank's guide.
 package struct AFTProfile: Sendable, Equatable {
-    /// How element 09 of a payment is filled, its trace number.
+    /// The form of element 09 of a payment, its trace number.
     package enum TraceNumber: String, Sendable, CaseIterable {
-        /// As the standard has it: the data centre without its last digit (4), the originating
+        /// The form of the standard: the data centre without its last digit (4), the originating
         /// direct clearer's data centre (5), the file's number (4), the item's (9).
         case structured
-        /// Zeros, for banks that build it, together with elements 16, 17 and 20.
+        /// Zeros, for banks that fill it, together with elements 16, 17 and 20.
         case zeroFill = "zero-fill"
     }
 
-    /// 10 characters that the bank has given us; A-03, C-02, C-14.
+    /// 10 characters, assigned by the bank; A-03, C-02, C-14.
     package var originatorID: String
-    /// 5 digits, where the bank takes files in; A-06.
+    /// 5 digits, the data centre that receives files; A-06.
     package var dataCentre: String
     /// 5 digits, not all zeros; part of a structured trace number.
     package var directClearer: String
@@ -24,18 +24,18 @@ package struct AFTProfile: Sendable, Equatable {
     package var longName: String
     /// 3 digits of Standard 007: 450 is "miscellaneous payments"; C-04.
     package var transactionCode: String
-    /// The account into which returned items come back; C-16 and C-17.
+    /// The account for returned items; C-16 and C-17.
     package var returnAccount: CanadianAccount
-    /// How trace numbers are made.
+    /// The form of trace numbers.
     package var traceNumber: TraceNumber
     /// Blank, or two digits; C-20.
     package var settlementCode: String
     /// CAD or USD, for the whole file; A-08.
     package var currency: String
-    /// Whether records end with CR LF, as files from customers do, or follow without anything.
+    /// Whether records end with CR LF, as in customers' files.
     package var endsLines: Bool
 
-    /// A profile by its settings; they are checked when a file is begun.
+    /// Creates a profile; starting a file checks it.
     package init(
         originatorID: String, dataCentre: String, directClearer: String, shortName: String,
         longName: String, returnAccount: CanadianAccount, transactionCode: String = "450",
@@ -55,7 +55,7 @@ package struct AFTProfile: Sendable, Equatable {
         self.endsLines = endsLines
     }
 
-    /// Refuses a profile that no bank takes.
+    /// Throws if a setting is invalid.
     package func check() throws(PaymentFileError) {
         let isID =
             (1...10).contains(originatorID.utf8.count)
@@ -75,7 +75,7 @@ package struct AFTProfile: Sendable, Equatable {
         guard BankText.isDigits(directClearer, count: 5...5) else {
             throw .badSetting("originating direct clearer", expected: "5 digits, from the bank")
         }
-        // A part that is zero makes the bank reject each item.
+        // Banks reject all items if a part is zero.
         if traceNumber == .structured, directClearer == "00000" || dataCentre.prefix(4) == "0000" {
             throw .badSetting(
                 "trace number", expected: "a data centre and a direct clearer other than zeros")

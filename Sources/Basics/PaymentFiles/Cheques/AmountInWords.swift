@@ -1,7 +1,7 @@
-/// Amounts as cheques in Canadian English have them: `One thousand two hundred thirty-four and
+/// Amounts in words for cheques in Canadian English: `One thousand two hundred thirty-four and
 /// 56/100`.
 ///
-/// Without "and" inside the whole number; tens and units joined by a hyphen; cents as a fraction.
+/// Whole numbers have no "and", tens and units are hyphenated, and cents are a fraction.
 package enum AmountInWords {
     private static let small = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -13,7 +13,7 @@ package enum AmountInWords {
     ]
     private static let scales = ["", "thousand", "million", "billion", "trillion", "quadrillion"]
 
-    /// The words of an amount in cents, which is not negative.
+    /// Returns the words of a nonnegative amount in cents.
     package static func text(cents: Int64) -> String {
         precondition(cents >= 0, "a cheque has no negative amount")
         let fraction = cents % 100

@@ -1,15 +1,15 @@
 package import ErrandGregorian
 
-/// One line of what a payment is for.
+/// A line of the remittance of a payment.
 package struct RemittanceLine: Sendable, Equatable {
-    /// When it was earned.
+    /// The date of the reward.
     package var date: CivilDate
-    /// What it was.
+    /// The description.
     package var text: String
-    /// Minor units; what is kept back is negative.
+    /// Minor units; deductions are negative.
     package var amount: Int64
 
-    /// A line by its parts.
+    /// Creates a line.
     package init(date: CivilDate, text: String, amount: Int64) {
         self.date = date
         self.text = text
@@ -17,31 +17,31 @@ package struct RemittanceLine: Sendable, Equatable {
     }
 }
 
-/// One cheque.
+/// A cheque.
 package struct Cheque: Sendable, Equatable {
-    /// The most that one may be, in cents: what positive-pay files take.
+    /// Maximum amount in cents: the limit of positive-pay files.
     package static let mostAmount: Int64 = 99_999_999_999
-    /// The most that a number may be: nine digits.
+    /// Maximum number: nine digits.
     package static let mostNumber: Int64 = 999_999_999
-    /// The most lines of an address, the name not counted: what the window shows.
+    /// Maximum lines of an address below the name: the height of the window.
     package static let mostAddressLines = 4
 
-    /// Its number, 1 to ``mostNumber``, on this account used once.
+    /// The number, 1 to ``mostNumber``, unique on the account.
     package var number: Int64
     /// Cents, 1 to ``mostAmount``.
     package var amount: Int64
-    /// When it is issued.
+    /// The date of issue.
     package var date: CivilDate
-    /// To whose order.
+    /// The payee.
     package var payee: String
-    /// Street, town and so on, from the line under the name on.
+    /// The address lines below the name.
     package var address: [String]
-    /// What it is for, in a few words.
+    /// The memo line.
     package var memo: String
-    /// What it is for, line by line; empty, or adding up to the amount.
+    /// The remittance; empty, or with a sum equal to the amount.
     package var lines: [RemittanceLine]
 
-    /// A cheque by its parts.
+    /// Creates a cheque.
     package init(
         number: Int64, amount: Int64, date: CivilDate, payee: String, address: [String],
         memo: String, lines: [RemittanceLine]
@@ -55,7 +55,7 @@ package struct Cheque: Sendable, Equatable {
         self.lines = lines
     }
 
-    /// Refuses a cheque that nobody could cash.
+    /// Throws if the cheque is invalid.
     package func check() throws(PaymentFileError) {
         func refuse(_ problem: PaymentFileError.Problem) -> PaymentFileError {
             .badPayment(reference: "cheque \(number)", problem)
@@ -67,7 +67,7 @@ package struct Cheque: Sendable, Equatable {
             throw refuse(.amount(amount, most: Self.mostAmount))
         }
         guard BankText.isDate(date) else {
-            throw refuse(.badText("its date is no day from 2000 to 2099"))
+            throw refuse(.badText("its date is not a day from 2000 to 2099"))
         }
         guard !BankText.capitals(of: payee, limit: 30).isEmpty else { throw refuse(.noName) }
         guard (1...Self.mostAddressLines).contains(address.count) else {
@@ -78,7 +78,7 @@ package struct Cheque: Sendable, Equatable {
         for line in lines {
             let (sum, overflow) = total.addingReportingOverflow(line.amount)
             guard !overflow else {
-                throw refuse(.badText("its lines add up to more than there is"))
+                throw refuse(.badText("the sum of its lines is too large"))
             }
             total = sum
         }
@@ -86,22 +86,22 @@ package struct Cheque: Sendable, Equatable {
     }
 }
 
-/// Who issues cheques, and on which account.
+/// The issuer of cheques and its account.
 package struct ChequeIssuer: Sendable, Equatable {
     /// The name on the cheque.
     package var name: String
-    /// The lines under it; at most three are printed.
+    /// The address lines; at most three are printed.
     package var address: [String]
-    /// The bank on which they are drawn.
+    /// The name of the bank.
     package var bank: String
-    /// The lines under it; at most two are printed.
+    /// The bank's address lines; at most two are printed.
     package var bankAddress: [String]
-    /// The account as the register of the bank has it, at most 12 digits.
+    /// The account in the bank's register, at most 12 digits.
     package var account: String
     /// CAD or USD.
     package var currency: String
 
-    /// An issuer by its parts.
+    /// Creates an issuer.
     package init(
         name: String, address: [String], bank: String, bankAddress: [String], account: String,
         currency: String = "CAD"
@@ -114,7 +114,7 @@ package struct ChequeIssuer: Sendable, Equatable {
         self.currency = currency
     }
 
-    /// Refuses an issuer whose cheques could not be cashed.
+    /// Throws if a setting is invalid.
     package func check() throws(PaymentFileError) {
         guard !name.isEmpty, !bank.isEmpty else {
             throw .badSetting("issuer", expected: "a name, and the name of the bank")

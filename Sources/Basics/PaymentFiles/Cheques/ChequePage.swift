@@ -1,7 +1,7 @@
 import ErrandGregorian
 import ErrandPDF
 
-/// One sheet of ``ChequeSheets``, which says where everything stands and why.
+/// One sheet of ``ChequeSheets``, which documents the layout.
 struct ChequePage {
     let page: PDFDocument
     let issuer: ChequeIssuer
@@ -16,7 +16,7 @@ struct ChequePage {
         return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
     }
 
-    /// The cheque itself.
+    /// Draws the cheque.
     func drawCheque() throws(PDFError) {
         try page.text(
             issuer.name, x: Self.left, y: 764, font: .helveticaBold, size: 11, fitting: 190)
@@ -45,7 +45,7 @@ struct ChequePage {
         try page.text("AUTHORIZED SIGNATURE", x: 434, y: 592, size: 6)
     }
 
-    /// Digits with the form's letters under them.
+    /// Draws the digits of the date above the letters of the form.
     private func drawDate() throws(PDFError) {
         try page.text("DATE", x: 424, y: 745, size: 7)
         let gaps = [0.0, 0, 0, 0, 8, 8, 16, 16]
@@ -66,7 +66,7 @@ struct ChequePage {
         let dollars = issuer.currency == "USD" ? "US DOLLARS" : "DOLLARS"
         let words = "*** \(AmountInWords.text(cents: cheque.amount)) \(dollars) ***"
         try page.text("PAY", x: Self.left, y: 670, size: 6.5)
-        // Two lines hold the longest there is; the last stands on the rule.
+        // Two lines hold the longest text; the last line is on the rule.
         let lines = try page.lines(of: words, size: 9.5, fitting: 348)
         for (row, line) in lines.enumerated() {
             let y = 670 + 12 * Double(lines.count - 1 - row)
@@ -75,7 +75,7 @@ struct ChequePage {
         try page.line(fromX: 60, y: 666, toX: 412, y: 666)
     }
 
-    /// The stub with what the cheque is for; returns the lines that did not fit.
+    /// Draws the stub with the remittance; returns the lines that do not fit.
     func drawStub() throws(PDFError) -> [RemittanceLine] {
         try page.text(
             issuer.name, x: Self.left, y: 516, font: .helveticaBold, size: 10, fitting: 320)
@@ -103,7 +103,7 @@ struct ChequePage {
         Int((top - bottom) / rowHeight)
     }
 
-    /// Name and address in the window.
+    /// Draws name and address in the window.
     func drawAddress() throws(PDFError) {
         try page.text(
             issuer.name, x: Self.left, y: 236, font: .helveticaBold, size: 10, fitting: 300)
@@ -111,7 +111,7 @@ struct ChequePage {
             try page.text(line, x: Self.left, y: 224 - 11 * Double(row), size: 9, fitting: 300)
         }
         let lines = [cheque.payee] + cheque.address
-        // Five lines need closer ones.
+        // Five lines need smaller leading.
         let (size, leading) = lines.count > 4 ? (8.5, 9.2) : (10.0, 10.8)
         let top = lines.count > 4 ? 77.0 : 75.5
         for (row, line) in lines.enumerated() {
@@ -121,12 +121,12 @@ struct ChequePage {
     }
 }
 
-/// Lines of date, text and amount under a heading.
+/// A table of remittance lines with a heading.
 struct RemittanceTable {
     let page: PDFDocument
     static let rowHeight = 12.0
 
-    /// Draws rows; the heading stands at `top`.
+    /// Draws the heading at `top` and the rows below it.
     func draw(_ lines: some Sequence<RemittanceLine>, top: Double) throws(PDFError) {
         try page.text("Date", x: 40, y: top, font: .helveticaBold, size: 8.5)
         try page.text("For", x: 110, y: top, font: .helveticaBold, size: 8.5)
@@ -142,7 +142,7 @@ struct RemittanceTable {
     }
 }
 
-/// Sheets of plain paper with the lines of a cheque that did not fit on its stub.
+/// Plain pages with the lines that do not fit on the stub of a cheque.
 struct ContinuationPages {
     let page: PDFDocument
     let issuer: ChequeIssuer

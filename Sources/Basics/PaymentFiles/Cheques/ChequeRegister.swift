@@ -1,16 +1,16 @@
 package import ErrandGregorian
 import ErrandLatinText
 
-/// The list of cheques for the bank's positive pay: it pays no cheque that is not in it.
+/// The list of cheques for the bank's positive pay: the bank pays only cheques in the list.
 ///
-/// There is no national standard. ``Form/issues`` is what Scotiabank imports: quoted values
+/// There is no national standard. ``Form/issues`` is the format of Scotiabank: quoted values
 /// without a heading, `account (≤ 12), number (≤ 9), amount with a point, date YYYYMMDD, payee
 /// (≤ 30, no commas)`. ``Form/actions`` has a sixth value, `I` for an issue and `V` for a void, for
-/// banks that take both in one file; send it as soon as a cheque is voided.
+/// banks that accept both in one file; send it as soon as a cheque is voided.
 ///
-/// Numbers ascend, so none comes twice; that is checked without keeping them.
+/// Numbers must ascend, which prevents duplicates without storing the numbers.
 package struct ChequeRegister: Sendable {
-    /// What a line has.
+    /// The form of a line.
     package enum Form: String, Sendable, CaseIterable {
         /// Issued cheques only, five values.
         case issues
@@ -18,11 +18,11 @@ package struct ChequeRegister: Sendable {
         case actions
     }
 
-    /// What happened to a cheque.
+    /// The action of a line.
     package enum Action: String, Sendable, CaseIterable {
-        /// It was issued.
+        /// The cheque was issued.
         case issue = "I"
-        /// It must not be paid.
+        /// The cheque must not be paid.
         case void = "V"
     }
 
@@ -31,7 +31,7 @@ package struct ChequeRegister: Sendable {
     private var last: (number: Int64, action: Action)?
     private var totals = FileTotals()
 
-    /// Begins a list.
+    /// Starts a list.
     package init(account: String, form: Form) throws(PaymentFileError) {
         guard BankText.isDigits(account, count: 1...12) else {
             throw .badSetting("account of the cheques", expected: "1 to 12 digits")
@@ -42,7 +42,7 @@ package struct ChequeRegister: Sendable {
 
     /// Adds a cheque.
     ///
-    /// - Throws: ``PaymentFileError/badPayment(reference:_:)``; nothing was appended then.
+    /// - Throws: ``PaymentFileError/badPayment(reference:_:)``; nothing is appended then.
     package mutating func add(
         number: Int64, amount: Int64, date: CivilDate, payee: String, action: Action = .issue,
         to output: inout [UInt8]
@@ -57,13 +57,13 @@ package struct ChequeRegister: Sendable {
             throw refuse(.amount(amount, most: Cheque.mostAmount))
         }
         guard BankText.isDate(date) else {
-            throw refuse(.badText("its date is no day from 2000 to 2099"))
+            throw refuse(.badText("its date is not a day from 2000 to 2099"))
         }
         guard form == .actions || action == .issue else {
-            throw refuse(.badText("this form of the list has no voids: use the one with actions"))
+            throw refuse(.badText("the form 'issues' has no voids: use the form 'actions'"))
         }
         if let last {
-            // The void of a cheque of this list follows its issue.
+            // A void may follow the issue of the same cheque.
             let isOwnVoid =
                 number == last.number && last.action == .issue && action == .void
             guard number > last.number || isOwnVoid else {
@@ -81,10 +81,10 @@ package struct ChequeRegister: Sendable {
         output += CSVText.line(fields.map { "\"\($0)\"" })
     }
 
-    /// How many lines there are, and the sum of the issued amounts.
+    /// Returns the number of lines and the sum of the issued amounts.
     package func end() -> FileTotals { totals }
 
-    /// Capitals without commas, quotes and marks that a spreadsheet would run.
+    /// Capitals without commas, quotes and leading marks of spreadsheet formulas.
     private static func payee(_ text: String) -> String {
         var bytes: [UInt8] = []
         _ = PlainLetters.appendCapitals(

@@ -1,38 +1,37 @@
 package import ErrandGregorian
 import ErrandPDF
 
-/// Printable cheques, one a sheet of Letter paper: the cheque on top, its stub below, and the
-/// addressee where a window envelope shows it.
+/// Printable cheques, one per sheet of Letter paper: the cheque on top, its stub below, and the
+/// address in the window of an envelope.
 ///
 /// Lengths in points from the lower left corner of the sheet, 792 high:
 /// - cheque 540–792 (3½ inches, to the stock's perforation), stub 264–540, address panel 0–264;
-/// - the lowest 45 points of the cheque, 540–585, stay blank: the 5/8 inch of the MICR line. There
-///   is no E-13B font here: **print on stock that bears the MICR line**, in the order of the
-///   numbers. So there is exactly one sheet a cheque, and lines that do not fit go to
+/// - the lowest 45 points of the cheque, 540–585, stay blank for the MICR line (5/8 inch). The
+///   sheets do not print it: **use stock with a preprinted MICR line**, in the order of the
+///   numbers. Each cheque therefore has exactly one sheet, and lines that do not fit go to
 ///   ``Printed/continuation``, for plain paper;
-/// - the date as Standard 006 wants it (Payments Canada, part A): digits `YYYYMMDD` with the
-///   letters of the form under them; the amount within 1.4–2.6 inches above the cheque's lower
-///   edge and 0.25–2.5 inches from its right one, a quarter of an inch from other elements.
+/// - the date follows Standard 006 (Payments Canada, part A): digits `YYYYMMDD` above the letters
+///   of the form; the amount is 1.4–2.6 inches above the cheque's lower edge and 0.25–2.5 inches
+///   from its right edge, a quarter of an inch from other elements.
 ///
-/// The address is placed for a #10 envelope (4⅛ × 9½ inches) with the usual window: 1⅛ × 4½ inches,
-/// ⅞ from the left, ½ from the bottom. The sheet is folded at 7⅓ and 3⅔ inches so that the lowest
-/// third faces the window. That panel, 3⅔ × 8½ inches, can slide by 0.458 up and 1 inch sideways:
-/// what the window shows wherever it lies is 36–84 above the sheet's lower edge and 63–315 from its
-/// left one. The address stands in there, and nothing else where the window might show it: below
-/// 117 and left of 387.
+/// The address fits a #10 envelope (4⅛ × 9½ inches) with the usual window: 1⅛ × 4½ inches, ⅞ from
+/// the left, ½ from the bottom. The sheet is folded at 7⅓ and 3⅔ inches so that the lowest third
+/// faces the window. That panel, 3⅔ × 8½ inches, can slide by 0.458 up and 1 inch sideways. The
+/// area that is always visible is 36–84 above the sheet's lower edge and 63–315 from its left edge;
+/// it has the address. Nothing else is in the area that may be visible: below 117 and left of 387.
 ///
-/// libharu holds a document in memory: make files of at most ``mostCheques``.
+/// libharu keeps a document in memory: a file has at most ``mostCheques``.
 package final class ChequeSheets {
-    /// How many cheques belong in one file, at most.
+    /// Maximum number of cheques per file.
     package static let mostCheques = 500
 
-    /// The files of some cheques.
+    /// The printed files.
     package struct Printed: Sendable {
-        /// One page a cheque, for the cheque stock.
+        /// One page per cheque, for the cheque stock.
         package var sheets: [UInt8]
-        /// Lines that did not fit, for plain paper; nil if all fitted.
+        /// Lines that do not fit, for plain paper; nil if all fit.
         package var continuation: [UInt8]?
-        /// How many cheques, and their sum.
+        /// The number of cheques and their sum.
         package var totals: FileTotals
     }
 
@@ -46,9 +45,9 @@ package final class ChequeSheets {
     private var last: Int64 = 0
     private var totals = FileTotals()
 
-    /// Begins a file.
+    /// Starts a file.
     ///
-    /// - Parameter created: the day that the file bears.
+    /// - Parameter created: the date in the file.
     package init(issuer: ChequeIssuer, created: CivilDate) throws {
         try issuer.check()
         self.issuer = issuer
@@ -56,10 +55,9 @@ package final class ChequeSheets {
         sheets = try PDFDocument(title: "Cheques", author: issuer.name, created: created)
     }
 
-    /// Adds a cheque; their numbers ascend.
+    /// Adds a cheque; numbers must ascend.
     ///
-    /// - Throws: ``PaymentFileError`` for a cheque that cannot be, with nothing printed of it;
-    ///   `PDFError`.
+    /// - Throws: ``PaymentFileError`` for an invalid cheque, which is not printed; `PDFError`.
     package func add(_ cheque: Cheque) throws {
         try cheque.check()
         guard totals.payments < Self.mostCheques else {
@@ -87,7 +85,7 @@ package final class ChequeSheets {
         }
     }
 
-    /// The files; nothing can be added any more.
+    /// Returns the files; no cheque can be added afterwards.
     package func finish() throws -> Printed {
         guard totals.payments > 0 else { throw PaymentFileError.empty }
         return Printed(

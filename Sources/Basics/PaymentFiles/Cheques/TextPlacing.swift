@@ -1,7 +1,7 @@
 import ErrandPDF
 
 extension PDFDocument {
-    /// Writes a text so that it ends at a point.
+    /// Draws a text that ends at a point.
     func textEnding(
         _ text: String, x: Double, y: Double, font: PDFFont = .helvetica, size: Double
     ) throws(PDFError) {
@@ -9,8 +9,8 @@ extension PDFDocument {
         try self.text(text, x: x - width, y: y, font: font, size: size)
     }
 
-    /// Writes a text in the width there is: smaller if it is too long, and cut if it would become
-    /// too small to read.
+    /// Draws a text within a width: reduces the size of a long text, and truncates it below the
+    /// smallest size.
     func text(
         _ text: String, x: Double, y: Double, font: PDFFont = .helvetica, size: Double,
         fitting width: Double, smallest: Double = 6
@@ -25,7 +25,7 @@ extension PDFDocument {
         try self.text(shown, x: x, y: y, font: font, size: fitted)
     }
 
-    /// The lines of a text that are no wider than there is room, broken at blanks.
+    /// Breaks a text at blanks into lines of a maximum width.
     func lines(
         of text: String, font: PDFFont = .helvetica, size: Double, fitting width: Double
     ) throws(PDFError) -> [String] {

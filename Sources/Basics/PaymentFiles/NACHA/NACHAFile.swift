@@ -4,26 +4,26 @@ import ErrandLatinText
 /// A file of credits for banks in the United States: the Nacha format, records of 94 bytes.
 ///
 /// One record 1, batches of credits (service class 220), one record 9, and lines of nines up to a
-/// multiple of ten. Like ``AFTFile`` it is written as the payments come.
+/// multiple of ten. Like ``AFTFile``, it is written incrementally.
 ///
-/// A new batch begins before the 6 digits of a batch's count, or the 12 of its sum, are exceeded;
-/// trace numbers go on through the file. The file itself ends at 9,999,990 lines, which are the 6
-/// digits of its count of blocks: so the 7 digits of a trace number's sequence are enough.
+/// A new batch starts before the 6 digits of a batch's count, or the 12 of its sum, are exceeded;
+/// trace numbers continue through the file. A file has at most 9,999,990 lines because its count
+/// of blocks has 6 digits. The 7 digits of the trace sequence are therefore enough.
 package struct NACHAFile: Sendable {
-    /// Bytes of a record, without its end.
+    /// Bytes per record, without the line end.
     package static let recordSize = 94
-    /// The most that one payment may be, in cents: ten digits.
+    /// Maximum amount of a payment in cents: ten digits.
     package static let mostAmount: Int64 = 9_999_999_999
-    /// The most bytes of a reference: the individual's identification number.
+    /// Maximum bytes of a reference: the individual's identification number.
     package static let referenceSize = 15
     private static let mostLines = 9_999_990
-    /// The most money: the sum in the last record has twelve digits.
+    /// Maximum sum: the sum in the last record has twelve digits.
     package static let mostTotal: Int64 = 999_999_999_999
-    /// So many payments find room among the lines, whatever the batches.
+    /// Number of payments that always fit the lines, whatever the batches.
     package static let mostPayments = 9_000_000
     private static let hashModulus: Int64 = 10_000_000_000
 
-    /// One batch, or all of them.
+    /// The totals of a batch or of the file.
     private struct Sums {
         var entries = 0
         var hash: Int64 = 0
@@ -40,14 +40,14 @@ package struct NACHAFile: Sendable {
     private var lines = 0
     private var name: [UInt8] = []
 
-    /// Begins a file with its record 1.
+    /// Starts a file with its record 1.
     ///
     /// - Parameters:
-    ///   - modifier: A to Z or 0 to 9, another one for each file of a day.
-    ///   - created: the day that the file bears.
-    ///   - minute: of that day, 0 to 1439.
-    ///   - effective: when people shall have the money, a banking day.
-    ///   - batchLimit: entries of a batch, at most 999,999.
+    ///   - modifier: A to Z or 0 to 9, different for each file of a day.
+    ///   - created: the date in the file.
+    ///   - minute: the minute of that day, 0 to 1439.
+    ///   - effective: the banking day on which people get the money.
+    ///   - batchLimit: maximum entries per batch, at most 999,999.
     package init(
         _ profile: NACHAProfile, modifier: Character, created: CivilDate, minute: Int = 0,
         effective: CivilDate, batchLimit: Int = 999_999, to output: inout [UInt8]
@@ -84,8 +84,8 @@ package struct NACHAFile: Sendable {
 
     /// Adds a payment.
     ///
-    /// - Throws: ``PaymentFileError/badPayment(reference:_:)``; nothing was appended then, and the
-    ///   file can go on without it. ``PaymentFileError/full(limit:)``: end it, and begin another.
+    /// - Throws: ``PaymentFileError/badPayment(reference:_:)``; nothing is appended then, and more
+    ///   payments can be added. ``PaymentFileError/full(limit:)``: end the file and start another.
     package mutating func add(
         _ deposit: Deposit, to output: inout [UInt8]
     ) throws(PaymentFileError) {
@@ -106,7 +106,7 @@ package struct NACHAFile: Sendable {
             PlainLetters.appendCapitals(
                 of: deposit.payee, limit: 22, where: BankText.isAllowed, to: &name) > 0
         else { throw refuse(.noName) }
-        // With this entry, the batch's control, a new batch's two lines and the file's control.
+        // This entry, the batch's control, a new batch's two lines and the file's control.
         guard lines + 5 <= Self.mostLines, file.amount <= Self.mostTotal - deposit.amount else {
             throw .full(limit: "9,999,990 lines and 9,999,999,999.99")
         }
@@ -117,9 +117,9 @@ package struct NACHAFile: Sendable {
         append(deposit, account, to: &output)
     }
 
-    /// Ends the file with its record 9 and the nines behind it.
+    /// Ends the file with its record 9 and the padding of nines.
     ///
-    /// - Throws: ``PaymentFileError/empty`` when there was no payment.
+    /// - Throws: ``PaymentFileError/empty`` if there are no payments.
     package mutating func end(to output: inout [UInt8]) throws(PaymentFileError) -> FileTotals {
         guard file.entries > 0 else { throw .empty }
         endBatch(in: &output)
@@ -147,7 +147,7 @@ package struct NACHAFile: Sendable {
         batch.amount += deposit.amount
         file.entries += 1
         file.amount += deposit.amount
-        // The sum of the banks' first eight digits, of which ten digits are kept.
+        // The entry hash: the sum of the banks' first eight digits, modulo ten digits.
         var bank: Int64 = 0
         for digit in account.routing.utf8.prefix(8) { bank = bank * 10 + Int64(digit) - 48 }
         batch.hash = (batch.hash + bank) % Self.hashModulus

@@ -1,18 +1,18 @@
-/// What the bank has agreed with us for ACH files in the United States.
+/// The bank's settings for ACH files in the United States.
 package struct NACHAProfile: Sendable, Equatable {
-    /// Whose accounts are paid: the standard entry class.
+    /// The standard entry class: the kind of account holders.
     package enum EntryClass: String, Sendable, CaseIterable {
-        /// Of persons.
+        /// Persons.
         case personal = "PPD"
-        /// Of companies.
+        /// Companies.
         case company = "CCD"
     }
 
-    /// The routing number of the bank that takes the file, 9 digits; record 1, 4–13.
+    /// The routing number of the bank that receives the file, 9 digits; record 1, 4–13.
     package var destination: String
     /// That bank's name, at most 23 letters; record 1, 41–63.
     package var destinationName: String
-    /// 10 characters that the bank has given us; record 1, 14–23.
+    /// 10 characters, assigned by the bank; record 1, 14–23.
     package var origin: String
     /// Our name, at most 23 letters; record 1, 64–86.
     package var originName: String
@@ -20,16 +20,16 @@ package struct NACHAProfile: Sendable, Equatable {
     package var companyName: String
     /// 10 characters, often `1` and the tax number; record 5, 41–50.
     package var companyID: String
-    /// What it is, on people's statements, at most 10 letters; record 5, 54–63.
+    /// The description on people's statements, at most 10 letters; record 5, 54–63.
     package var entryDescription: String
-    /// The routing number of our bank, whose first 8 digits begin the trace numbers.
+    /// The routing number of our bank; trace numbers start with its first 8 digits.
     package var odfi: String
-    /// Whose accounts.
+    /// The standard entry class.
     package var entryClass: EntryClass
     /// Whether lines end with CR LF instead of LF.
     package var endsLinesWithCR: Bool
 
-    /// A profile by its settings; they are checked when a file is begun.
+    /// Creates a profile; starting a file checks it.
     package init(
         destination: String, destinationName: String, origin: String, originName: String,
         companyName: String, companyID: String, odfi: String, entryDescription: String = "PAYOUT",
@@ -47,7 +47,7 @@ package struct NACHAProfile: Sendable, Equatable {
         self.endsLinesWithCR = endsLinesWithCR
     }
 
-    /// Refuses a profile that no bank takes.
+    /// Throws if a setting is invalid.
     package func check() throws(PaymentFileError) {
         for (name, routing) in [("destination", destination), ("ODFI", odfi)] {
             guard BankText.isDigits(routing, count: 9...9),

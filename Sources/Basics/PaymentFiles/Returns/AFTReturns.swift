@@ -1,30 +1,30 @@
-/// A file of returned and refused payments from a Canadian bank, in the records of Standard 005.
+/// A parsed file of returned and rejected payments from a Canadian bank (Standard 005).
 ///
-/// Strict about the structure: records of 1,464 bytes from A to Z in sequence, one originator, six
-/// segments with blanks only behind the last, and counts and sums in record Z that agree.
+/// The parser is strict about the structure: records of 1,464 bytes from A to Z in sequence, one
+/// originator, six segments with blanks only after the last, and matching counts and sums in
+/// record Z.
 ///
-/// Tolerant of what is not confirmed: records E and F (corrections) and those of other letters
-/// (notices of change, for which banks' guides name U, S or V) are counted and left alone.
+/// It is tolerant of unconfirmed records: it counts and skips E and F (corrections) and other
+/// letters (notices of change, which banks' guides name U, S or V).
 ///
-/// - Record I is a returned credit, J a returned debit. A segment is laid out as in record C, with
-///   the reason instead of the transaction code (04), the bank that returned it in 07 and 08, ours
-///   in 16 and 17, and the trace number of our payment in 19 (also so in public readers of the
-///   format).
-/// - A record C or D of our own that comes back with a number in element 21, which names what was
-///   wrong, or with a reason as its code, is a refused payment.
+/// - Record I is a returned credit, J a returned debit. A segment has the layout of record C, with
+///   the reason instead of the transaction code (04), the returning bank in 07 and 08, our account
+///   in 16 and 17, and the trace number of our payment in 19 (as in public parsers of the format).
+/// - A record C or D of our own is a rejected payment if element 21 has an error number, or if its
+///   code is a reason.
 package struct AFTReturns: Sendable, Equatable {
-    /// Whose file it was.
+    /// The originator of the file.
     package var originatorID: String
-    /// The bank's number for the file, 0 if it gives none.
+    /// The bank's number of the file; 0 if it has none.
     package var fileNumber: Int
-    /// By their order in the file.
+    /// The items in the order of the file.
     package var items: [ReturnedDeposit]
-    /// Records that are not read, by their letter.
+    /// The number of skipped records, by letter.
     package var skipped: [String: Int]
 
     private static let firstSegment = 25
 
-    /// Sums that record Z repeats, by the letters that it puts together.
+    /// Sums and counts by record letter, for comparison with record Z.
     private struct Sums {
         var amount: [UInt8: Int64] = [:]
         var count: [UInt8: Int64] = [:]
@@ -35,11 +35,11 @@ package struct AFTReturns: Sendable, Equatable {
         }
     }
 
-    /// Reads a whole file.
+    /// Parses a file.
     package init(_ bytes: [UInt8]) throws(ReturnFileError) {
         let records = try FixedRecords(bytes, size: AFTFile.recordSize)
         guard records.byte(1, 1) == UInt8(ascii: "A") else {
-            throw records.failure(1, 1, "record A, with which a file begins")
+            throw records.failure(1, 1, "record A at the start of the file")
         }
         originatorID = records.text(1, 11, 10)
         fileNumber = Int(try records.number(1, 21, 4))
@@ -73,7 +73,7 @@ package struct AFTReturns: Sendable, Equatable {
             }
         }
         guard records.byte(last, 1) == UInt8(ascii: "Z") else {
-            throw records.failure(last, 1, "record Z, with which a file ends")
+            throw records.failure(last, 1, "record Z at the end of the file")
         }
     }
 
@@ -91,7 +91,7 @@ package struct AFTReturns: Sendable, Equatable {
                 continue
             }
             guard !isOver else {
-                throw records.failure(record, start, "blanks, as in the segment before")
+                throw records.failure(record, start, "blanks, as in the previous segment")
             }
             let amount = try records.number(record, start + 3, 10)
             sums.add(amount, to: type)
@@ -117,11 +117,11 @@ package struct AFTReturns: Sendable, Equatable {
             guard invalid || code >= 900 else { return nil }
             reason = code >= 900 ? reason : "900"
         } else if code < 900 {
-            // Some put the reason where the first transaction type is kept.
+            // Some banks put the reason into the stored transaction type.
             let stored = try records.number(record, start + 62, 3)
             if stored >= 900 { reason = String(stored) }
         }
-        // A refused payment has its own trace number only.
+        // A rejected payment has only its own trace number.
         let trace = isReturn ? field(205, 22) : field(40, 22)
         return ReturnedDeposit(
             kind: isReturn ? .returned : .rejected, reference: field(150, 19), trace: trace,
@@ -129,7 +129,7 @@ package struct AFTReturns: Sendable, Equatable {
             reason: .named(reason), record: record)
     }
 
-    /// Record Z: D and J together, C and I together, then E and F.
+    /// Compares the sums with record Z: D and J, C and I, E, F.
     private static func check(
         _ sums: Sums, _ records: FixedRecords, _ record: Int
     ) throws(ReturnFileError) {

@@ -1,22 +1,22 @@
-/// The records of a file from a bank, with the places of what is wrong.
+/// The fixed-size records of a bank's file; errors have the record and column.
 struct FixedRecords {
     private let bytes: [UInt8]
-    /// Where each record begins.
+    /// The offset of each record.
     let starts: [Int]
     let size: Int
 
-    /// Cuts a file into records of one size, which end with CR LF, LF or nothing.
+    /// Splits a file into records of one size, which end with CR LF, LF or nothing.
     init(_ bytes: [UInt8], size: Int) throws(ReturnFileError) {
         var starts: [Int] = []
         var place = 0
         while place < bytes.count {
-            // A substitute character ends files of some old systems.
+            // Files of some old systems end with a substitute character.
             if bytes[place] == 0x1A, place + 1 == bytes.count { break }
             let record = starts.count + 1
             for offset in 0..<size {
                 guard place + offset < bytes.count else {
                     throw ReturnFileError(
-                        record: record, column: offset + 1, expected: "\(size) bytes a record")
+                        record: record, column: offset + 1, expected: "\(size) bytes per record")
                 }
                 guard (0x20...0x7E).contains(bytes[place + offset]) else {
                     throw ReturnFileError(
@@ -36,10 +36,10 @@ struct FixedRecords {
         }
     }
 
-    /// The byte at a column, both counted from 1.
+    /// The byte of a record at a column, both counted from 1.
     func byte(_ record: Int, _ column: Int) -> UInt8 { bytes[starts[record - 1] + column - 1] }
 
-    /// The text of a field without the blanks around it.
+    /// The text of a field without leading and trailing blanks.
     func text(_ record: Int, _ column: Int, _ width: Int) -> String {
         let start = starts[record - 1] + column - 1
         var field = bytes[start..<start + width]
@@ -48,7 +48,7 @@ struct FixedRecords {
         return String(decoding: field, as: UTF8.self)
     }
 
-    /// The number in a field, which has digits only.
+    /// The number in a field of digits.
     func number(_ record: Int, _ column: Int, _ width: Int) throws(ReturnFileError) -> Int64 {
         var value: Int64 = 0
         for offset in 0..<width {
@@ -61,7 +61,7 @@ struct FixedRecords {
         return value
     }
 
-    /// Refuses a field that holds another number.
+    /// Throws if a field has another number.
     func expect(
         _ value: Int64, _ record: Int, _ column: Int, _ width: Int, _ what: String
     ) throws(ReturnFileError) {

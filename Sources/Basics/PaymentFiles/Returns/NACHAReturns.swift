@@ -1,18 +1,18 @@
-/// A file of returned payments and notices of change from a bank in the United States.
+/// A parsed file of returned payments and notices of change from a bank in the United States.
 ///
 /// Each entry (record 6) is followed by an addenda record 7 of type 99, a return, or 98, a notice
-/// of change. What the bank proposes instead is not read: it may hold an account number, and the
-/// person is asked anyway.
+/// of change. The bank's corrected details are ignored: they may contain an account number, and
+/// the person must confirm them anyway.
 ///
-/// Strict about the structure: records of 94 bytes, batches that are opened and closed, and
-/// counts, hashes and sums that agree.
+/// The parser is strict about the structure: records of 94 bytes, opened and closed batches, and
+/// matching counts, hashes and sums.
 package struct NACHAReturns: Sendable, Equatable {
-    /// By their order in the file.
+    /// The items in the order of the file.
     package var items: [ReturnedDeposit] = []
 
     private static let hashModulus: Int64 = 10_000_000_000
 
-    /// What a control record repeats.
+    /// The totals of a control record.
     private struct Sums {
         var records: Int64 = 0
         var hash: Int64 = 0
@@ -29,23 +29,23 @@ package struct NACHAReturns: Sendable, Equatable {
         }
     }
 
-    /// Where the reading is.
+    /// The state of the parser.
     private struct Progress {
         var file = Sums()
         var batch: Sums?
-        /// The entry whose addenda is still to come.
+        /// The entry that still lacks its addenda.
         var entry: Int?
         var isEnded = false
     }
 
-    /// Reads a whole file.
+    /// Parses a file.
     package init(_ bytes: [UInt8]) throws(ReturnFileError) {
         let records = try FixedRecords(bytes, size: NACHAFile.recordSize)
         var progress = Progress()
         for record in 1...records.starts.count {
             let type = records.byte(record, 1)
             guard (record == 1) == (type == UInt8(ascii: "1")) else {
-                throw records.failure(record, 1, "record 1 as the first, and nowhere else")
+                throw records.failure(record, 1, "record 1 as the first record only")
             }
             if progress.isEnded {
                 guard records.text(record, 1, 94).allSatisfy({ $0 == "9" }) else {
@@ -54,13 +54,13 @@ package struct NACHAReturns: Sendable, Equatable {
                 continue
             }
             if progress.entry != nil, type != UInt8(ascii: "7") {
-                throw records.failure(record, 1, "the addenda (7) of the entry before")
+                throw records.failure(record, 1, "the addenda (7) of the previous entry")
             }
             try read(type, records, record, &progress)
         }
         guard progress.isEnded else {
             throw records.failure(
-                records.starts.count, 1, "record 9, with which a file ends")
+                records.starts.count, 1, "record 9 at the end of the file")
         }
     }
 
@@ -74,7 +74,7 @@ package struct NACHAReturns: Sendable, Equatable {
             }
         case UInt8(ascii: "5"):
             guard progress.batch == nil else {
-                throw records.failure(record, 1, "the end (8) of the batch before")
+                throw records.failure(record, 1, "the end (8) of the previous batch")
             }
             progress.batch = Sums()
         case UInt8(ascii: "6"):
@@ -93,7 +93,7 @@ package struct NACHAReturns: Sendable, Equatable {
             progress.batch = nil
         case UInt8(ascii: "9"):
             guard progress.batch == nil else {
-                throw records.failure(record, 1, "the end (8) of the batch before")
+                throw records.failure(record, 1, "the end (8) of the previous batch")
             }
             let file = progress.file
             try records.expect(file.batches, record, 2, 6, "the number of batches")
@@ -112,7 +112,7 @@ package struct NACHAReturns: Sendable, Equatable {
     ) throws(ReturnFileError) {
         guard progress.batch != nil else { throw records.failure(record, 1, "an open batch") }
         guard records.byte(record, 79) == UInt8(ascii: "1") else {
-            throw records.failure(record, 79, "1: an addenda follows each entry of such a file")
+            throw records.failure(record, 79, "1: each entry of a return file has an addenda")
         }
         let amount = try records.number(record, 30, 10)
         let bank = try records.number(record, 4, 8)
@@ -150,7 +150,7 @@ package struct NACHAReturns: Sendable, Equatable {
                 isCredit: try Self.isCredit(records, entry), reason: .named(code), record: entry))
     }
 
-    /// By the second digit of the transaction code: 0 to 4 are credits, 5 to 9 debits.
+    /// Whether an entry is a credit: the second digit of the transaction code is 0 to 4.
     private static func isCredit(
         _ records: FixedRecords, _ record: Int
     ) throws(ReturnFileError) -> Bool {

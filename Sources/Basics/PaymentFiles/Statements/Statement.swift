@@ -1,20 +1,20 @@
 package import ErrandGregorian
 import ErrandPDF
 
-/// What a person was credited and paid in a year.
+/// A statement of a person's credits and payments in a year.
 package struct Statement: Sendable, Equatable {
-    /// One line of it.
+    /// A line of the statement.
     package struct Line: Sendable, Equatable {
-        /// When.
+        /// The date.
         package var date: CivilDate
-        /// What it was.
+        /// The description.
         package var text: String
-        /// Our reference, such as that of a payment; may be empty.
+        /// Our reference, such as a payment's; may be empty.
         package var reference: String
-        /// Minor units; what was paid out or kept back is negative.
+        /// Minor units; payments and deductions may be negative.
         package var amount: Int64
 
-        /// A line by its parts.
+        /// Creates a line.
         package init(date: CivilDate, text: String, reference: String, amount: Int64) {
             self.date = date
             self.text = text
@@ -23,14 +23,14 @@ package struct Statement: Sendable, Equatable {
         }
     }
 
-    /// A sum under the lines, such as "Earned" and "Paid".
+    /// A total below the lines, such as "Earned" and "Paid".
     package struct Total: Sendable, Equatable {
-        /// What is summed.
+        /// The label.
         package var name: String
         /// Minor units.
         package var amount: Int64
 
-        /// A sum by its parts.
+        /// Creates a total.
         package init(name: String, amount: Int64) {
             self.name = name
             self.amount = amount
@@ -39,20 +39,20 @@ package struct Statement: Sendable, Equatable {
 
     /// The person's name.
     package var name: String
-    /// The lines under it.
+    /// The address lines below the name.
     package var address: [String]
-    /// The year that it is about.
+    /// The year of the statement.
     package var year: Int
-    /// By ISO 4217.
+    /// The currency, by ISO 4217.
     package var currency: String
-    /// Digits behind the point of that currency.
+    /// Digits after the point of the currency.
     package var fraction: Int
-    /// By date.
+    /// The lines, sorted by date.
     package var lines: [Line]
-    /// In the order in which they are shown.
+    /// The totals, in the order of the document.
     package var totals: [Total]
 
-    /// A statement by its parts.
+    /// Creates a statement.
     package init(
         name: String, address: [String], year: Int, currency: String, fraction: Int = 2,
         lines: [Line], totals: [Total]
@@ -66,11 +66,11 @@ package struct Statement: Sendable, Equatable {
         self.totals = totals
     }
 
-    /// The lines as comma-separated values (RFC 4180) with a heading, in UTF-8.
+    /// Returns the lines as CSV (RFC 4180) with a heading, in UTF-8.
     package func csv() -> [UInt8] {
         var bytes = CSVText.line(["date", "description", "reference", "amount", "currency"])
         for line in lines {
-            // Amounts are numbers of our own making: their minus is no formula.
+            // Amounts are our own numbers: a leading minus is not a formula.
             bytes += CSVText.line([
                 line.date.dashed, CSVText.field(line.text), CSVText.field(line.reference),
                 DecimalText.plain(line.amount, fraction: fraction), CSVText.field(currency),
@@ -80,24 +80,24 @@ package struct Statement: Sendable, Equatable {
     }
 }
 
-/// A ``Statement`` on Letter paper.
+/// Renders a ``Statement`` as a PDF on Letter paper.
 package enum StatementPDF {
     private static let rowHeight = 13.0
     private static let rowsPerPage = 42
     private static let left = 54.0
     private static let right = 558.0
 
-    /// The document.
+    /// Returns the document.
     ///
     /// - Parameters:
-    ///   - issuer: the name over it.
-    ///   - created: the day that it bears.
+    ///   - issuer: the name of the company.
+    ///   - created: the date on the document.
     package static func document(
         _ statement: Statement, issuer: String, created: CivilDate
     ) throws -> [UInt8] {
         let document = try PDFDocument(
             title: "Statement \(statement.year)", author: issuer, created: created)
-        // The sums stand under the last line, on a page of their own if need be.
+        // The totals follow the last line, on another page if necessary.
         let rows = statement.lines.count + statement.totals.count + 1
         let pages = max(1, (rows + rowsPerPage - 1) / rowsPerPage)
         let issued = "\(issuer), \(created.dashed)"
@@ -150,7 +150,7 @@ package enum StatementPDF {
             try amount(line.amount, font: .helvetica)
             return
         }
-        // A row is left blank between the lines and the sums.
+        // A blank row separates the lines and the totals.
         let place = row - statement.lines.count - 1
         guard statement.totals.indices.contains(place) else { return }
         let total = statement.totals[place]

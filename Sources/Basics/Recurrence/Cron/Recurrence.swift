@@ -2,7 +2,7 @@
 public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     /// At the local times that an expression names.
     case cron(CronExpression)
-    /// Every so many seconds, from 1 to those of 366 days, whatever the clocks do.
+    /// An interval in seconds, from 1 to 366 days, independent of clock changes.
     case every(seconds: Int)
 
     /// Reads a cron expression, a macro such as `@daily`, or an interval such as `@every 1h30m`.

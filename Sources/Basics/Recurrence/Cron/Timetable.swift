@@ -7,7 +7,7 @@ import ErrandGregorian
 public struct Timetable: Sendable {
     /// What recurs.
     public let recurrence: Recurrence
-    /// Where its local times are told.
+    /// The zone of its local times.
     public let zone: Zone
     /// What becomes of local times that do not exist.
     public let gap: GapRule

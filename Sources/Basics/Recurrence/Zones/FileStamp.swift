@@ -1,6 +1,6 @@
 import Glibc
 
-/// What tells one version of a file from the next without reading it.
+/// Identifies a version of a file without reading it.
 struct FileStamp: Equatable, Sendable {
     private let device: UInt
     private let inode: UInt

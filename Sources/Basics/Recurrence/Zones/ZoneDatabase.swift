@@ -159,7 +159,8 @@ public final class ZoneDatabase: Sendable {
 }
 
 extension ZoneDatabase {
-    /// What an operator should mend about the zones, in one sentence; nil when nothing.
+    /// The problem with the zones that an operator should fix, in one sentence; nil if there is
+    /// none.
     ///
     /// The test is America/Vancouver on 2026-12-01, which is at -07:00 since release 2026b.
     public var finding: String? {

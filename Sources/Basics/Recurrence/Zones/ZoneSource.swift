@@ -8,7 +8,7 @@ struct ZoneSource: Equatable, Sendable {
     private let marker: String
     private let stamp: FileStamp
 
-    /// From the surest on; the last two tell a change, but not which release it is.
+    /// The most precise first; the last two show a change, but not which release it is.
     private static let markers = ["tzdata.zi", "+VERSION", "zone1970.tab", "zone.tab"]
 
     /// Nil when nothing shows that the folder holds zones.

@@ -1,17 +1,17 @@
-/// What help and the checks need to know of a positional argument, whatever its type.
+/// The declaration of a positional argument, independent of its type, for help and checks.
 public struct ArgumentSpec: Equatable, Sendable {
-    /// In capitals, as help shows it, such as `ID`.
+    /// The name in capitals, as help shows it, such as `ID`.
     public var name: String
-    /// What help says of it.
+    /// The help text.
     public var help: String
-    /// How many must stand there.
+    /// The minimum number of values.
     public var minimum: Int
-    /// Whether it takes all that follows.
+    /// Whether it takes all remaining values.
     public var isVariadic: Bool
-    /// The values that completion offers; nil for any.
+    /// The values that completion offers; empty for any.
     public var choices: [String] = []
 
-    /// As a usage line shows it: `ID`, `[ARGS]`, `ID...`, `[ID...]`.
+    /// The form in a usage line: `ID`, `[ARGS]`, `ID...`, `[ID...]`.
     public var usage: String {
         let repeated = isVariadic ? name + "..." : name
         return minimum == 0 ? "[\(repeated)]" : repeated
@@ -20,24 +20,24 @@ public struct ArgumentSpec: Equatable, Sendable {
 
 /// A positional argument of any type, as a command lists it.
 public protocol DeclaredArgument: Sendable {
-    /// What help and the checks need to know.
+    /// The declaration, for help and checks.
     var spec: ArgumentSpec { get }
-    /// Turns what was given into a value that `Invocation` keeps.
+    /// Parses the given texts into a value that `Invocation` stores.
     func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable
 }
 
 /// A typed positional argument, declared once as a constant; `invocation[argument]` is its value.
 public struct Argument<Value: Sendable>: DeclaredArgument {
-    /// How it is declared.
+    /// The declaration.
     public let spec: ArgumentSpec
     let read: @Sendable ([GivenText]) throws(CommandFailure) -> Value
 
-    /// Turns what was given into a value that `Invocation` keeps.
+    /// Parses the given texts into a value that `Invocation` stores.
     public func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable {
         Kept(value: try read(given.map(\.given)))
     }
 
-    /// An argument that must be given.
+    /// A required argument.
     public static func required(
         _ format: ValueFormat<Value>, help: String
     ) -> Argument<Value> {
@@ -50,7 +50,7 @@ public struct Argument<Value: Sendable>: DeclaredArgument {
         }
     }
 
-    /// An argument that may be left out.
+    /// An optional argument.
     public static func optional<Wrapped: Sendable>(
         _ format: ValueFormat<Wrapped>, help: String
     ) -> Argument<Wrapped?> where Value == Wrapped? {
@@ -63,7 +63,7 @@ public struct Argument<Value: Sendable>: DeclaredArgument {
         }
     }
 
-    /// As many as are given, from `minimum` on; stands last.
+    /// A list of at least `minimum` values; it must be the last argument.
     public static func several<Element: Sendable>(
         _ format: ValueFormat<Element>, minimum: Int = 1, help: String
     ) -> Argument<[Element]> where Value == [Element] {

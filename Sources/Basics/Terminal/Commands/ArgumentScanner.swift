@@ -1,18 +1,18 @@
-/// What stands on a command line, sorted but not yet read.
+/// The options and positional arguments of a command line, not yet parsed.
 struct ScannedArguments: Equatable, Sendable {
     var options: [String: [GivenText]] = [:]
     var positionals: [String] = []
 }
 
-/// Sorts a command line into options and positional arguments, in any order.
+/// Splits a command line into options and positional arguments, in any order.
 ///
-/// The C library's `getopt_long` would sort the same way, but it accepts any unambiguous
-/// beginning of a long name and cannot be told not to: a script that wrote `--q` would change
-/// its meaning, or break, when a later version adds an option. It also keeps its place in global
-/// variables, and reports an error by a character that no longer says which word was wrong.
+/// The C library's `getopt_long` does the same, but it always accepts unambiguous prefixes of
+/// long names: a script that uses `--q` could change its meaning, or break, when a later version
+/// adds an option. It also keeps its state in global variables, and its errors do not identify
+/// the wrong word.
 struct ArgumentScanner {
     let specs: [OptionSpec]
-    /// What precedes `--help` in a hint, such as `errand job ls`.
+    /// The command before `--help` in a hint, such as `errand job ls`.
     let caller: String
 
     func scan(_ arguments: ArraySlice<String>) throws(CommandFailure) -> ScannedArguments {
@@ -82,7 +82,7 @@ struct ArgumentScanner {
         guard let next = rest.first else {
             throw .usage("--\(spec.name) needs a value: --\(spec.name) \(placeholder)")
         }
-        // More often a forgotten value than one that begins with two dashes.
+        // A forgotten value is more likely than a value that begins with two dashes.
         guard !next.hasPrefix("--") else {
             throw .usage(
                 "--\(spec.name) needs a value, and '\(next)' looks like an option",
@@ -96,7 +96,7 @@ struct ArgumentScanner {
         _ spec: OptionSpec, _ text: String, _ scanned: inout ScannedArguments
     ) throws(CommandFailure) {
         let isValue = spec.placeholder != nil
-        // Taking the last one in silence would let a bulk change touch what was not meant.
+        // Using the last one silently could make a bulk change affect unintended jobs.
         if isValue, !spec.isRepeatable, scanned.options[spec.name] != nil {
             throw .usage("--\(spec.name) is given twice")
         }

@@ -1,13 +1,13 @@
-/// One thing that the program can do: how it is called, explained and run.
+/// One command of the program: its path, help and implementation.
 public struct Command: Sendable {
-    /// An invocation worth showing in help.
+    /// An example for help.
     public struct Example: Equatable, Sendable {
         /// The command line, with the program's name.
         public var line: String
-        /// What the line does.
+        /// The purpose of the line.
         public var meaning: String
 
-        /// A command line and what it does.
+        /// A command line and its purpose.
         public init(_ line: String, _ meaning: String) {
             self.line = line
             self.meaning = meaning
@@ -16,24 +16,24 @@ public struct Command: Sendable {
 
     /// The words that call it: `["job", "ls"]`, or `["migrate"]`.
     public let path: [String]
-    /// What it does to what others see.
+    /// The effect on shared state.
     public let effect: Effect
-    /// One line, a sentence without a full stop.
+    /// One line, a sentence without a period.
     public let summary: String
-    /// Longer explanation; paragraphs are separated by a blank line and wrapped by help.
+    /// A longer explanation; paragraphs are separated by a blank line and wrapped by help.
     public let discussion: String
-    /// Invocations worth showing.
+    /// Examples for help.
     public let examples: [Example]
-    /// The options that it takes.
+    /// The command's own options.
     public let options: [any DeclaredOption]
-    /// The arguments that it takes, in order.
+    /// The command's arguments, in order.
     public let arguments: [any DeclaredArgument]
-    /// What runs it.
+    /// The implementation.
     public let run: @Sendable (Invocation) async throws -> ExitCode
 
     /// A command, called by the words of its path.
     ///
-    /// Its effect has no default: whether a new command may run read-only is to be decided.
+    /// The effect has no default: each new command must declare it.
     public init(
         _ path: String..., effect: Effect, summary: String, discussion: String = "",
         examples: [Example] = [],
@@ -67,7 +67,7 @@ public struct Command: Sendable {
         self.run = run
     }
 
-    /// The same command, run by `body`, which is given what ran it before.
+    /// The same command, run by `body`, which receives the original implementation.
     package func mapped(
         _ body:
             @escaping @Sendable (
@@ -87,10 +87,10 @@ public struct Command: Sendable {
     /// The path as typed, such as `job ls`.
     public var name: String { path.joined(separator: " ") }
 
-    /// The command's own options, then those that every command has.
+    /// The command's own options, then the global ones.
     public var allOptions: [any DeclaredOption] { options + without(GlobalOptions.all) }
 
-    /// As ``allOptions``, without those that mean nothing to it.
+    /// ``allOptions`` without those that do not apply to the command.
     var shownOptions: [any DeclaredOption] {
         options + without(GlobalOptions.shown(for: effect))
     }

@@ -1,16 +1,16 @@
-/// What a command does to what others see; each command declares it.
+/// The effect of a command on shared state; each command declares it.
 public enum Effect: String, CaseIterable, Sendable {
-    /// It only looks, and ends; `--watch` repeats it.
-    case looks
-    /// It only looks, and goes on until something has happened.
-    case waits
-    /// It changes nothing but files of this user.
-    case configures
-    /// It changes something that others see.
-    case changes
-    /// It runs until told to stop, and changes things all the while.
-    case starts
+    /// Reads and ends; `--watch` repeats it.
+    case read
+    /// Reads until an event occurs or it is interrupted.
+    case follow
+    /// Changes only files of this user.
+    case configure
+    /// Changes shared state.
+    case write
+    /// Runs until it is stopped, and changes shared state meanwhile.
+    case run
 
-    /// Whether `--read-only` refuses it, and a production context asks before it.
-    public var isChange: Bool { self == .changes || self == .starts }
+    /// Whether `--read-only` refuses it and a production context requires confirmation.
+    public var isChange: Bool { self == .write || self == .run }
 }

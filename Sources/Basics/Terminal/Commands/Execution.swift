@@ -1,8 +1,8 @@
 import FoundationEssentials
 import ErrandThreads
 
-/// One run of a command with what its user set around it: read-only, a production context, a time
-/// limit, repetition.
+/// One run of a command, subject to `--read-only`, a production context, `--command-timeout` and
+/// `--watch`.
 struct Execution {
     let invocation: Invocation
     let program: Program
@@ -17,11 +17,11 @@ struct Execution {
         }
         let supervisor = Supervisor(invocation.interruption)
         if pause != nil { Termination.onRequest { supervisor.stop(.signal) } }
-        let ending = await supervisor.run(within: limit) { [self] in
+        let end = await supervisor.run(within: limit) { [self] in
             guard let pause else { return try await invocation.command.run(invocation) }
             return try await Watch(invocation: invocation, program: program, pause: pause).run()
         }
-        switch (ending.cause, ending.result) {
+        switch (end.cause, end.result) {
         case (.signal, _): return .done
         case (.timeout, .success(let code)?) where pause == nil: return code
         case (.timeout, .success?): throw late(CancellationError(), limit)
@@ -33,15 +33,15 @@ struct Execution {
 
     private func checkMeaning() throws(CommandFailure) {
         let (command, effect) = (invocation.command, invocation.command.effect)
-        if invocation[GlobalOptions.watch] != nil, effect != .looks {
-            let reason = effect == .waits ? "goes on by itself" : "does not only look"
+        if invocation[GlobalOptions.watch] != nil, effect != .read {
+            let reason = effect == .follow ? "keeps running on its own" : "makes changes"
             throw .usage(
-                "--watch repeats commands that only look: '\(command.name)' \(reason)",
-                hint: "leave --watch out")
+                "--watch repeats read-only commands: '\(command.name)' \(reason)",
+                hint: "omit --watch")
         }
-        if invocation[GlobalOptions.commandTimeout] != nil, effect == .starts {
+        if invocation[GlobalOptions.commandTimeout] != nil, effect == .run {
             throw .usage(
-                "'\(command.name)' runs until told to stop: --command-timeout is not for it",
+                "'\(command.name)' runs until it is stopped: --command-timeout does not apply",
                 hint: "stop it with SIGTERM, as 'timeout --preserve-status 1h errand work' does")
         }
     }
@@ -51,11 +51,11 @@ struct Execution {
         let name = invocation.command.name
         guard !invocation[GlobalOptions.readOnly] else {
             throw CommandFailure(
-                exit: .refused, message: "'\(name)' changes something, and this is read-only",
-                hint: "leave --read-only out, and see that neither ERRAND_READ_ONLY nor the "
+                exit: .refused, message: "read-only mode: '\(name)' makes changes",
+                hint: "omit --read-only, and check that neither ERRAND_READ_ONLY nor the "
                     + "context sets it")
         }
-        tellOverruled()
+        noteOverrides()
         guard let context = invocation.contexts.current, context.isProduction,
             !invocation[GlobalOptions.yes]
         else { return }
@@ -64,31 +64,31 @@ struct Execution {
             place: invocation[GlobalOptions.databaseURL].map(SecretURL.place))
     }
 
-    /// Says which servers a change goes to when the environment names others than the context.
-    private func tellOverruled() {
+    /// Notes the servers that a change uses if the environment overrides the context's.
+    private func noteOverrides() {
         guard let context = invocation.contexts.current else { return }
-        let winning = invocation.overruling
+        let winning = invocation.overriding
         guard !winning.isEmpty else { return }
         let servers = winning.map { "\($0.variable) (\(SecretURL.place($0.url)))" }
         invocation.output.note(
-            "\(servers.joined(separator: " and ")) of the environment "
-                + "win\(servers.count == 1 ? "s" : "") over the context \(context.name); "
-                + "'--context \(context.name)' would take its own")
+            "\(servers.joined(separator: " and ")) in the environment "
+                + "override\(servers.count == 1 ? "s" : "") the context \(context.name); "
+                + "'--context \(context.name)' uses the context's own")
     }
 
     private func late(_ error: (any Error)?, _ limit: Duration?) -> CommandFailure {
         let length = HumanFormat.notation(limit ?? .zero)
-        let message = "the command was ended after \(length), as --command-timeout says"
-        // What a command says of itself tells how to go on; a cancelled statement tells nothing.
+        let message = "timed out after \(length) (--command-timeout)"
+        // The error of a command has a hint on how to continue; a cancelled statement has none.
         if let failure = error as? CommandFailure {
             return CommandFailure(
                 exit: .timedOut, message: "\(message); \(failure.message)", hint: failure.hint)
         }
         let hint =
             error == nil
-            ? "it did not answer, and was left to itself; 'errand doctor' shows what is wrong"
-            : "its statements were cancelled on the server too; give it longer, or see with "
-                + "'errand doctor' what holds it up"
+            ? "the command did not respond to its cancellation; 'errand doctor' checks the servers"
+            : "its statements were cancelled on the server too; increase the timeout, or find "
+                + "the cause with 'errand doctor'"
         return CommandFailure(exit: .timedOut, message: message, hint: hint)
     }
 }

@@ -1,21 +1,21 @@
-/// How a command ended, as the shell, cron and probes see it.
+/// The exit code of a command.
 public enum ExitCode: Int32, Sendable, CaseIterable {
     case done = 0
     case failed = 1
-    /// The command line itself was wrong; nothing was tried.
+    /// The command line is invalid; nothing was tried.
     case usage = 2
     case notFound = 3
     /// The state changed meanwhile, or a unique key is taken.
     case conflict = 4
-    /// A rule forbids it, the session is read-only, or nobody confirmed it.
+    /// The command is not allowed, read-only mode refuses it, or it was not confirmed.
     case refused = 5
     /// A server cannot be reached.
     case unreachable = 6
     case partlyDone = 7
     case timedOut = 8
-    /// `status --check` found something to look at.
+    /// `status --check` found a warning.
     case warning = 10
-    /// `status --check` found something to mend now.
+    /// `status --check` found a critical problem.
     case critical = 11
 
     /// A stable name for the JSON form of an error.
@@ -36,18 +36,18 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     }
 }
 
-/// Why a command stops, in words for its user.
+/// The failure of a command, with a message for its user.
 ///
-/// Printed on standard error as `errand: message` and, on a line of its own, the hint.
+/// Printed on standard error as `errand: message` and, on a separate line, the hint.
 public struct CommandFailure: Error, Equatable, Sendable {
-    /// How the program ends.
+    /// The exit code of the process.
     public var exit: ExitCode
-    /// What went wrong; no capital letter, no full stop, because `errand: ` stands before it.
+    /// What happened; without capital letter and period, because it follows `errand: `.
     public var message: String
-    /// What the reader can do next.
+    /// The next step for the user.
     public var hint: String?
 
-    /// A failure with the code that the process exits with.
+    /// A failure with the exit code of the process.
     public init(exit: ExitCode, message: String, hint: String? = nil) {
         self.exit = exit
         self.message = message

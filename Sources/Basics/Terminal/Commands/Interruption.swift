@@ -1,11 +1,13 @@
 import Synchronization
 
-/// What a command has under way that can be told to end early.
+/// The cancellable operations of a command.
 package final class Interruption: Sendable {
     private let actions = Mutex<[@Sendable () -> Void]>([])
 
-    /// Notes how to stop something; called again and again until the command has ended, from any
-    /// thread, and must not wait.
+    /// Registers an action that cancels an operation.
+    ///
+    /// The action is called repeatedly until the command has ended, from any thread, and must not
+    /// block.
     package func onStop(_ action: @escaping @Sendable () -> Void) {
         actions.withLock { $0.append(action) }
     }
@@ -14,33 +16,33 @@ package final class Interruption: Sendable {
         for action in actions.withLock(\.self) { action() }
     }
 
-    /// To be called when what was noted is over.
+    /// Removes the registered actions, once their operations have ended.
     func forget() { actions.withLock { $0 = [] } }
 }
 
-/// Runs a command that may have to end early: after a time, or on a signal.
+/// Runs a command that a timeout or a signal may stop early.
 final class Supervisor: Sendable {
-    /// Why it was told to end.
+    /// Why the command was stopped.
     enum Cause: Sendable {
         case timeout
         case signal
     }
 
-    /// How it ended.
-    struct Ending: Sendable {
-        /// nil when it did not end although it was told to.
+    /// The end of a run.
+    struct End: Sendable {
+        /// The result; nil if the command did not end after it was stopped.
         var result: Result<ExitCode, any Error>?
         var cause: Cause?
     }
 
     private struct State {
-        var reply: CheckedContinuation<Ending, Never>?
+        var reply: CheckedContinuation<End, Never>?
         var work: Task<Void, Never>?
         var cause: Cause?
     }
 
-    /// How long a command may take to end after it was told to.
-    private static let patience = Duration.seconds(3)
+    /// The maximum time between stopping a command and its end.
+    private static let timeout = Duration.seconds(3)
 
     private let interruption: Interruption
     private let state = Mutex(State())
@@ -51,7 +53,7 @@ final class Supervisor: Sendable {
 
     func run(
         within limit: Duration?, _ body: @escaping @Sendable () async throws -> ExitCode
-    ) async -> Ending {
+    ) async -> End {
         await withCheckedContinuation { reply in
             state.withLock { $0.reply = reply }
             let work = Task {
@@ -79,12 +81,12 @@ final class Supervisor: Sendable {
             defer { state.reply = nil }
             return (state.reply, state.cause)
         }
-        reply?.resume(returning: Ending(result: result, cause: cause))
+        reply?.resume(returning: End(result: result, cause: cause))
     }
 
     private var isOver: Bool { state.withLock { $0.reply == nil } }
 
-    /// Cancels the task and what it has under way, until it ends or is given up.
+    /// Cancels the task and its operations, until it ends or the timeout expires.
     func stop(_ cause: Cause) {
         let (isFirst, work) = state.withLock { state in
             guard state.cause == nil else { return (false, state.work) }
@@ -94,7 +96,7 @@ final class Supervisor: Sendable {
         work?.cancel()
         guard isFirst else { return }
         Task {
-            let end = ContinuousClock.now + Self.patience
+            let end = ContinuousClock.now + Self.timeout
             while !isOver, .now < end {
                 interruption.stop()
                 try? await Task.sleep(for: .milliseconds(100))

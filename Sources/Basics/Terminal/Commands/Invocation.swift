@@ -1,16 +1,16 @@
-/// One call of a command: its values, already checked, and where it prints.
+/// One call of a command: its checked values, its environment and its output.
 public struct Invocation: Sendable {
     /// The command that was called.
     public let command: Command
-    /// The environment, with what the context in force adds.
+    /// The environment, including the variables that the current context adds.
     public let environment: [String: String]
-    /// Where it prints, and in which form.
+    /// The output, in the requested format.
     public let output: Output
-    /// The program that it is a call of.
+    /// The called program.
     package let program: Program
-    /// The named contexts of this user, and which of them is in force.
+    /// The named contexts of this user, and the current one.
     package let contexts: ResolvedContexts
-    /// What is to be stopped when the command must end early.
+    /// The operations to cancel if the command must end early.
     package let interruption = Interruption()
     let optionValues: [String: any Sendable]
     let argumentValues: [String: any Sendable]
@@ -33,16 +33,16 @@ public struct Invocation: Sendable {
         return kept.value
     }
 
-    /// Where PostgreSQL is.
+    /// The URL of PostgreSQL.
     ///
-    /// - Throws: `CommandFailure` (usage) when neither option nor environment says so.
+    /// - Throws: `CommandFailure` (usage) if neither option, environment nor context sets it.
     package func databaseURL() throws(CommandFailure) -> String {
         try needed(GlobalOptions.databaseURL, "PostgreSQL")
     }
 
-    /// Where Redis is.
+    /// The URL of Redis.
     ///
-    /// - Throws: `CommandFailure` (usage) when neither option nor environment says so.
+    /// - Throws: `CommandFailure` (usage) if neither option, environment nor context sets it.
     package func redisURL() throws(CommandFailure) -> String {
         try needed(GlobalOptions.redisURL, "Redis")
     }
@@ -52,44 +52,43 @@ public struct Invocation: Sendable {
     ) throws(CommandFailure) -> String {
         guard let url = self[option] else {
             throw .usage(
-                "no \(server) is named",
+                "the URL of \(server) is missing",
                 hint: "pass --\(option.spec.name) URL, or set \(option.spec.environment ?? "")")
         }
         return url
     }
 
-    /// Asks before a change; returns only if the answer, or `--yes`, was yes.
+    /// Asks for confirmation of a change; returns if the answer is yes or `--yes` is given.
     ///
-    /// - Throws: `CommandFailure` (refused) when the answer was no, or nobody is there to ask.
+    /// - Throws: `CommandFailure` (refused) if the answer is no or there is no terminal.
     public func confirm(_ question: String) throws(CommandFailure) {
         try output.confirm(question, yes: self[GlobalOptions.yes])
     }
 
-    /// URLs of the environment that are in force instead of those of the current context.
-    package var overruling: [(variable: String, url: String)] {
+    /// The URLs of the environment that override those of the current context.
+    package var overriding: [(variable: String, url: String)] {
         [GlobalOptions.databaseURL, GlobalOptions.redisURL].compactMap { option in
             guard let variable = option.spec.environment, given[option.spec.name] == nil,
-                let url = contexts.overruling[variable]
+                let url = contexts.overriding[variable]
             else { return nil }
             return (variable, url)
         }
     }
 
-    /// What says where a server is: the option, the environment or the context; nil when nothing
-    /// does.
+    /// The source of a server's URL: `option`, `environment` or `context`; nil if it is not set.
     package func source(of option: Option<String?>) -> String? {
         guard self[option] != nil, let variable = option.spec.environment else { return nil }
         if given[option.spec.name] != nil { return "option" }
         return environment[variable] == contexts.given[variable] ? "environment" : "context"
     }
 
-    /// Whether this call changes something that others see; a dry run does not.
+    /// Whether this call changes shared state; a dry run does not.
     var isChange: Bool {
         guard command.effect.isChange else { return false }
         return (optionValues["dry-run"] as? Kept<Bool>)?.value != true
     }
 
-    /// Reads and checks everything before the command runs.
+    /// Parses and checks all values before the command runs.
     init(
         of command: Command, scanned: ScannedArguments, environment: [String: String],
         contexts: ResolvedContexts, screen: Screen, program: Program
@@ -133,7 +132,7 @@ public struct Invocation: Sendable {
         self.output = Output(screen: screen, form: form, environment: environment)
     }
 
-    /// Those of the options that were given, as words of a command line.
+    /// The given ones of the options, as words of a command line.
     package func words(of options: [any DeclaredOption]) -> [String] {
         options.map(\.spec).flatMap { spec in
             (given[spec.name] ?? []).flatMap { text in
@@ -142,13 +141,13 @@ public struct Invocation: Sendable {
         }
     }
 
-    /// This call with another page, as a line to be pasted into a shell.
+    /// The command line of another page of this call, to be pasted into a shell.
     ///
     /// - Parameters:
-    ///   - cursor: the option that says where to go on.
+    ///   - cursor: the option that selects the page.
     ///   - place: its value.
     package func line(behind cursor: any DeclaredOption, _ place: String) -> String {
-        // Servers' URLs may have passwords in them: they are typed once more.
+        // The URLs of servers are omitted: they may contain passwords.
         let left = [cursor.spec, GlobalOptions.databaseURL.spec, GlobalOptions.redisURL.spec]
         let others = command.allOptions.filter { option in
             !left.contains { $0.name == option.spec.name }
@@ -159,9 +158,9 @@ public struct Invocation: Sendable {
         return words.map(shellWord).joined(separator: " ")
     }
 
-    /// Reads words as another command's options and arguments, as the command line would.
+    /// Parses words as another command's options and arguments.
     ///
-    /// - Throws: `CommandFailure` (usage) for what that command would refuse.
+    /// - Throws: `CommandFailure` (usage) for words that the command refuses.
     package func parsing(
         _ words: [String], as command: Command
     ) throws(CommandFailure) -> Invocation {
@@ -201,7 +200,7 @@ public struct Invocation: Sendable {
             case 1: "takes one argument"
             case let count: "takes \(count) arguments"
             }
-        throw .usage("'\(command.name)' \(expected); '\(surplus)' is too many", hint: usage)
+        throw .usage("'\(command.name)' \(expected); unexpected '\(surplus)'", hint: usage)
     }
 }
 

@@ -1,30 +1,30 @@
-/// What help, completion and the scanner need to know of an option, whatever its type.
+/// The declaration of an option, independent of its type, for help, completion and the scanner.
 public struct OptionSpec: Equatable, Sendable {
     /// The long name, without dashes.
     public var name: String
-    /// Its letter, if it has one.
+    /// The short name: a letter, if it has one.
     public var short: Character?
-    /// Stands for the value in help; nil for a flag, which takes none.
+    /// The placeholder of the value in help; nil for a flag, which takes none.
     public var placeholder: String?
-    /// The values that completion offers; nil for any.
+    /// The values that completion offers; empty for any.
     public var choices: [String] = []
     /// Whether it may be given several times.
     public var isRepeatable = false
     /// Whether it must be given.
     public var isRequired = false
-    /// What help says of it.
+    /// The help text.
     public var help: String
-    /// Its value when it is not given, in words.
+    /// The default value, as help shows it.
     public var defaultText: String?
-    /// The environment variable that is read when the option is not given; empty counts as unset.
+    /// The environment variable that provides the default; an empty one counts as unset.
     public var environment: String?
 }
 
 /// An option of any type, as a command lists it.
 public protocol DeclaredOption: Sendable {
-    /// What help and the scanner need to know.
+    /// The declaration, for help and the scanner.
     var spec: OptionSpec { get }
-    /// Turns what was given into a value that `Invocation` keeps.
+    /// Parses the given texts into a value that `Invocation` stores.
     func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable
 }
 
@@ -33,25 +33,25 @@ public struct KeptText: Sendable {
     let given: GivenText
 }
 
-/// A value with its static type, so that it can be found again behind `any Sendable`.
+/// A value with its static type, for a cast from `any Sendable`.
 struct Kept<Value: Sendable>: Sendable {
     let value: Value
 }
 
 /// A typed option, declared once as a constant; `invocation[option]` gives its value.
 public struct Option<Value: Sendable>: DeclaredOption {
-    /// How it is declared.
+    /// The declaration.
     public var spec: OptionSpec
     let read: @Sendable ([GivenText]) throws(CommandFailure) -> Value
 
-    /// Turns what was given into a value that `Invocation` keeps.
+    /// Parses the given texts into a value that `Invocation` stores.
     public func kept(_ given: [KeptText]) throws(CommandFailure) -> any Sendable {
         Kept(value: try read(given.map(\.given)))
     }
 }
 
 extension Option where Value == Bool {
-    /// A switch without a value: on when given.
+    /// A flag without a value: true if given.
     public static func flag(
         _ name: String, short: Character? = nil, environment: String? = nil, help: String
     ) -> Option<Bool> {
@@ -70,17 +70,17 @@ extension Option where Value == Bool {
         }
     }
 
-    /// The switch of every command that asks before it changes much.
+    /// The flag that skips the confirmation of a change.
     public static var yes: Option<Bool> {
-        flag("yes", short: "y", help: "Do not ask before changing anything")
+        flag("yes", short: "y", help: "Skip the confirmation of changes")
     }
 }
 
 extension Option {
-    /// An option with one value, and a default for when it is not given.
+    /// An option with one value and a default.
     ///
     /// The name is the long one, without dashes. Help shows the default as `shown`, or else as
-    /// the value describes itself.
+    /// the value's description.
     public static func value(
         _ name: String, short: Character? = nil, _ format: ValueFormat<Value>,
         default fallback: Value, shown: String? = nil, environment: String? = nil, help: String
@@ -94,7 +94,7 @@ extension Option {
         }
     }
 
-    /// An option with one value, nil when it is not given.
+    /// An option with one value, nil if it is not given.
     public static func value<Wrapped: Sendable>(
         _ name: String, short: Character? = nil, _ format: ValueFormat<Wrapped>,
         environment: String? = nil, help: String
@@ -108,10 +108,10 @@ extension Option {
         }
     }
 
-    /// An option that may be given again and again.
+    /// An option that may be given several times.
     ///
-    /// The separator also splits one value, as in `--queue mail,push`; it is nil where values may
-    /// hold any character.
+    /// The separator also splits one value, as in `--queue mail,push`; it is nil if values may
+    /// contain any character.
     public static func list<Element: Sendable>(
         _ name: String, short: Character? = nil, _ format: ValueFormat<Element>,
         separator: Character? = ",", environment: String? = nil, help: String
@@ -144,7 +144,7 @@ extension Option {
         return Option<Wrapped>(spec: spec) { [spec] given throws(CommandFailure) in
             guard let value = try read(given) else {
                 let orVariable = spec.environment.map { " (or \($0) in the environment)" } ?? ""
-                throw .usage("--\(spec.name) \(spec.placeholder ?? "") is needed\(orVariable)")
+                throw .usage("--\(spec.name) \(spec.placeholder ?? "") is required\(orVariable)")
             }
             return value
         }
@@ -165,7 +165,7 @@ extension Option where Value == Int {
 }
 
 extension Option where Value == Int? {
-    /// A whole number within a range, nil when it is not given.
+    /// A whole number within a range, nil if it is not given.
     public static func integer(
         _ name: String, short: Character? = nil, range: ClosedRange<Int> = 0...Int.max,
         placeholder: String = "N", environment: String? = nil, help: String
@@ -189,7 +189,7 @@ extension Option where Value == String {
 }
 
 extension Option where Value == String? {
-    /// A text, nil when it is not given.
+    /// A text, nil if it is not given.
     public static func text(
         _ name: String, short: Character? = nil, placeholder: String = "TEXT",
         environment: String? = nil, help: String
@@ -199,7 +199,7 @@ extension Option where Value == String? {
 }
 
 extension Option where Value == [String] {
-    /// Texts, given again and again or separated by commas.
+    /// Texts, given several times or separated by commas.
     public static func texts(
         _ name: String, short: Character? = nil, placeholder: String = "TEXT",
         separator: Character? = ",", environment: String? = nil, help: String
@@ -211,7 +211,7 @@ extension Option where Value == [String] {
 }
 
 extension Option where Value == Duration {
-    /// A length of time such as `30s`, with a default.
+    /// A duration such as `30s`, with a default.
     public static func duration(
         _ name: String, short: Character? = nil, default fallback: Duration,
         range: ClosedRange<Duration> = Duration.zero...Duration.longest,
@@ -225,7 +225,7 @@ extension Option where Value == Duration {
 }
 
 extension Option where Value == Duration? {
-    /// A length of time such as `30s`, nil when it is not given.
+    /// A duration such as `30s`, nil if it is not given.
     public static func duration(
         _ name: String, short: Character? = nil,
         range: ClosedRange<Duration> = Duration.zero...Duration.longest,

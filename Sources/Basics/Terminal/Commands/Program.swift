@@ -1,22 +1,22 @@
-/// The whole command line: which commands there are, and how one is found and run.
+/// The command-line program: its commands, and how it finds and runs one.
 package struct Program: Sendable {
     package let name: String
     package let version: String
-    /// One line, without a full stop.
+    /// One line, without a period.
     package let summary: String
-    /// What each noun is about, for the overview.
+    /// A summary of each noun, for the overview.
     package let nounSummaries: [String: String]
     package let commands: [Command]
-    /// What the commands share beyond their own declarations.
+    /// Shared state of the commands.
     package let context: any Sendable
     private let describe: @Sendable (any Error) -> CommandFailure?
-    /// How times are shown to people, by the environment.
+    /// The format of times for people, from the environment.
     let localTimes: @Sendable ([String: String]) -> TimeFormat
 
     /// A program.
     ///
-    /// `describe` puts errors of other modules into words; nil for those it does not know, which
-    /// are then printed as they describe themselves, with exit code 1.
+    /// `describe` describes the errors of other modules. It returns nil for unknown errors, which
+    /// are printed with their own description and exit code 1.
     package init(
         name: String, version: String, summary: String, nounSummaries: [String: String] = [:],
         commands: [Command], context: any Sendable = (),
@@ -33,10 +33,10 @@ package struct Program: Sendable {
         self.describe = describe
     }
 
-    /// Finds, checks and runs the command that the arguments call for.
+    /// Finds, checks and runs the command that the arguments name.
     ///
-    /// The arguments come without the program's own name. Errors are printed, never thrown, and
-    /// standard output has been flushed on return.
+    /// The arguments do not include the program's name. Errors are printed, never thrown, and
+    /// standard output is flushed on return.
     package func run(
         _ arguments: [String], environment: [String: String], screen: Screen
     ) async -> ExitCode {
@@ -65,18 +65,18 @@ package struct Program: Sendable {
 
     private func report(_ error: any Error, _ output: Output) -> ExitCode {
         guard let failure = failure(of: error) else { return .done }
-        output.complain(failure, program: name)
+        output.printFailure(failure, program: name)
         return failure.exit
     }
 
-    /// An error in words; nil for one that nobody needs to hear of.
+    /// The failure that describes an error; nil for an error that needs no message.
     func failure(of error: any Error) -> CommandFailure? {
         if let failure = error as? CommandFailure { return failure }
         if let output = error as? OutputError { return output.failure }
         return describe(error) ?? CommandFailure(exit: .failed, message: "\(error)")
     }
 
-    /// The form of errors that are found before the options have been read.
+    /// The format of errors that occur before the options are parsed.
     private static func guessedFormat(_ arguments: [String]) -> OutputFormat {
         let words = arguments.prefix { $0 != "--" }
         for (word, next) in zip(words, words.dropFirst() + [""]) {
@@ -127,7 +127,7 @@ package struct Program: Sendable {
                 contexts: contexts, screen: screen, program: self))
     }
 
-    /// Takes the words of a command's path from among the options of every command.
+    /// Separates the words of a command's path from global options before and between them.
     private func splitPath(
         _ arguments: [String]
     ) throws(CommandFailure) -> (path: [String], rest: ArraySlice<String>) {
@@ -150,7 +150,7 @@ package struct Program: Sendable {
             }
             let longer = path + [word]
             guard commands.contains(where: { $0.path.starts(with: longer) }) else {
-                // A command that takes no argument, but has verbs, was given a wrong verb.
+                // After a command that has verbs but no arguments, the word is a wrong verb.
                 guard let command = commands.first(where: { $0.path == path }),
                     !command.arguments.isEmpty || verbs(after: path).isEmpty
                 else { throw unknown(longer) }
@@ -174,7 +174,7 @@ package struct Program: Sendable {
             to: String(option.drop { $0 == "-" }), among: globals.map(\.name) + ["version"])
         let hint =
             meant.map { "did you mean '--\($0)'?" }
-            ?? "options of a command stand after it: '\(name) COMMAND \(option) …'"
+            ?? "options of a command follow the command: '\(name) COMMAND \(option) …'"
         return .usage("there is no option '\(option)' before the command", hint: hint)
     }
 
@@ -220,7 +220,7 @@ package struct Program: Sendable {
     private func incomplete(_ path: [String]) -> CommandFailure {
         guard !path.isEmpty else {
             return .usage(
-                "no command is given", hint: "'\(name) --help' lists what there is")
+                "the command is missing", hint: "'\(name) --help' lists the commands")
         }
         let words = path.joined(separator: " ")
         return .usage(
@@ -236,7 +236,7 @@ package struct Program: Sendable {
         let hint =
             nearest(to: path.last ?? "", among: candidates).map {
                 "did you mean '\(caller) \($0)'?"
-            } ?? "'\(caller) --help' lists what there is"
+            } ?? "'\(caller) --help' lists the commands"
         return .usage("there is no command '\(words)'", hint: hint)
     }
 }

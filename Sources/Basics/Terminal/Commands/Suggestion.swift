@@ -1,12 +1,12 @@
-/// The candidate that was probably meant, or nil when none is close enough.
+/// The candidate closest to a mistyped word, or nil if none is close enough.
 ///
-/// Close enough is one slip for every three letters, and at least one.
+/// Close enough means one edit for every three letters, and at least one.
 package func nearest(to word: String, among candidates: [String]) -> String? {
     let limit = max(1, word.count / 3)
     var best: (distance: Int, word: String)?
     for candidate in candidates {
         var distance = editDistance(word, candidate)
-        // A beginning of the word is what completion habits leave behind.
+        // An incomplete word counts as one edit.
         if word.count >= 2, candidate.hasPrefix(word) { distance = min(distance, 1) }
         guard distance <= limit, distance < best?.distance ?? .max else { continue }
         best = (distance, candidate)
@@ -14,7 +14,7 @@ package func nearest(to word: String, among candidates: [String]) -> String? {
     return best?.word
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+/// The number of insertions, deletions, replacements and transpositions between two words.
 ///
 /// The restricted Damerau-Levenshtein distance (optimal string alignment).
 package func editDistance(_ first: String, _ second: String) -> Int {

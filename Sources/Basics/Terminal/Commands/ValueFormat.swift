@@ -1,20 +1,20 @@
-/// How the text of an option or argument becomes a value, and what to say when it cannot.
+/// The format of an option's or argument's value: parses its text and describes errors.
 public struct ValueFormat<Value: Sendable>: Sendable {
-    /// Stands for the value in help, such as `N` or `TIME`.
+    /// The placeholder of the value in help, such as `N` or `TIME`.
     public let placeholder: String
     /// Completes "expected …" in an error.
     public let expected: String
-    /// The words that are accepted, when there are only a few; for help and completion.
+    /// The accepted words, if there are only a few; for help and completion.
     public let choices: [String]
     let read: @Sendable (String) -> Value?
 
-    /// A format of the caller's own.
+    /// A custom format.
     ///
     /// - Parameters:
-    ///   - placeholder: stands for the value in help.
+    ///   - placeholder: the placeholder of the value in help.
     ///   - expected: completes "expected …", such as "an RFC 3339 time".
-    ///   - choices: the accepted words, when there are only a few.
-    ///   - read: gives nil for a text that is not of this format.
+    ///   - choices: the accepted words, if there are only a few.
+    ///   - read: returns nil for a text that is not of this format.
     public init(
         _ placeholder: String, expected: String, choices: [String] = [],
         read: @escaping @Sendable (String) -> Value?
@@ -35,7 +35,7 @@ public struct ValueFormat<Value: Sendable>: Sendable {
     }
 }
 
-/// A text from the command line or the environment, with the name under which it was given.
+/// A text from the command line or the environment, with the name of its source.
 struct GivenText: Equatable, Sendable {
     enum Source: Equatable, Sendable {
         case option(String)
@@ -57,12 +57,12 @@ struct GivenText: Equatable, Sendable {
 }
 
 extension ValueFormat where Value == String {
-    /// Any text but the empty one.
+    /// A non-empty text.
     public static func text(_ placeholder: String = "TEXT") -> ValueFormat {
-        ValueFormat(placeholder, expected: "a text that is not empty") { $0.isEmpty ? nil : $0 }
+        ValueFormat(placeholder, expected: "a non-empty text") { $0.isEmpty ? nil : $0 }
     }
 
-    /// A text without control characters, of at most so many characters.
+    /// A text without control characters, of at most `longest` characters.
     public static func line(_ placeholder: String = "TEXT", upTo longest: Int) -> ValueFormat {
         ValueFormat(placeholder, expected: "1 to \(longest) characters in one line") { text in
             let characters = text.unicodeScalars
@@ -122,7 +122,7 @@ extension ValueFormat where Value: RawRepresentable & CaseIterable, Value.RawVal
 }
 
 extension ValueFormat where Value == Duration {
-    /// A length of time such as `250ms`, `30s`, `5m`, `2h`, `1d` or `1h30m`.
+    /// A duration such as `250ms`, `30s`, `5m`, `2h`, `1d` or `1h30m`.
     public static func duration(
         _ placeholder: String = "TIME",
         in range: ClosedRange<Duration> = Duration.zero...Duration.longest
@@ -144,12 +144,12 @@ extension ValueFormat where Value == Duration {
 }
 
 extension Duration {
-    /// The upper end of a range that has none.
+    /// The upper bound of a range without a limit.
     public static let longest = Duration.seconds(Int64.max)
 
-    /// Reads `250ms`, `30s`, `5m`, `2h`, `1d`, and sums of them such as `1h30m`.
+    /// Parses `250ms`, `30s`, `5m`, `2h`, `1d`, and sums such as `1h30m`.
     ///
-    /// A number without a unit is refused: whether it meant seconds or minutes is a guess.
+    /// A number without a unit is refused: it could mean seconds or minutes.
     public init?(notation: String) {
         var total: Int64 = 0
         var rest = Substring(notation)

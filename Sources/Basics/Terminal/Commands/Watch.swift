@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Repeats a command that only looks.
+/// Repeats a read-only command.
 ///
-/// On a terminal each result takes the place of the one before: it is drawn over it from the top
-/// in one piece, so that nothing flickers. Elsewhere results follow each other.
+/// On a terminal each result replaces the previous one: it is drawn from the top in one write,
+/// so that the screen does not flicker. Elsewhere results follow each other.
 struct Watch {
     let invocation: Invocation
     let program: Program
@@ -48,11 +48,11 @@ struct Watch {
             guard !Task.isCancelled, let failure = program.failure(of: error) else {
                 return .failure(error)
             }
-            // A server that is away may come back: that is what somebody watches for.
+            // An unreachable server may come back: --watch continues.
             guard failure.exit == .unreachable || failure.exit == .timedOut else {
                 return .failure(error)
             }
-            invocation.output.complain(failure, program: program.name)
+            invocation.output.printFailure(failure, program: program.name)
             return .success(failure.exit)
         }
     }
@@ -62,14 +62,15 @@ struct Watch {
         _ = try result.get()
     }
 
-    /// The frame under a line that names the time, each line wiped to its end, and no more of it
-    /// than the terminal has lines.
+    /// The frame below a header line with the time, truncated to the height of the terminal.
+    ///
+    /// Each line erases the rest of the previous one.
     private func drawn(_ frame: String) -> String {
         let screen = invocation.output.screen
         let time = invocation.output.times.text(Date())
         let words = ([program.name] + invocation.command.path).joined(separator: " ")
         let rhythm = "every \(HumanFormat.duration(.seconds(pause)))"
-        var lines = ["\(time)  \(words)  \(rhythm), Ctrl-C ends it", ""]
+        var lines = ["\(time)  \(words)  \(rhythm), Ctrl-C to stop", ""]
         lines[0] = invocation.output.paint(
             DisplayWidth.truncated(lines[0], to: screen.width), .dim)
         lines += frame.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

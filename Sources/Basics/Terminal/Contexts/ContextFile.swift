@@ -1,15 +1,15 @@
 import ErrandJSONText
 
-/// What a contexts.json says:
+/// The content of a contexts.json:
 /// `{"current": "staging", "contexts": {"staging": {"database_url": "…", "production": true}}}`.
 ///
-/// Whatever is not known is refused with its line, because a setting that is passed over in
-/// silence may be the one that says production.
+/// Unknown settings are refused with their line: a silently ignored one could be a misspelled
+/// `production`.
 package struct ContextFile: Equatable, Sendable {
-    /// Why the text is refused.
+    /// An error in the text.
     package struct Flaw: Error, Equatable {
         package var line: Int
-        /// Says what was expected.
+        /// The message, with the expected value.
         package var message: String
     }
 
@@ -18,14 +18,14 @@ package struct ContextFile: Equatable, Sendable {
         "database_url", "redis_url", "operator", "production", "read_only", "color",
     ]
 
-    /// The context that is used when none is named.
+    /// The default context.
     package private(set) var current: String?
-    /// In the order of the file.
+    /// The contexts, in the order of the file.
     package private(set) var contexts: [NamedContext] = []
 
     package subscript(_ name: String) -> NamedContext? { contexts.first { $0.name == name } }
 
-    /// Reads a text.
+    /// Parses a text.
     package init(_ text: String) throws(Flaw) {
         let place = Place(bytes: Array(text.utf8))
         for member in try place.members(of: place.bytes[...], Self.members) {
@@ -41,7 +41,7 @@ package struct ContextFile: Equatable, Sendable {
             let member = try place.members(of: place.bytes[...]).last { $0.name == "current" }
             throw place.flaw(
                 member,
-                "\"current\" names \"\(current)\", and there is no such context; there are: "
+                "\"current\": there is no context \"\(current)\"; contexts: "
                     + (contexts.isEmpty ? "none" : contexts.map(\.name).joined(separator: ", ")))
         }
     }
@@ -81,9 +81,9 @@ package struct ContextFile: Equatable, Sendable {
             }
     }
 
-    /// The text with another current context; all else stays as it was written.
+    /// The text with another current context, otherwise unchanged.
     ///
-    /// - Parameter text: one that could be read.
+    /// - Parameter text: a valid text.
     package static func text(_ text: String, withCurrent name: String) -> String {
         let bytes = Array(text.utf8)
         let setting = JSONValue.text(name).serialized
@@ -103,13 +103,13 @@ package struct ContextFile: Equatable, Sendable {
     }
 }
 
-/// The text of a file, and where in it something stands.
+/// The text of a file, for errors with line numbers.
 private struct Place {
     typealias Flaw = ContextFile.Flaw
 
     let bytes: [UInt8]
 
-    /// The members of an object, each there once, and of these names if they are given.
+    /// The members of an object: without duplicates, and only the known names if given.
     func members(
         of value: ArraySlice<UInt8>, _ known: [String]? = nil
     ) throws(Flaw) -> [JSONScanner.Member] {
@@ -126,11 +126,11 @@ private struct Place {
                     .map { "; did you mean \"\($0)\"?" }
                 throw flaw(
                     member,
-                    "\"\(member.name)\" is not known: expected \(known.joined(separator: ", "))"
+                    "\"\(member.name)\" is unknown: expected \(known.joined(separator: ", "))"
                         + (near ?? ""))
             }
             guard seen.insert(member.name).inserted else {
-                throw flaw(member, "\"\(member.name)\" is set for the second time")
+                throw flaw(member, "\"\(member.name)\" is set twice")
             }
         }
         return members
@@ -138,7 +138,7 @@ private struct Place {
 
     func text(_ member: JSONScanner.Member) throws(Flaw) -> String {
         guard let text = JSONScanner.text(member.value), !text.isEmpty else {
-            throw flaw(member, "\"\(member.name)\": expected a text in quotation marks")
+            throw flaw(member, "\"\(member.name)\": expected a non-empty string")
         }
         return text
     }

@@ -1,10 +1,10 @@
-/// A set of servers with a name, from the user's contexts.json.
+/// A named set of servers from the user's contexts.json.
 package struct NamedContext: Equatable, Sendable {
     package var name: String
     package var databaseURL: String?
     package var redisURL: String?
     package var operatorName: String?
-    /// Whether to ask before any change.
+    /// Whether changes require confirmation.
     package var isProduction = false
     package var isReadOnly: Bool?
     package var color: ColorChoice?
@@ -14,9 +14,9 @@ package struct NamedContext: Equatable, Sendable {
         self.name = name
     }
 
-    /// The environment with what this context adds to it.
+    /// The environment, including the variables that this context adds.
     ///
-    /// - Parameter winsURLs: whether its servers win over those of the environment.
+    /// - Parameter winsURLs: whether its URLs override those of the environment.
     func environment(over environment: [String: String], winsURLs: Bool) -> [String: String] {
         var result = environment
         func set(_ name: String, _ value: String?, wins: Bool = false) {
@@ -31,7 +31,7 @@ package struct NamedContext: Equatable, Sendable {
         return result
     }
 
-    /// Whether one of its URLs holds a password.
+    /// Whether one of its URLs contains a password.
     var holdsPassword: Bool {
         [databaseURL, redisURL].contains { url in url.map { SecretURL.hidden($0) != $0 } ?? false }
     }

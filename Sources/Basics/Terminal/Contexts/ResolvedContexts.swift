@@ -1,24 +1,24 @@
 import FoundationEssentials
 import Glibc
 
-/// The user's contexts, and the one that a command uses.
+/// The user's contexts, and the current one.
 package struct ResolvedContexts: Sendable {
-    /// Where the contexts are read from; nil when the environment names no folder.
+    /// The path of the file; nil if the environment names no folder.
     package let path: String?
     package let file: ContextFile?
     package let current: NamedContext?
-    /// The environment with what the current context adds to it.
+    /// The environment, including the variables that the current context adds.
     let environment: [String: String]
-    /// The URLs that the environment itself names, by their variables.
+    /// The URLs set by the environment itself, by variable.
     package let given: [String: String]
-    /// Those of them that win over others of the current context.
-    let overruling: [String: String]
-    /// What the user should know of the file.
+    /// The URLs of the environment that override those of the current context.
+    let overriding: [String: String]
+    /// Warnings about the file.
     let warnings: [String]
 
-    /// Reads the file, if there is one, and finds the context in it.
+    /// Reads the file, if it exists, and finds the current context.
     ///
-    /// - Parameter asked: what `--context` says; then its servers win over the environment's.
+    /// - Parameter asked: the value of `--context`; its URLs then override the environment's.
     init(asked: String?, environment: [String: String]) throws(CommandFailure) {
         path = Self.path(environment)
         given = environment.filter {
@@ -31,9 +31,9 @@ package struct ResolvedContexts: Sendable {
                 throw .usage(
                     "there is no context '\(named)'",
                     hint: "there is no file \(path ?? "contexts.json"); 'errand help context ls' "
-                        + "shows what to write into it")
+                        + "explains its format")
             }
-            (file, current, overruling, warnings) = (nil, nil, [:], [])
+            (file, current, overriding, warnings) = (nil, nil, [:], [])
             self.environment = environment
             return
         }
@@ -41,7 +41,7 @@ package struct ResolvedContexts: Sendable {
         do throws(ContextFile.Flaw) { file = try ContextFile(text) } catch {
             throw .usage(
                 "\(path):\(error.line): \(error.message)",
-                hint: "'errand help context ls' shows what the file may say")
+                hint: "'errand help context ls' explains the format")
         }
         self.file = file
         current = try (named ?? file.current).map { name throws(CommandFailure) in
@@ -49,7 +49,7 @@ package struct ResolvedContexts: Sendable {
             return context
         }
         let ofContext = ["DATABASE_URL": current?.databaseURL, "REDIS_URL": current?.redisURL]
-        overruling =
+        overriding =
             asked != nil
             ? [:]
             : given.filter { variable, url in
@@ -60,15 +60,15 @@ package struct ResolvedContexts: Sendable {
         let isOpen = Self.isOpenToOthers(path) && file.contexts.contains(where: \.holdsPassword)
         warnings =
             isOpen
-            ? ["others can read the passwords in \(path); 'chmod 600 \(path)' ends that"] : []
+            ? ["other users can read the passwords in \(path); run 'chmod 600 \(path)'"] : []
     }
 
-    /// What to say of a name that the file does not know.
+    /// The failure for an unknown context.
     package static func unknown(_ name: String, _ file: ContextFile?) -> CommandFailure {
         let names = file?.contexts.map(\.name) ?? []
         let guess = nearest(to: name, among: names).map { "did you mean '\($0)'? " } ?? ""
         let list = names.isEmpty ? "none" : names.joined(separator: ", ")
-        return .usage("there is no context '\(name)'", hint: guess + "there are: \(list)")
+        return .usage("there is no context '\(name)'", hint: guess + "contexts: \(list)")
     }
 
     /// `$XDG_CONFIG_HOME/errand/contexts.json`, or below `~/.config`.
@@ -80,14 +80,14 @@ package struct ResolvedContexts: Sendable {
         return home + "/.config/errand/contexts.json"
     }
 
-    /// Whoever has an earlier version's contexts.json relies on it, perhaps to be asked before a
-    /// change in production.
+    /// Refuses to run with the contexts file of an earlier version: ignoring it could skip the
+    /// confirmation of a production context.
     private static func refuseEarlierForm(_ path: String) throws(CommandFailure) {
         let earlier = "\(path.dropLast("json".count))toml"
         guard unsafe access(earlier, F_OK) == 0 else { return }
         throw .usage(
-            "\(earlier) is not read any more: contexts stand in contexts.json",
-            hint: "write them into \(path), as 'errand help context ls' shows, and remove the "
+            "\(earlier) is no longer supported: contexts are read from contexts.json",
+            hint: "move them to \(path), as 'errand help context ls' explains, and remove the "
                 + "old file")
     }
 
@@ -101,17 +101,17 @@ package struct ResolvedContexts: Sendable {
         guard let data = FileManager.default.contents(atPath: path),
             let text = String(validating: data, as: UTF8.self)
         else {
-            throw .usage("cannot read \(path)", hint: "it must be a file of UTF-8 text")
+            throw .usage("cannot read \(path)", hint: "it must be a UTF-8 text file")
         }
         return text
     }
 
-    /// Makes a context the current one, in the file; nothing else of it changes.
+    /// Makes a context the current one in the file, and changes nothing else.
     package func use(_ name: String) throws(CommandFailure) {
         guard let file, file[name] != nil, let path, let text = try Self.read(path) else {
             throw Self.unknown(name, file)
         }
-        // Some keep the file elsewhere, and only a link to it here.
+        // The file may be a symbolic link.
         let target = URL(filePath: path).resolvingSymlinksInPath().path
         try TextFile.replace(target, with: ContextFile.text(text, withCurrent: name))
     }

@@ -1,18 +1,19 @@
 import FoundationEssentials
 import Glibc
 
-/// Variables whose values may stand in files: `NAME_FILE` names one whose text stands for `NAME`.
+/// Variables whose values may be in files: `NAME_FILE` is the path of a file with the value of
+/// `NAME`.
 ///
-/// So secrets of containers and of systemd (`/run/secrets`, `$CREDENTIALS_DIRECTORY`) reach the
-/// program without being in its environment, which others can look at.
+/// Secrets of containers and of systemd (`/run/secrets`, `$CREDENTIALS_DIRECTORY`) reach the
+/// program this way without being in its environment, which others can read.
 package enum SecretFile {
-    /// More than any URL needs.
+    /// The maximum size of a file, in bytes.
     private static let limit = 65_536
 
-    /// The environment with what the files hold that it names for these variables.
+    /// The environment with the values of these variables read from their files.
     ///
-    /// - Throws: `CommandFailure` (usage) when both a variable and its file are set, or the file
-    ///   cannot be read, is empty, or holds more than a line. What it holds is never shown.
+    /// - Throws: `CommandFailure` (usage) if both a variable and its file are set, or the file
+    ///   cannot be read, is empty, or has more than one line. Its content is never shown.
     package static func resolved(
         _ names: [String], in environment: [String: String]
     ) throws(CommandFailure) -> [String: String] {
@@ -23,39 +24,40 @@ package enum SecretFile {
             guard environment[name, default: ""].isEmpty else {
                 throw .usage(
                     "\(name) and \(pointer) are both set",
-                    hint: "unset one of them: the file's text stands for \(name)")
+                    hint: "unset one of them: the file contains the value of \(name)")
             }
             result[name] = try line(of: path, named: pointer)
         }
         return result
     }
 
-    /// The only line of a file, without the blanks around it.
+    /// The only line of a file, without surrounding blanks.
     private static func line(
         of path: String, named pointer: String
     ) throws(CommandFailure) -> String {
         // A secret in the wrong variable must not be shown as a path that does not exist.
         guard !path.contains("://"), !path.contains("password=") else {
             throw .usage(
-                "\(pointer): expected the path of a file, not what it holds",
-                hint: "put that into a file that only errand may read, and name the file")
+                "\(pointer): expected the path of a file, not its content",
+                hint: "write the value to a file that only errand can read, and give its path")
         }
         guard unsafe access(path, R_OK) == 0 else {
             throw .usage(
                 "\(pointer): cannot read \(path): \(systemError(errno))",
-                hint: "it must be there, and readable for the user that runs errand")
+                hint: "the file must exist, and the user that runs errand must be able to read it")
         }
         guard let data = FileManager.default.contents(atPath: path), data.count <= limit,
             let text = String(validating: data, as: UTF8.self)
         else {
             throw .usage(
-                "\(pointer): \(path) is no file of text", hint: "it must hold the value alone")
+                "\(pointer): \(path) is not a text file",
+                hint: "it must contain only the value")
         }
         let lines = text.split(whereSeparator: \.isNewline).map(trimmed).filter { !$0.isEmpty }
         guard let value = lines.first, lines.count == 1 else {
             throw .usage(
                 "\(pointer): \(path) \(lines.isEmpty ? "is empty" : "has \(lines.count) lines")",
-                hint: "it must hold the value alone, in one line")
+                hint: "it must contain only the value, on one line")
         }
         return value
     }

@@ -1,15 +1,15 @@
-/// URLs of servers without their passwords.
+/// Hides the passwords in the URLs of servers.
 package enum SecretURL {
-    /// The text with `***` in the place of each password: in `user:password@`, as a parameter of
-    /// a URL, and in libpq's `password=…`.
+    /// The text with `***` in place of each password: in `user:password@`, in parameters of a
+    /// URL, and in libpq's `password=…`.
     package static func hidden(_ text: String) -> String {
         var result = text
         if let scheme = text.firstRange(of: "://") {
             let rest = text[scheme.upperBound...]
             let authority = rest.prefix { $0 != "/" && $0 != "?" }
-            // A password may hold an at sign: the last one ends it.
+            // A password may contain an at sign: the last one ends it.
             if let at = authority.lastIndex(of: "@") {
-                // What stands alone before it is a user for PostgreSQL, a password for Redis.
+                // A single part before it is a user for PostgreSQL, a password for Redis.
                 if let colon = authority[..<at].firstIndex(of: ":") {
                     result = text[...colon] + "***" + text[at...]
                 } else if !text.hasPrefix("postgres") {
@@ -44,7 +44,7 @@ package enum SecretURL {
         return rest
     }
 
-    /// Host and database of a URL, or of libpq's `host=… dbname=…`, and nothing else of it.
+    /// Only the host and database of a URL, or of libpq's `host=… dbname=…`.
     package static func place(_ text: String) -> String {
         var (host, port, name) = ("", "", "")
         func take(_ key: some StringProtocol, _ value: some StringProtocol) {
@@ -59,7 +59,7 @@ package enum SecretURL {
         if let scheme = text.firstRange(of: "://") {
             let rest = text[scheme.upperBound...]
             let front = rest.prefix { $0 != "?" }
-            // A password may hold any sign: the last at sign ends it.
+            // A password may contain any character: the last at sign ends it.
             let behind = front.lastIndex(of: "@").map { front[front.index(after: $0)...] } ?? front
             host = String(behind.prefix { $0 != "/" })
             name = String(behind.dropFirst(host.count).drop { $0 == "/" })

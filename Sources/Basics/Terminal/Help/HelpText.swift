@@ -1,10 +1,10 @@
-/// The explanations that `--help` and `help` print, made from the declarations.
+/// The texts that `--help` and `help` print, generated from the declarations.
 struct HelpText {
     let program: Program
     let width: Int
     let paint: Paint
 
-    /// What the program can do.
+    /// The overview of the program.
     func overview() -> [String] {
         var lines = ["\(program.name): \(program.summary)", ""]
         lines.append("usage: \(program.name) COMMAND [options] [arguments]")
@@ -20,7 +20,7 @@ struct HelpText {
         return lines
     }
 
-    /// What can be done with a noun.
+    /// The verbs of a noun.
     func verbs(of noun: String) -> [String] {
         let commands = program.commands.filter { $0.path.first == noun }
         var lines = ["usage: \(program.name) \(noun) VERB [options] [arguments]"]
@@ -38,7 +38,7 @@ struct HelpText {
         return lines.prefix(1) + lines.dropFirst().map { indent + $0 }
     }
 
-    /// How a command is used.
+    /// The help of a command.
     func explanation(of command: Command) -> [String] {
         var lines = [command.summary, ""] + usage(of: command)
         let named = ProgramName(of: program)
@@ -92,7 +92,7 @@ struct HelpText {
         return notes.isEmpty ? spec.help : spec.help + " (" + notes.joined(separator: "; ") + ")"
     }
 
-    /// Two columns; the right one is wrapped, and begins below where the left one is too long.
+    /// Two columns; the right one is wrapped, and begins on the next line if the left is too long.
     private func columns(_ rows: [(left: String, right: String)]) -> [String] {
         let longest = rows.map { DisplayWidth.of($0.left) }.filter { $0 <= 34 }.max() ?? 0
         let indent = String(repeating: " ", count: longest + 2)
@@ -112,7 +112,7 @@ struct HelpText {
         return lines
     }
 
-    /// A call that is too long for a line, as a shell takes it: broken before options.
+    /// A command line, broken before options if it is too long.
     private func broken(_ call: String) -> [String] {
         let limit = max(60, width)
         guard DisplayWidth.of(call) + 2 > limit else { return ["  " + call] }

@@ -1,17 +1,19 @@
-/// What a manual tells beside what the declarations say.
+/// The parts of a manual that are not in the declarations of commands.
 package struct ManualNotes: Sendable {
-    /// Variables of the environment, and what they do.
+    /// Environment variables and their meanings.
     package var environment: [(name: String, meaning: String)] = []
+    /// The variables that the modules read, in addition to ``environment``.
+    package var modules: [(name: String, variables: [(name: String, meaning: String)])] = []
     package var files: [(name: String, meaning: String)] = []
     package var exitCodes: [(code: ExitCode, meaning: String)] = []
 
-    /// Notes to be filled in.
+    /// Empty notes.
     package init() {}
 }
 
 /// The manual pages of a program: one of its own, and one for each noun.
 package struct Manual {
-    /// One page and the file that it belongs into.
+    /// One page and its file name.
     package struct Page: Sendable {
         package var file: String
         package var text: String
@@ -20,7 +22,7 @@ package struct Manual {
     private let program: Program
     private let notes: ManualNotes
 
-    /// A manual of what the program declares.
+    /// The manual of a program.
     package init(of program: Program, notes: ManualNotes) {
         self.program = program
         self.notes = notes
@@ -68,7 +70,7 @@ package struct Manual {
         addEnd(to: &roff, isFull: false)
         add(commands.flatMap(\.examples), to: &roff)
         roff.section("SEE ALSO")
-        roff.line("\(program.name)(1), which tells of the options of every command")
+        roff.line("\(program.name)(1), which lists the options of every command")
         return Page(file: file(name), text: roff.text)
     }
 
@@ -78,7 +80,7 @@ package struct Manual {
         for paragraph in HelpText.paragraphs(
             of: ProgramName(of: program).inserted(in: command.discussion))
         { roff.paragraph(paragraph) }
-        if command.effect.isChange { roff.paragraph("It is refused with --read-only.") }
+        if command.effect.isChange { roff.paragraph("Refused with --read-only.") }
         let named = ProgramName(of: program)
         for argument in command.arguments {
             roff.item(argument.spec.usage, named.inserted(in: argument.spec.help))
@@ -104,7 +106,9 @@ package struct Manual {
         for note in notes.exitCodes { roff.item(String(note.code.rawValue), note.meaning) }
         if isFull {
             roff.section("ENVIRONMENT")
-            for note in notes.environment { roff.item(note.name, note.meaning) }
+            for note in notes.environment + notes.modules.flatMap(\.variables) {
+                roff.item(note.name, note.meaning)
+            }
             roff.section("FILES")
             for note in notes.files { roff.item(note.name, note.meaning) }
         }

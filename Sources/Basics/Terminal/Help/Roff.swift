@@ -7,13 +7,13 @@ struct Roff {
         macro("TH", name.uppercased(), "1", "", "\(program) \(version)", "User Commands")
     }
 
-    /// A text as roff prints it, letter by letter.
+    /// A text with roff's special characters escaped.
     static func escaped(_ text: String) -> String {
         var result = ""
         for character in text {
             switch character {
             case "\\": result += "\\e"
-            // A hyphen, unless told otherwise, is no minus: it cannot be pasted.
+            // An unescaped hyphen is not a minus sign: it cannot be pasted into a shell.
             case "-": result += "\\-"
             case "'": result += "\\(aq"
             case "`": result += "\\(ga"
@@ -25,7 +25,7 @@ struct Roff {
             default: result.append(character)
             }
         }
-        // A dot at the beginning of a line would be a request.
+        // A dot at the beginning of a line begins a request.
         return result.first == "." ? "\\&" + result : result
     }
 
@@ -43,13 +43,13 @@ struct Roff {
         line(words)
     }
 
-    /// A term, in bold, and what is to be said of it.
+    /// A term in bold, and its explanation.
     mutating func item(_ term: String, _ meaning: String) {
         text += ".TP\n.B " + Self.escaped(term) + "\n"
         line(meaning)
     }
 
-    /// Lines that are neither filled nor broken.
+    /// Preformatted lines.
     mutating func code(_ lines: [String]) {
         text += ".PP\n.RS 4\n.nf\n"
         for one in lines { line(one) }

@@ -1,20 +1,20 @@
 package import ErrandJSONText
 
-/// Comma-separated values as RFC 4180 has them.
+/// Comma-separated values (RFC 4180).
 package enum CSV {
-    /// One line, with its end.
+    /// One line, including its line break.
     package static func line(_ values: [String]) -> [UInt8] {
         Array((values.joined(separator: ",") + "\r\n").utf8)
     }
 
-    /// A value of JSON as a field, quoted where need be; null is an empty field, an empty text
-    /// is a quoted one.
+    /// A JSON value as a field, quoted if necessary; null is an empty field, an empty text is a
+    /// quoted one.
     package static func field(_ value: JSONValue) -> String {
         if value == .null { return "" }
         return quoted(text(of: value))
     }
 
-    /// A value of JSON as text: nested ones, and numbers, as JSON writes them.
+    /// A JSON value as text: a string without quotes, other values as JSON.
     static func text(of value: JSONValue) -> String {
         if case .text(let text) = value { return text }
         return String(decoding: value.serialized, as: UTF8.self)

@@ -1,11 +1,11 @@
-/// What `--columns` asks for.
+/// The columns requested by `--columns`.
 struct ColumnChoice: Sendable {
-    /// As given; empty for all.
+    /// The names as given; empty for all.
     let names: [String]
 
     var isEverything: Bool { names.isEmpty }
 
-    /// The record with the fields that were asked for, in that order.
+    /// The record with the requested fields, in that order.
     func applied(to record: Record) -> Record {
         guard !isEverything else { return record }
         var chosen = Record(names.map { ($0, record[$0]) })
@@ -13,7 +13,7 @@ struct ColumnChoice: Sendable {
         return chosen
     }
 
-    /// What is wrong with the names, if the records have these fields.
+    /// The failure for the first name that is not among the records' fields.
     func mistake(among known: [String]) -> CommandFailure? {
         guard let unknown = names.first(where: { !known.contains($0) }) else { return nil }
         let byNearness = known.enumerated().sorted { first, second in
@@ -25,12 +25,12 @@ struct ColumnChoice: Sendable {
         }
         return .usage(
             "there is no column '\(unknown)'",
-            hint: "there are: \(byNearness.map(\.element).joined(separator: ", "))")
+            hint: "columns: \(byNearness.map(\.element).joined(separator: ", "))")
     }
 
     /// The names of the fields of all records, in the order of their first appearance.
     static func names(of records: [Record]) -> [String] {
-        // Nearly always all records have the same.
+        // Usually all records have the same fields.
         var names = records.first?.fields.map(\.name) ?? []
         var seen = Set(names)
         for record in records.dropFirst() {

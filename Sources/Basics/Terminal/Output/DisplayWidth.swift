@@ -1,6 +1,6 @@
-/// How many columns of a terminal a text takes, and texts cut to a width.
+/// The width of texts on a terminal, and truncation to a width.
 package enum DisplayWidth {
-    /// The columns that a text takes.
+    /// The number of terminal columns of a text.
     package static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
         return text.reduce(0) { $0 + of($1) }
@@ -21,7 +21,7 @@ package enum DisplayWidth {
         return kept + "…"
     }
 
-    /// The text with spaces after it (or before it) up to `width` columns.
+    /// The text padded with spaces to `width` columns.
     package static func padded(
         _ text: String, to width: Int, alignment: Column.Alignment = .left
     ) -> String {
@@ -29,8 +29,8 @@ package enum DisplayWidth {
         return alignment == .left ? text + spaces : spaces + text
     }
 
-    /// The text on one line, without anything that could move the cursor, recolour the screen
-    /// or turn the reading direction: arguments and error texts come from anywhere.
+    /// The text on one line, without control characters that could move the cursor, change
+    /// colors or reverse the text direction: arguments and errors are untrusted.
     package static func harmless(_ text: String, keepingLines: Bool = false) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         var safe = String.UnicodeScalarView()
@@ -38,7 +38,7 @@ package enum DisplayWidth {
             switch scalar.value {
             case 0x0A where keepingLines: safe.append(scalar)
             case 0x09, 0x0A, 0x0D: safe.append(" ")
-            // U+2400 to U+241F picture the control characters.
+            // U+2400 to U+241F are the symbols for control characters.
             case 0..<0x20: safe.append(Unicode.Scalar(0x2400 + scalar.value) ?? "?")
             case 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: safe.append("\u{FFFD}")
             default: safe.append(scalar)
@@ -50,7 +50,7 @@ package enum DisplayWidth {
     private static func of(_ character: Character) -> Int {
         var columns = 0
         for scalar in character.unicodeScalars {
-            // The emoji variation selector widens the sign before it.
+            // The emoji variation selector widens the preceding character.
             if scalar.value == 0xFE0F, columns > 0 { return 2 }
             columns = max(columns, of(scalar))
         }

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 import ErrandGregorian
 
-/// Numbers, lengths and times as people read them.
+/// Formats of numbers, durations and times for people.
 package enum HumanFormat {
     /// A count with thousands separators: `1,234,567`.
     package static func count(_ value: Int) -> String {
@@ -14,7 +14,7 @@ package enum HumanFormat {
         return text
     }
 
-    /// A number with a fixed count of decimals and thousands separators: `1,234.50`.
+    /// A number with a fixed number of decimals and thousands separators: `1,234.50`.
     package static func number(_ value: Double, decimals: Int) -> String {
         guard value.isFinite else { return "\(value)" }
         let scale = (0..<max(0, decimals)).reduce(1.0) { product, _ in product * 10 }
@@ -27,7 +27,7 @@ package enum HumanFormat {
         return sign + count(units / unit) + "." + padded(units % unit, to: decimals)
     }
 
-    /// A number that is only known roughly: `~850`, `~12k`, `~4.2M`.
+    /// An estimated number: `~850`, `~12k`, `~4.2M`.
     package static func estimate(_ value: Int) -> String {
         var size = Double(value)
         let units = ["", "k", "M", "G", "T"]
@@ -58,7 +58,7 @@ package enum HumanFormat {
         return number(size, decimals: decimals) + " " + units[index]
     }
 
-    /// A length of time in two units at most: `85 µs`, `1.2 ms`, `3.4 s`, `3 m 04 s`, `2 d 05 h`.
+    /// A duration in at most two units: `85 µs`, `1.2 ms`, `3.4 s`, `3 m 04 s`, `2 d 05 h`.
     package static func duration(_ value: Duration) -> String {
         if value < .zero { return "-" + duration(.zero - value) }
         if value == .zero { return "0 s" }
@@ -74,7 +74,7 @@ package enum HumanFormat {
         return "\(count(hours / 24)) d \(padded(hours % 24, to: 2)) h"
     }
 
-    /// How long ago, or in how long: `3 m ago`, `in 12 s`, `just now`.
+    /// The age or the remaining time: `3 m ago`, `in 12 s`, `just now`.
     package static func age(of time: Date, now: Date) -> String {
         let seconds = now.timeIntervalSince(time)
         if seconds.magnitude < 0.5 { return "just now" }
@@ -91,7 +91,7 @@ package enum HumanFormat {
         }
     }
 
-    /// A length of time as the command line takes it: `90s`, `250ms`, `2h`.
+    /// A duration as the command line accepts it: `90s`, `250ms`, `2h`.
     package static func notation(_ value: Duration) -> String {
         let (seconds, fraction) = value.components
         let milliseconds = fraction / 1_000_000_000_000_000
@@ -103,7 +103,7 @@ package enum HumanFormat {
         return "\(seconds)s"
     }
 
-    /// RFC 3339 in UTC with microseconds, as JSON has it: `2026-03-01T08:30:00.250000Z`.
+    /// RFC 3339 in UTC with microseconds, as in JSON: `2026-03-01T08:30:00.250000Z`.
     package static func timestamp(_ time: Date) -> String {
         let (seconds, microseconds) = parts(of: time)
         return civil(seconds, between: "T") + "." + padded(microseconds, to: 6) + "Z"
@@ -114,9 +114,9 @@ package enum HumanFormat {
         civil(parts(of: time).seconds, between: " ") + "Z"
     }
 
-    /// A local time for a table, with how far it is ahead of UTC: `2026-03-01 09:30:00+01`.
+    /// A local time for a table, with its offset from UTC: `2026-03-01 09:30:00+01`.
     package static func time(_ time: Date, offset: Int) -> String {
-        // PostgreSQL writes and reads offsets so: minutes only where they are not zero.
+        // PostgreSQL's format of offsets: minutes only if they are not zero.
         let minutes = abs(offset) / 60
         let rest = minutes % 60 == 0 ? "" : ":" + padded(minutes % 60, to: 2)
         return civil(parts(of: time).seconds + offset / 60 * 60, between: " ")
@@ -131,7 +131,7 @@ package enum HumanFormat {
         return (seconds, total - seconds * 1_000_000)
     }
 
-    /// A day and the time of it, from a count of seconds since 1970.
+    /// A date and time of day, from seconds since 1970.
     static func civil(_ seconds: Int, between separator: String) -> String {
         let days = seconds.dividedDown(by: 86_400)
         let date = CivilDate(daysSince1970: days)

@@ -1,13 +1,13 @@
-/// How a line of the log is written, where `ERRAND_LOG_FORMAT` says so.
+/// The format of log lines, from `ERRAND_LOG_FORMAT`.
 package enum LogFormat: String, CaseIterable, Sendable {
     /// For people.
     case text
-    /// One JSON object a line.
+    /// One JSON object per line.
     case json
 
     private static let variable = "ERRAND_LOG_FORMAT"
 
-    /// What an environment asks for; nil when it leaves the choice to the program.
+    /// The format that an environment sets; nil if it sets none.
     package static func given(
         _ environment: [String: String]
     ) throws(CommandFailure) -> LogFormat? {
@@ -16,11 +16,11 @@ package enum LogFormat: String, CaseIterable, Sendable {
         let names = allCases.map(\.rawValue)
         let guess = nearest(to: word, among: names).map { "did you mean \($0)? " } ?? ""
         throw CommandFailure(
-            exit: .usage, message: "\(variable)=\(word): there is no such format",
-            hint: guess + "there are: \(names.joined(separator: ", "))")
+            exit: .usage, message: "\(variable)=\(word): unknown format",
+            hint: guess + "formats: \(names.joined(separator: ", "))")
     }
 
-    /// Whether all that goes to standard error is to be JSON: somebody collects it.
+    /// Whether everything on standard error must be JSON, for a log collector.
     static func isCollected(_ environment: [String: String], _ screen: Screen) -> Bool {
         !screen.errorIsTerminal && environment[variable] == LogFormat.json.rawValue
     }

@@ -2,31 +2,31 @@ package import ErrandJSONText
 import FoundationEssentials
 import Synchronization
 
-/// Where a command prints, in the form that its user asked for.
+/// The output of a command, in the requested format.
 public struct Output: Sendable {
-    /// What the user asked for.
+    /// The options of output.
     package struct Form: Sendable {
         package var format: OutputFormat
         package var color = ColorChoice.auto
         package var isQuiet = false
         package var hasHeaders = true
-        /// The fields to print, in that order; all when empty.
+        /// The fields to print, in that order; empty for all.
         package var columns: [String] = []
-        /// Whether a name that is not there is an error; else it is a warning, because by then
-        /// something was changed.
+        /// Whether an unknown column is an error; otherwise it is a warning, because the command
+        /// has already made changes.
         package var isStrict = true
-        /// How people see times.
+        /// The format of times for people.
         package var times = TimeFormat.utc
-        /// What suggested commands are called by.
+        /// The program's name in suggested commands.
         package var program = ProgramName()
 
-        /// A form with defaults.
+        /// A form with default options.
         package init(_ format: OutputFormat) {
             self.format = format
         }
     }
 
-    /// What has been printed of a CSV so far.
+    /// The state of a CSV output.
     private final class Progress: Sendable {
         let header = Mutex<[String]?>(nil)
         let hasWarned = Mutex(false)
@@ -37,19 +37,19 @@ public struct Output: Sendable {
     /// For standard output.
     package let paint: Paint
     package let isQuiet: Bool
-    /// How times are to be written into texts: as people want them, in UTC for programs.
+    /// The format of times in texts: local for people, UTC for programs.
     package let times: TimeFormat
-    /// What suggested commands are called by.
+    /// The program's name in suggested commands.
     package let program: ProgramName
     private let errorPaint: Paint
     private let hasHeaders: Bool
     private let choice: ColumnChoice
     private let isStrict: Bool
-    /// Whether what is told beside results goes to a collector of logs.
+    /// Whether notes, warnings and errors are JSON log lines.
     private let isCollected: Bool
     private let progress = Progress()
 
-    /// Output in a form; colour is decided for each stream.
+    /// Output in a form; color is decided for each stream.
     package init(screen: Screen, form: Form, environment: [String: String] = [:]) {
         self.screen = screen
         format = form.format
@@ -65,19 +65,19 @@ public struct Output: Sendable {
             form.color, isTerminal: screen.errorIsTerminal, environment: environment)
     }
 
-    /// Whether a person reads what is printed, rather than a program.
+    /// Whether the format is for people, not for programs.
     public var isForPeople: Bool { format.isForPeople }
 
-    /// Prints records in the form asked for.
+    /// Prints records in the requested format.
     ///
-    /// The columns say what a table shows, and in which order; the other forms have every field.
-    /// Without any record a table gives way to the note `empty`.
+    /// The columns select the fields of a table and their order; other formats contain every
+    /// field. Without records, the note `empty` replaces the table.
     public func list(
         _ records: [Record], columns: [Column]? = nil, empty: String? = nil
     ) throws {
         if records.isEmpty, isForPeople, let empty { return note(empty) }
         let records = records.map(program.inserted)
-        // Without a record nobody knows which fields there are.
+        // Without records the fields are unknown.
         let names = records.isEmpty ? nil : ColumnChoice.names(of: records)
         try check(against: names)
         switch format {
@@ -98,7 +98,7 @@ public struct Output: Sendable {
         }
     }
 
-    /// Prints one record: a line for each field for people, else as one of a list.
+    /// Prints one record: for people one line per field, otherwise like a list of one.
     public func show(_ record: Record) throws {
         guard isForPeople else { return try list([record]) }
         try check(against: record.fields.map(\.name))
@@ -106,7 +106,7 @@ public struct Output: Sendable {
         for text in RecordCard(record, times: times).lines(paint: paint) { try write(text) }
     }
 
-    /// Prints one of many records that come one by one: for people as the line given.
+    /// Prints one record of a stream: for people as the given line.
     public func event(_ record: Record, line text: String) throws {
         if isForPeople { try write(text) } else { try list([record]) }
     }
@@ -138,7 +138,9 @@ public struct Output: Sendable {
         }
     }
 
-    /// The header comes once, and again when the fields are others.
+    /// Prints records as CSV.
+    ///
+    /// The header is printed once, and again when the fields change.
     private func csv(_ records: [Record], names: [String]) throws(OutputError) {
         let names = choice.isEverything ? names : choice.names
         guard !names.isEmpty else { return }
@@ -155,20 +157,20 @@ public struct Output: Sendable {
                 CSV.line(
                     names.map { name in
                         let field = CSV.field(record[name].json)
-                        // A file gets what is there; a terminal must not obey it.
+                        // On a terminal, control characters are replaced.
                         return screen.outputIsTerminal
                             ? DisplayWidth.harmless(field, keepingLines: true) : field
                     }))
         }
     }
 
-    /// Prints records as JSON, one a line, whatever the form asked for; with its columns.
+    /// Prints records as JSON lines, regardless of the requested format, with its columns.
     package func jsonLines(_ records: [Record]) throws {
         if !records.isEmpty { try check(against: ColumnChoice.names(of: records)) }
         for record in records { try json(choice.applied(to: record).json) }
     }
 
-    /// Prints one JSON value on a line, whatever the form and the columns asked for.
+    /// Prints one JSON value on a line, regardless of the requested format and columns.
     package func json(_ value: JSONValue) throws(OutputError) {
         var bytes = value.serialized
         bytes.append(UInt8(ascii: "\n"))
@@ -182,7 +184,7 @@ public struct Output: Sendable {
         try screen.write(Array(text.utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// Tells a person something on standard error, unless they want quiet.
+    /// Prints a note on standard error, unless quiet.
     public func note(_ text: String) {
         guard !isQuiet else { return }
         let text = program.inserted(in: text)
@@ -190,7 +192,7 @@ public struct Output: Sendable {
         screen.writeError(line: DisplayWidth.harmless(text, keepingLines: true))
     }
 
-    /// Warns on standard error, also when quiet.
+    /// Prints a warning on standard error, even if quiet.
     public func warn(_ text: String) {
         let text = program.inserted(in: text)
         guard !isCollected else { return collect("warning", text) }
@@ -198,26 +200,26 @@ public struct Output: Sendable {
         screen.writeError(line: errorPaint("warning:", .yellow, .bold) + " " + harmless)
     }
 
-    /// Sends everything printed so far; needed only before a long wait.
+    /// Flushes standard output; needed only before a long wait.
     package func flush() throws(OutputError) {
         try screen.flush()
     }
 
-    /// Asks before a change; returns only if the answer was yes.
+    /// Asks for confirmation of a change; returns if the answer is yes.
     ///
-    /// `yes` is the value of the command's `--yes`; true asks nothing.
-    /// - Throws: `CommandFailure` (refused) when the answer was no, or nobody is there to ask.
+    /// `yes` is the value of the command's `--yes`; true skips the question.
+    /// - Throws: `CommandFailure` (refused) if the answer is no or there is no terminal.
     package func confirm(_ question: String, yes: Bool) throws(CommandFailure) {
         if yes { return }
         guard screen.inputIsTerminal, screen.errorIsTerminal else {
             throw CommandFailure(
                 exit: .refused, message: "not confirmed: \(question)",
-                hint: "there is no terminal to ask on; pass --yes to go ahead")
+                hint: "there is no terminal for the question; pass --yes to confirm")
         }
         let answer = screen.ask(DisplayWidth.harmless(question) + " [y/N] ")
         guard ["y", "yes"].contains(answer?.lowercased()) else {
             throw CommandFailure(
-                exit: .refused, message: "not confirmed, so nothing was changed")
+                exit: .refused, message: "not confirmed; nothing was changed")
         }
     }
 
@@ -226,22 +228,22 @@ public struct Output: Sendable {
         production name: String, command: String, place: String?
     ) throws(CommandFailure) {
         let server = place.map { " (\($0))" } ?? ""
-        let question = "'\(command)' changes something in \(name)\(server), which is in production"
+        let question = "'\(command)' makes changes in \(name)\(server), a production context"
         guard screen.inputIsTerminal, screen.errorIsTerminal else {
             throw CommandFailure(
                 exit: .refused, message: question,
-                hint: "there is no terminal to ask on; pass --yes to go ahead")
+                hint: "there is no terminal for the question; pass --yes to confirm")
         }
         let answer = screen.ask(
-            DisplayWidth.harmless(question) + ".\nType the context's name to go on: ")
+            DisplayWidth.harmless(question) + ".\nType the context's name to continue: ")
         guard answer == name else {
             throw CommandFailure(
-                exit: .refused, message: "not confirmed, so nothing was changed",
-                hint: "the name to type is \(name); --yes asks nothing")
+                exit: .refused, message: "not confirmed; nothing was changed",
+                hint: "the name to type is \(name); --yes skips the question")
         }
     }
 
-    /// Writes a line to standard error as the log has them.
+    /// Writes a JSON log line to standard error.
     private func collect(_ level: String, _ text: String, _ more: [(String, Cell)] = []) {
         let head: [(String, Cell)] = [
             ("at", .time(Date())), ("level", .text(level)), ("message", .text(text)),
@@ -250,8 +252,8 @@ public struct Output: Sendable {
             line: String(decoding: Record(head + more).json.serialized, as: UTF8.self))
     }
 
-    /// Prints why a command stopped, on standard error.
-    func complain(_ failure: CommandFailure, program name: String) {
+    /// Prints the failure of a command on standard error.
+    func printFailure(_ failure: CommandFailure, program name: String) {
         var failure = failure
         failure.message = program.inserted(in: failure.message)
         failure.hint = failure.hint.map(program.inserted)

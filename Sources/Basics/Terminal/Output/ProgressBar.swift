@@ -1,15 +1,15 @@
 import Synchronization
 
-/// How far a long piece of work has come, at one moment.
+/// The progress of an operation at one moment.
 package struct Progress: Equatable, Sendable {
-    /// What is being done, such as `enqueued`.
+    /// The label, such as `enqueued`.
     package var label: String
     package var done: Int
-    /// nil while it is not known, as when reading from a pipe.
+    /// The total; nil if it is unknown, as when reading from a pipe.
     package var total: Int?
     package var elapsed: Duration
 
-    /// A moment of the work.
+    /// The progress at one moment.
     package init(label: String, done: Int, total: Int?, elapsed: Duration) {
         self.label = label
         self.done = done
@@ -17,17 +17,17 @@ package struct Progress: Equatable, Sendable {
         self.elapsed = elapsed
     }
 
-    /// Since the start; zero before any time has passed.
+    /// The average rate since the start; zero before any time has passed.
     package var perSecond: Double {
         let seconds = elapsed / .seconds(1)
         return seconds > 0 ? Double(done) / seconds : 0
     }
 
-    /// `enqueued 45,000 of 100,000 (45 %)  12,345/s  4.5 s left`, and a bar where there is room.
+    /// `enqueued 45,000 of 100,000 (45 %)  12,345/s  4.5 s left`, with a bar if there is room.
     package func line(width: Int?) -> String {
         var parts: [String] = []
         if let total {
-            // Rounded down, so that 100 % means that nothing is left.
+            // Rounded down, so that 100 % means complete.
             let percent = total > 0 ? Int(Double(done) * 100 / Double(total)) : 100
             parts.append(
                 "\(label) \(HumanFormat.count(done)) of \(HumanFormat.count(total)) (\(percent) %)")
@@ -37,7 +37,7 @@ package struct Progress: Equatable, Sendable {
         parts.append(HumanFormat.rate(perSecond))
         if let total, total > done {
             let left = Double(total - done) / perSecond
-            // Longer than a year is no forecast; without a rate there is none.
+            // No estimate beyond a year, or without a rate.
             if left < 365 * 86400 { parts.append(HumanFormat.duration(.seconds(left)) + " left") }
         } else {
             parts.append(HumanFormat.duration(elapsed))
@@ -51,7 +51,7 @@ package struct Progress: Equatable, Sendable {
     }
 
     private func bar(done: Int, of total: Int, within room: Int) -> String? {
-        // Two brackets, one column kept free (a full line would wrap), ten cells to be worth it.
+        // Two brackets, one free column (a full line would wrap), at least ten cells.
         let cells = min(40, room - 3)
         guard cells >= 10 else { return nil }
         let share = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 1
@@ -63,7 +63,7 @@ package struct Progress: Equatable, Sendable {
     }
 }
 
-/// Shows progress on standard error: one changing line on a terminal, a line at times elsewhere.
+/// Shows progress on standard error: one changing line on a terminal, periodic lines elsewhere.
 package final class ProgressBar: Sendable {
     private struct State {
         var lastShown: ContinuousClock.Instant?
@@ -77,7 +77,7 @@ package final class ProgressBar: Sendable {
     private let pause: Duration
     private let state = Mutex(State())
 
-    /// A bar for work that starts now; `total` is how much there is to do, if known.
+    /// A bar for an operation that starts now; `total` is nil if unknown.
     package init(_ label: String, total: Int?, output: Output, now: ContinuousClock.Instant) {
         self.output = output
         self.label = label
@@ -86,11 +86,11 @@ package final class ProgressBar: Sendable {
         pause = output.screen.errorIsTerminal ? .milliseconds(100) : .seconds(5)
     }
 
-    /// Says how far the work has come; cheap to call often.
+    /// Updates the bar; cheap to call often.
     package func update(done: Int, now: ContinuousClock.Instant) {
         guard !output.isQuiet else { return }
         let isDue = state.withLock { state in
-            // Off a terminal the first line too comes only after a pause: short work needs none.
+            // Without a terminal the first line comes after a pause too: short work needs none.
             let last = state.lastShown ?? (output.screen.errorIsTerminal ? nil : start)
             if state.isFinished { return false }
             if let last, last.duration(to: now) < pause { return false }
@@ -106,7 +106,7 @@ package final class ProgressBar: Sendable {
         }
     }
 
-    /// Shows the end of the work, as a line that stays.
+    /// Prints the final line.
     package func finish(done: Int, now: ContinuousClock.Instant) {
         let isFirst = state.withLock { state in
             defer { state.isFinished = true }

@@ -1,34 +1,34 @@
 package import ErrandJSONText
 public import FoundationEssentials
 
-/// One value of a record, with what both of its printed forms need.
+/// One value of a record, which has a text form and a JSON form.
 public enum Cell: Equatable, Sendable {
     /// A dash in a table, null in JSON.
     case missing
     case text(String)
-    /// A text that a table colours, such as a state.
+    /// A text that a table colors, such as a state.
     case marked(String, Style)
     case int(Int)
     /// An identifier: a number without thousands separators, so that it can be pasted.
     case id(Int)
     case number(Double, decimals: Int)
-    /// A number that was not counted: short and marked in a table, in full in JSON.
+    /// An estimated number: short and marked in a table, in full in JSON.
     case estimate(Int)
     case flag(Bool)
     case time(Date)
-    /// A time that stands beside a local one, and is shown in UTC whatever the user wants.
+    /// A time next to a local one, always shown in UTC.
     case universalTime(Date)
-    /// How long ago in a table, the time itself in JSON.
+    /// The age in a table, the time itself in JSON.
     case age(Date, now: Date)
-    /// JSON has it in seconds.
+    /// A duration; in seconds in JSON.
     case duration(Duration)
     case bytes(Int)
     case list([String])
-    /// Records of their own, such as the errors of a job's attempts.
+    /// Nested records, such as the errors of a job's attempts.
     case records([Record])
-    /// Bytes that are JSON already.
+    /// Serialized JSON.
     case json([UInt8])
-    /// What a table has no room for: `short` there, the whole everywhere else.
+    /// A long value: `short` in a table, the whole value everywhere else.
     indirect case brief(_ short: Cell, of: Cell)
 
     /// The cell for a value that may be missing.
@@ -38,10 +38,10 @@ public enum Cell: Equatable, Sendable {
         value.map(cell) ?? .missing
     }
 
-    /// As a table shows it, in UTC.
+    /// The text in a table, with times in UTC.
     public var text: String { text(.utc) }
 
-    /// As a table shows it.
+    /// The text in a table.
     package func text(_ times: TimeFormat) -> String {
         switch self {
         case .missing: "-"
@@ -63,13 +63,13 @@ public enum Cell: Equatable, Sendable {
         }
     }
 
-    /// With nothing left out.
+    /// The whole value of a ``brief(_:of:)`` cell.
     var inFull: Cell {
         guard case .brief(_, let whole) = self else { return self }
         return whole
     }
 
-    /// As JSON has it.
+    /// The JSON value.
     package var json: JSONValue {
         switch self {
         case .missing: .null
@@ -121,7 +121,7 @@ public enum Cell: Equatable, Sendable {
 public struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     /// One name and value.
     public struct Field: Equatable, Sendable {
-        /// In lower case with underscores; the name in JSON, and the column's title in a table.
+        /// The name, in lower case with underscores; also the default title of its column.
         public var name: String
         /// The field's value.
         public var cell: Cell
@@ -129,7 +129,7 @@ public struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// The fields, in the order in which they are printed.
     public var fields: [Field]
-    /// The field that the next command takes, which `--output name` prints: the first, unless set.
+    /// The identifying field, which `--output name` prints: the first, unless set.
     public var nameField: String?
 
     /// Fields in the order written.
@@ -142,7 +142,7 @@ public struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
         fields = elements.map { Field(name: $0.0, cell: $0.1) }
     }
 
-    /// The value under a name; missing when there is none.
+    /// The value of a field; missing if there is none.
     public subscript(_ name: String) -> Cell {
         fields.first { $0.name == name }?.cell ?? .missing
     }
@@ -152,7 +152,7 @@ public struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
         fields.append(Field(name: name, cell: cell))
     }
 
-    /// The same record with nothing left out for a table's sake.
+    /// The same record with all values in full.
     var inFull: Record {
         var record = self
         for index in record.fields.indices {
@@ -161,14 +161,14 @@ public struct Record: Equatable, Sendable, ExpressibleByDictionaryLiteral {
         return record
     }
 
-    /// The same record, with another field than the first as what the next command takes.
+    /// The same record with another identifying field.
     public func named(by field: String) -> Record {
         var record = self
         record.nameField = field
         return record
     }
 
-    /// What the next command takes; nil when there is nothing of the kind.
+    /// The value of the identifying field; nil if it is missing.
     public var pasteable: String? {
         let cell = nameField.map { self[$0] } ?? fields.first?.cell ?? .missing
         return cell == .missing ? nil : CSV.text(of: cell.json)

@@ -9,7 +9,7 @@ package struct RecordCard {
         self.times = times
     }
 
-    /// The lines; nested records stand below their name as a table of their own.
+    /// The lines; nested records follow their name as a table.
     package func lines(paint: Paint) -> [String] {
         let names = record.fields.map { $0.name.split(separator: "_").joined(separator: " ") }
         let width = names.map { DisplayWidth.of($0) }.max() ?? 0
@@ -23,7 +23,7 @@ package struct RecordCard {
         }
     }
 
-    /// A card is for reading in full, so a text of several lines keeps them.
+    /// A card shows values in full, including line breaks.
     private func lines(
         _ name: String, _ cell: Cell, width: Int, paint: Paint
     ) -> [String] {

@@ -1,4 +1,4 @@
-/// How a terminal shows a text; the numbers are those of ECMA-48, "select graphic rendition".
+/// A text style of a terminal; the numbers are those of ECMA-48, "select graphic rendition".
 public enum Style: Int, Sendable {
     case bold = 1
     case dim = 2
@@ -11,19 +11,19 @@ public enum Style: Int, Sendable {
     case cyan = 36
 }
 
-/// Applies styles, or leaves texts as they are where colour is not wanted.
+/// Applies styles if color is enabled.
 public struct Paint: Equatable, Sendable {
-    /// Whether anything is coloured at all.
+    /// Whether color is enabled.
     public let isColored: Bool
 
-    /// Paint that colours or not.
+    /// Paint with color enabled or not.
     public init(isColored: Bool) {
         self.isColored = isColored
     }
 
-    /// Decides from the `--color` option, the environment and where the text goes.
+    /// Decides from the `--color` option, the environment and the destination.
     ///
-    /// `NO_COLOR` counts when it is set and not empty (no-color.org).
+    /// `NO_COLOR` counts if it is set and not empty (no-color.org).
     init(_ choice: ColorChoice, isTerminal: Bool, environment: [String: String]) {
         switch choice {
         case .always: isColored = true
@@ -34,7 +34,7 @@ public struct Paint: Equatable, Sendable {
         }
     }
 
-    /// The text in a style, if colour is wanted.
+    /// The text in a style, if color is enabled.
     public func callAsFunction(_ text: String, _ styles: Style...) -> String {
         guard isColored, !styles.isEmpty, !text.isEmpty else { return text }
         let codes = styles.map { String($0.rawValue) }.joined(separator: ";")

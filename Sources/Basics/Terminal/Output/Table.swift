@@ -1,6 +1,6 @@
-/// How a table shows one field of its records.
+/// A column of a table: one field of its records.
 public struct Column: Equatable, Sendable {
-    /// Which side the values stand on.
+    /// The alignment of the values.
     public enum Alignment: Sendable {
         case left
         case right
@@ -8,16 +8,16 @@ public struct Column: Equatable, Sendable {
 
     /// The field's name in the records.
     public var name: String
-    /// What stands above it.
+    /// The title in the header.
     public var title: String
-    /// Numbers to the right and the rest to the left, unless set.
+    /// The alignment; by default numbers are aligned right and other values left.
     public var alignment: Alignment?
-    /// How wide it may be; nil for as wide as its values.
+    /// The maximum width; nil for no limit.
     public var maxWidth: Int?
-    /// Whether its values may be cut when the terminal is too narrow.
+    /// Whether its values may be truncated if the terminal is too narrow.
     public var isFlexible: Bool
 
-    /// A column for the field of that name, titled after it.
+    /// A column for a field, titled after it by default.
     public init(
         _ name: String, title: String? = nil, alignment: Alignment? = nil, maxWidth: Int? = nil,
         isFlexible: Bool = false
@@ -43,13 +43,13 @@ package struct Table: Sendable {
     private let columns: [Column]
     private let alignments: [Column.Alignment]
     private let rows: [[Value]]
-    /// Which columns hold texts, and nothing that would mean something else in part.
+    /// Whether each column contains only texts, which may be truncated.
     private let isText: [Bool]
 
     /// A table of the records' fields.
     ///
-    /// The columns say which fields, in which order; they are all of the first record's unless
-    /// given, and then the last text among them is the one that may be cut.
+    /// The columns select the fields and their order. The default is all fields of the first
+    /// record, of which the last text column is flexible.
     package init(
         _ records: [Record], columns: [Column]? = nil, times: TimeFormat = .utc
     ) {
@@ -88,8 +88,8 @@ package struct Table: Sendable {
 
     /// The lines of the table, its header first.
     ///
-    /// Flexible columns are cut first, then other texts; a number, a time or an id is never shown
-    /// in part: lines are longer than the width (nil for no limit) when that is not enough.
+    /// Flexible columns are truncated first, then other texts. Numbers, times and ids are never
+    /// truncated, so lines may exceed the width (nil for no limit).
     package func lines(width: Int?, paint: Paint, hasHeader: Bool = true) -> [String] {
         guard !columns.isEmpty else { return [] }
         let widths = widths(within: width, hasHeader: hasHeader)
@@ -108,15 +108,16 @@ package struct Table: Sendable {
         }
         guard let limit else { return widths }
         shrink(&widths, columns.indices.filter { columns[$0].isFlexible }, within: limit)
-        // Better a name in part than lines that wrap; the first column is what gets pasted.
+        // A truncated name is better than wrapped lines; the first column stays in full for
+        // pasting.
         shrink(&widths, columns.indices.dropFirst().filter { isText[$0] }, within: limit)
         return widths
     }
 
-    /// Narrows some columns until the table fits, or they are as narrow as they may be.
+    /// Narrows some columns until the table fits or all have the minimum width.
     private func shrink(_ widths: inout [Int], _ flexible: [Int], within limit: Int) {
         var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - limit
-        // The widest gives way first, down to the next widest; then both give way together.
+        // The widest column shrinks to the next widest; then both shrink together.
         while excess > 0, let widest = flexible.max(by: { widths[$0] < widths[$1] }) {
             let next = flexible.map { widths[$0] }.filter { $0 < widths[widest] }.max() ?? 0
             let floor = max(next, Self.narrowest)

@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// A terminal taken over as a whole: frames instead of lines, keys instead of an edited line.
+/// The terminal in full-screen mode: frames instead of lines, keys instead of line input.
 ///
-/// What was on the terminal comes back when it is left (the "alternate screen" of xterm, which
-/// tmux, screen and the consoles know too).
+/// Leaving the mode restores the previous content (the "alternate screen" of xterm, which tmux,
+/// screen and the consoles support too).
 package final class FullScreen: Sendable {
     private struct State {
-        /// How the terminal was before; nil while it is not taken over.
+        /// The terminal's previous settings; nil outside full-screen mode.
         var before: termios?
-        /// The lines that it shows; nil when that is not known.
+        /// The lines shown; nil if unknown.
         var shown: [String]?
         var size = TerminalSize(columns: 0, rows: 0)
     }
@@ -17,20 +17,20 @@ package final class FullScreen: Sendable {
     private let screen: Screen
     private let state = Mutex(State())
 
-    /// For a screen whose input and output are a terminal.
+    /// The full-screen mode of a screen whose input and output are a terminal.
     ///
-    /// - Throws: `CommandFailure` (usage) when they are not.
+    /// - Throws: `CommandFailure` (usage) if they are not.
     package init(_ screen: Screen) throws(CommandFailure) {
         guard screen.inputIsTerminal, screen.outputIsTerminal else {
             throw .usage(
-                "there is no terminal to draw on", hint: "--once prints one frame instead")
+                "full-screen mode requires a terminal", hint: "--once prints one frame instead")
         }
         self.screen = screen
     }
 
     deinit { leave() }
 
-    /// Takes the terminal over: raw mode, alternate screen, no cursor, no wrapped lines.
+    /// Enters full-screen mode: raw mode, alternate screen, no cursor, no line wrapping.
     package func enter() throws(OutputError) {
         try state.withLock { state throws(OutputError) in
             guard state.before == nil else { return }
@@ -48,7 +48,7 @@ package final class FullScreen: Sendable {
         }
     }
 
-    /// Gives the terminal back as it was.
+    /// Leaves full-screen mode and restores the terminal.
     package func leave() {
         state.withLock { state in
             guard var before = state.before else { return }
@@ -60,9 +60,9 @@ package final class FullScreen: Sendable {
         }
     }
 
-    /// Shows the lines from the top on, and nothing below them; only what has changed is sent.
+    /// Shows the lines from the top, and nothing below them; sends only changed lines.
     ///
-    /// Lines are as wide as they are: the caller cuts them to the terminal's width.
+    /// The caller truncates the lines to the terminal's width.
     package func draw(_ lines: [String]) throws(OutputError) {
         try state.withLock { state throws(OutputError) in
             guard state.before != nil else { return }
@@ -74,7 +74,7 @@ package final class FullScreen: Sendable {
             for row in 0..<max(lines.count, shown.count) {
                 let line = row < lines.count ? lines[row] : ""
                 guard row >= shown.count || line != shown[row] else { continue }
-                // Erased first: behind a last column that is taken, erasing would take it away.
+                // Erased first: erasing after a full line would delete its last column.
                 text += "\u{1B}[\(row + 1);1H\u{1B}[K\(line)"
             }
             state.size = size
@@ -85,16 +85,16 @@ package final class FullScreen: Sendable {
         }
     }
 
-    /// Stops the process, as Ctrl-Z does elsewhere, and draws anew once it goes on.
+    /// Suspends the process, as Ctrl-Z does elsewhere, and redraws once it continues.
     package func suspend() throws(OutputError) {
         leave()
-        // The whole group, as the terminal would: a script around it is to stop too.
+        // The whole process group, as the terminal does: a calling script stops too.
         _ = kill(0, SIGTSTP)
         try enter()
     }
 }
 
-/// How much a terminal shows.
+/// The size of a terminal.
 package struct TerminalSize: Equatable, Sendable {
     package var columns: Int
     package var rows: Int

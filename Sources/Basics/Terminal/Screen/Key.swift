@@ -1,18 +1,18 @@
-/// One press of a key, as a terminal sends it.
+/// One key press, as a terminal sends it.
 package enum Key: Equatable, Sendable {
     case character(Character)
     case up, down, left, right, pageUp, pageDown, home, end
     case enter, escape, backspace, delete, tab
-    /// With the control key; the character is its small letter, such as `c`.
+    /// A key with Control; the character is its lowercase letter, such as `c`.
     case control(Character)
 }
 
-/// Reads key presses out of the bytes of a terminal in raw mode: UTF-8, and the sequences of
+/// Decodes key presses from the bytes of a terminal in raw mode: UTF-8, and the sequences of
 /// ECMA-48 and the VT100 family for keys without a character.
 package struct KeyDecoder: Sendable {
     private var pending: [UInt8] = []
 
-    /// A decoder that has read nothing yet.
+    /// A decoder without pending bytes.
     package init() {}
 
     /// Whether the bytes so far end within a key, or with an escape that may begin one.
@@ -29,14 +29,15 @@ package struct KeyDecoder: Sendable {
         return keys
     }
 
-    /// The keys that are meant if nothing follows: an escape alone is the key of that name.
+    /// The keys if no more bytes follow: a single escape is the Escape key.
     package mutating func keysAtPause() -> [Key] {
         defer { pending = [] }
         return pending.first == 0x1B ? [.escape] : []
     }
 
-    /// The first key and how many bytes it takes, nil for a sequence that means nothing to us;
-    /// nothing while it is incomplete.
+    /// The first key and its number of bytes.
+    ///
+    /// The key is nil for an unknown sequence, the result is nil for an incomplete one.
     private func first() -> (key: Key?, length: Int)? {
         guard let byte = pending.first else { return nil }
         switch byte {

@@ -2,23 +2,23 @@ import Glibc
 import Synchronization
 import ErrandThreads
 
-/// The keys of the terminal that standard input is, as they are pressed.
+/// Reads key presses from the terminal on standard input.
 ///
 /// The terminal must be in raw mode, as ``FullScreen`` sets it.
 package final class Keyboard: Sendable {
-    private let thread = OwnThread(name: "errand-keys")
+    private let thread = DedicatedThreadExecutor(name: "errand-keys")
     private let input: Int32
     private let decoder = Mutex(KeyDecoder())
 
-    /// So long after an escape a terminal has sent the rest of a sequence, also over ssh.
+    /// The maximum time between the bytes of an escape sequence, in milliseconds, also over ssh.
     private static let pause: Int32 = 50
 
-    /// The keys of a screen's input.
+    /// The keyboard of a screen's input.
     package init(_ screen: Screen) { input = screen.input }
 
     deinit { thread.stop() }
 
-    /// Calls `pressed` with each key, on a thread of its own, and `ended` when the input is over.
+    /// Calls `pressed` with each key, on a dedicated thread, and `ended` at the end of the input.
     package func listen(
         pressed: @escaping @Sendable (Key) -> Void, ended: @escaping @Sendable () -> Void
     ) {
@@ -36,7 +36,7 @@ package final class Keyboard: Sendable {
         }
     }
 
-    /// Hears no more keys: they are left for whoever has the terminal next.
+    /// Stops reading keys, so that another process can read the terminal.
     package func pauseListening() { thread.watch(nil) }
 
     private func read() -> [UInt8]? {

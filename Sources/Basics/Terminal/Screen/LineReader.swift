@@ -11,12 +11,12 @@ package struct LineReader: ~Copyable {
     private var hasEnded = false
     /// Bytes read so far.
     package private(set) var bytesRead = 0
-    /// Bytes in all; nil for a pipe.
+    /// The size of the file; nil for a pipe.
     package let totalBytes: Int?
 
     /// Opens a file; `-` is standard input.
     ///
-    /// - Throws: `CommandFailure` naming the file and what the system said.
+    /// - Throws: `CommandFailure` with the file and the system's error.
     package init(path: String) throws(CommandFailure) {
         if path == "-" {
             descriptor = STDIN_FILENO
@@ -62,7 +62,7 @@ package struct LineReader: ~Copyable {
         }
     }
 
-    /// All that is left, line breaks as they are; nil when that is more than `limit` bytes.
+    /// The rest of the input, including line breaks; nil if it exceeds `limit` bytes.
     package mutating func rest(upTo limit: Int) throws(CommandFailure) -> [UInt8]? {
         while !hasEnded {
             guard piece.count - position <= limit else { return nil }
@@ -84,7 +84,7 @@ package struct LineReader: ~Copyable {
         }
         guard count >= 0 else {
             throw CommandFailure(
-                exit: .failed, message: "cannot read on: \(systemError(code))")
+                exit: .failed, message: "cannot read the input: \(systemError(code))")
         }
         piece += fresh
         bytesRead += count

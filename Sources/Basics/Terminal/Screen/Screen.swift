@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Why results could not be printed.
+/// An error of writing results.
 package enum OutputError: Error, Equatable {
-    /// The reader went away, as `head` does; the program ends in silence.
+    /// The reader closed the pipe, as `head` does; the program ends without a message.
     case closed
-    /// The system's error number, such as a full disk's.
+    /// The system's error number, for example of a full disk.
     case failed(code: Int32)
 
     package var failure: CommandFailure? {
@@ -27,11 +27,11 @@ func systemError(_ code: Int32) -> String {
 package final class Screen: Sendable {
     private struct State {
         var pending: [UInt8] = []
-        /// Whether standard error stands in the middle of a line, as a progress bar leaves it.
+        /// Whether the last line of standard error is incomplete, as a progress bar leaves it.
         var hasOpenLine = false
-        /// What was printed since a frame began; nil outside of one.
+        /// The bytes printed since a frame began; nil outside of one.
         var frame: [UInt8]?
-        /// Gives the terminal back as it was; nil while nothing of it is changed.
+        /// Restores the terminal; nil while its settings are unchanged.
         var restore: (@Sendable () -> Void)?
     }
 
@@ -48,7 +48,7 @@ package final class Screen: Sendable {
     package let errorIsTerminal: Bool
     package let inputIsTerminal: Bool
 
-    /// A screen on these file descriptors, which stay the caller's.
+    /// A screen on these file descriptors, which the caller owns.
     package init(output: Int32, error: Int32, input: Int32, environment: [String: String]) {
         self.output = output
         self.error = error
@@ -65,8 +65,8 @@ package final class Screen: Sendable {
 
     /// The process's own standard streams.
     ///
-    /// From then on the process ignores SIGPIPE: a reader that went away is an error of `write`,
-    /// and a closed socket must not end a worker.
+    /// From then on the process ignores SIGPIPE: a closed pipe becomes an error of `write`, and a
+    /// closed socket does not end a worker.
     package static func standard(environment: [String: String]) -> Screen {
         _ = signal(SIGPIPE, SIG_IGN)
         return Screen(
@@ -74,10 +74,10 @@ package final class Screen: Sendable {
             environment: environment)
     }
 
-    /// The terminal's columns: `COLUMNS` if set, else what the terminal says, else 80.
+    /// The terminal's columns: `COLUMNS` if set, else the terminal's own size, else 80.
     package var width: Int { columnsFromEnvironment ?? windowSize?.columns ?? 80 }
 
-    /// The terminal's size: what it says; else `COLUMNS` and `LINES`; else 80 × 24.
+    /// The terminal's size: its own; else `COLUMNS` and `LINES`; else 80 × 24.
     package var size: TerminalSize {
         windowSize
             ?? TerminalSize(
@@ -95,7 +95,7 @@ package final class Screen: Sendable {
         return nil
     }
 
-    /// Adds bytes to standard output; they leave when enough are waiting, or at once on a terminal.
+    /// Writes bytes to standard output: buffered, or immediately on a terminal.
     package func write(_ bytes: some Sequence<UInt8>) throws(OutputError) {
         try state.withLock { state throws(OutputError) in
             if state.frame != nil {
@@ -108,12 +108,12 @@ package final class Screen: Sendable {
         }
     }
 
-    /// Sends what is waiting for standard output.
+    /// Flushes standard output.
     package func flush() throws(OutputError) {
         try state.withLock { state throws(OutputError) in try send(&state) }
     }
 
-    /// Runs under the lock, slow as a pipe may be: two writers' lines must not mix.
+    /// Runs under the lock, even if the pipe is slow: lines of two writers must not mix.
     private func send(_ state: inout State) throws(OutputError) {
         defer { state.pending.removeAll(keepingCapacity: true) }
         try Self.send(state.pending, to: output)
@@ -121,7 +121,7 @@ package final class Screen: Sendable {
 
     /// Writes a line on standard error, in place of an unfinished progress line.
     ///
-    /// Results that wait for standard output leave first, so that a terminal shows both in order.
+    /// Flushes standard output first, so that a terminal shows both in order.
     package func writeError(line: String) {
         if errorIsTerminal, appendsToFrame(line) { return }
         try? flush()
@@ -141,10 +141,10 @@ package final class Screen: Sendable {
         }
     }
 
-    /// Keeps what is printed from here on, until ``endFrame()``.
+    /// Captures all output until ``endFrame()``.
     func beginFrame() { state.withLock { $0.frame = [] } }
 
-    /// What was printed since ``beginFrame()``, with what a terminal would have shown of errors.
+    /// The output since ``beginFrame()``, including errors that a terminal would show.
     func endFrame() -> String {
         state.withLock { state in
             defer { state.frame = nil }
@@ -152,11 +152,10 @@ package final class Screen: Sendable {
         }
     }
 
-    /// Notes how to give the terminal back as it was, for an end that its owner does not see.
+    /// Sets the action that restores the terminal if the command ends unexpectedly.
     func onRestore(_ action: (@Sendable () -> Void)?) { state.withLock { $0.restore = action } }
 
-    /// Gives the terminal back, and lets what follows be printed on it: also when the command
-    /// that drew on it was left to itself.
+    /// Restores the terminal and ends the frame, even if the command that drew on it still runs.
     func restore() {
         let action = state.withLock { state in
             defer { (state.frame, state.restore) = (nil, nil) }
@@ -165,7 +164,7 @@ package final class Screen: Sendable {
         action?()
     }
 
-    /// Replaces the last line of a terminal's standard error, without ending it.
+    /// Replaces the last line of a terminal's standard error, without a line break.
     package func replaceErrorLine(with text: String) {
         state.withLock { $0.hasOpenLine = true }
         try? Self.send(Array((Self.clearLine + text).utf8), to: error)
@@ -175,8 +174,8 @@ package final class Screen: Sendable {
 
     /// Asks on standard error and reads one line, at most 1 KiB, from standard input.
     ///
-    /// Blocks its thread while a person thinks: the command has nothing else to do meanwhile.
-    /// - Returns: the answer without its line break; nil when the input ended.
+    /// Blocks its thread until the answer: the command has nothing else to do meanwhile.
+    /// - Returns: the answer without its line break; nil at the end of the input.
     func ask(_ question: String) -> String? {
         writeErrorText(question)
         var answer: [UInt8] = []
@@ -209,7 +208,7 @@ package final class Screen: Sendable {
             switch code {
             case EINTR: continue
             case EAGAIN:
-                // Someone made the shared terminal non-blocking; wait until it takes more.
+                // Another process made the shared terminal non-blocking; wait until it is writable.
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&ready, 1, -1)
             case EPIPE: throw .closed

@@ -2,17 +2,17 @@ import Glibc
 
 /// Writing of small files.
 package enum TextFile {
-    /// Writes a file in one step: whoever reads it meanwhile sees the old or the new text, whole.
+    /// Replaces a file atomically: readers see either the old or the new text.
     ///
-    /// It keeps the permissions of the file that was there; a new one can be read by all.
-    /// - Throws: `CommandFailure` naming the file and what the system said.
+    /// Keeps the permissions of an existing file; all users can read a new one.
+    /// - Throws: `CommandFailure` with the file and the system's error.
     package static func replace(_ path: String, with text: String) throws(CommandFailure) {
         try replace(path, with: Array(text.utf8))
     }
 
     /// The same with bytes.
     ///
-    /// - Parameter isSecret: a new file can be read by its owner alone.
+    /// - Parameter isSecret: whether only its owner can read a new file.
     package static func replace(
         _ path: String, with bytes: [UInt8], isSecret: Bool = false
     ) throws(CommandFailure) {
@@ -38,6 +38,6 @@ package enum TextFile {
     private static func unwritable(_ path: String, _ code: Int32) -> CommandFailure {
         CommandFailure(
             exit: .failed, message: "cannot write \(path): \(systemError(code))",
-            hint: "name a place that you may write to")
+            hint: "give a path that you may write to")
     }
 }

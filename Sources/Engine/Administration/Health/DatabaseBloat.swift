@@ -1,18 +1,18 @@
 import Errand
 package import ErrandPostgres
 
-/// What of the database is dead weight, and what keeps it there.
+/// The bloat of the database, and what holds back vacuum.
 package struct DatabaseBloat: Sendable {
     package struct Table: Sendable {
         package var name: String
-        /// Estimated by the server's statistics, as the dead rows are.
+        /// An estimate of the server's statistics, like the dead rows.
         package var live: Int
         package var dead: Int
         package var size: Int
         package var indexSize: Int
         package var vacuumed: Instant?
 
-        /// Whether a VACUUM is worth it: autovacuum should have come by.
+        /// Whether to run VACUUM: autovacuum should have done so by now.
         package var isBloated: Bool { dead > 1_000 && dead > live / 5 }
     }
 
@@ -20,14 +20,14 @@ package struct DatabaseBloat: Sendable {
         package var name: String
         package var table: String
         package var size: Int
-        /// What its rows should need.
+        /// The estimated size without bloat.
         package var expected: Int
 
-        /// Whether building it anew is worth it.
+        /// Whether to run REINDEX.
         package var isBloated: Bool { size > 1 << 20 && size > expected * 2 }
     }
 
-    /// What keeps dead rows from being cleaned.
+    /// Something that prevents vacuum from removing dead rows.
     package struct Pin: Sendable {
         package enum Kind: String, Sendable {
             case transaction
@@ -39,7 +39,7 @@ package struct DatabaseBloat: Sendable {
         package var kind: Kind
         package var name: String
         package var who: String?
-        /// In transactions: how far back it reaches.
+        /// The age in transactions.
         package var age: Int
         package var since: Instant?
         package var detail: String?
@@ -48,7 +48,7 @@ package struct DatabaseBloat: Sendable {
     package var tables: [Table]
     package var indexes: [Index]
     package var pins: [Pin]
-    /// Sessions of other roles of which nothing can be seen.
+    /// The number of sessions of other roles whose activity is not visible.
     package var hidden: Int
 }
 
@@ -76,7 +76,7 @@ extension DatabaseBloat.Pin {
 }
 
 extension Inspector {
-    /// What is dead weight, and what keeps it there for longer than `age`.
+    /// The bloat, and what has held back vacuum for longer than `age`.
     package func databaseBloat(pinnedFor age: Duration) async throws -> DatabaseBloat {
         let answers = try await session.pipeline([
             Statement(Statements.tableBloat), Statement(Statements.indexBloat),

@@ -1,15 +1,15 @@
 import Errand
 package import ErrandPostgres
 
-/// How the database is that holds the jobs, as its server says.
+/// The state of the database, as the server reports it.
 package struct DatabaseStatus: Sendable {
     /// One table, or all partitions of one.
     package struct Table: Sendable {
         package var name: String
         package var parts: Int
-        /// Estimated.
+        /// An estimate.
         package var rows: Int
-        /// In bytes, with its indexes.
+        /// In bytes, including indexes.
         package var size: Int
         package var vacuumed: Instant?
         package var analyzed: Instant?
@@ -21,7 +21,7 @@ package struct DatabaseStatus: Sendable {
         package var role: String?
         package var state: String?
         package var began: Instant
-        /// Whether dead rows that are younger stay for it.
+        /// Whether it holds back vacuum.
         package var holdsBack: Bool
         package var query: String?
     }
@@ -50,7 +50,7 @@ package struct DatabaseStatus: Sendable {
         package var type: String
         package var isActive: Bool
         package var status: String?
-        /// Bytes of WAL that the server keeps for it.
+        /// Bytes of WAL that the server retains for it.
         package var held: Int?
     }
 
@@ -61,12 +61,12 @@ package struct DatabaseStatus: Sendable {
     package var isStandby: Bool
     package var connections: Int
     package var maxConnections: Int
-    /// Sessions of other roles of which nothing can be seen.
+    /// The number of sessions of other roles whose activity is not visible.
     package var hidden: Int
     package var synchronousCommit: String
     package var fsync: String
     package var autovacuum: String
-    /// How many days from today on have a partition prepared; nil when none is.
+    /// The number of days from today on that have a partition; nil if none has.
     package var daysAhead: Int?
     package var tables: [Table] = []
     package var transactions: [Transaction] = []
@@ -140,7 +140,7 @@ extension DatabaseStatus.Slot {
 }
 
 extension Inspector {
-    /// How the database is.
+    /// The state of the database.
     package func databaseStatus() async throws -> DatabaseStatus {
         let answers = try await session.pipeline([
             Statement(Statements.databaseServer), Statement(Statements.databaseTables),

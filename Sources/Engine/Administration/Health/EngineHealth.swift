@@ -2,30 +2,30 @@ package import Errand
 package import ErrandPostgres
 package import ErrandRedis
 
-/// What may be amiss with the engine beyond its numbers; nil where something could not be read.
+/// Possible problems of the engine beyond its status; nil where something could not be read.
 package struct EngineHealth: Sendable {
-    /// Due jobs that no live worker of their queue can run.
+    /// A lane with due jobs that no live worker of its queue can run.
     package struct UnknownLane: Sendable {
         package var lane: Lane
         /// Up to ``countLimit`` of each priority.
         package var jobs: Int
         package var oldest: Instant?
-        /// Versions of its arguments that are known there.
+        /// The versions of the kind's arguments that workers of the queue know.
         package var versions: [Int]
     }
 
-    /// A worker whose lease is over.
-    package struct SilentWorker: Sendable {
+    /// A worker whose lease has expired.
+    package struct UnresponsiveWorker: Sendable {
         package var id: Int64
         package var host: String
         package var pid: Int
         package var lease: Duration
         package var silence: Duration
-        /// Of the jobs that it reported last, those that it still holds.
+        /// The jobs of its last report that it still holds.
         package var held: [Int64]
     }
 
-    /// A claim in the name of a worker that is in the list no more.
+    /// A job claimed by a worker that is no longer registered.
     package struct OrphanedJob: Sendable {
         package var id: Int64
         package var kind: String
@@ -34,17 +34,17 @@ package struct EngineHealth: Sendable {
         package var since: Instant?
     }
 
-    /// A job whose workers died while they held it.
+    /// A job that was running when one or more of its workers died.
     package struct KillingJob: Sendable {
         package var id: Int64
         package var kind: String
         package var queue: String
         package var kills: Int
-        /// It is a dead letter, and kills no more.
+        /// Whether it is a dead letter by now.
         package var isDead: Bool
     }
 
-    /// A bulk operation that nobody runs, though it is not done.
+    /// An unfinished bulk operation that no process runs.
     package struct Interrupted: Sendable {
         package var id: Int64
         package var action: String
@@ -54,36 +54,36 @@ package struct EngineHealth: Sendable {
     }
 
     package var unknownLanes: [UnknownLane]?
-    package var silentWorkers: [SilentWorker]?
+    package var unresponsiveWorkers: [UnresponsiveWorker]?
     package var orphanedJobs: [OrphanedJob]?
     package var killingJobs: [KillingJob]?
-    /// The most frequent one of the last hour.
+    /// The most frequent group of dead letters of the last hour.
     package var deadGroup: DeadGroup?
     package var interrupted: [Interrupted]?
     /// Live workers by their version.
     package var versions: [(version: String, workers: Int)]?
     package var missingPartitions: [MissingPartition]?
-    /// Finished jobs of those days, which lie where all others do; counted up to 10,000.
+    /// Finished jobs of those days in the default partition; counted up to 10,000.
     package var strayFinishedJobs: Int?
     /// Queues with a limit.
     package var limits: [String: QueueLimit]?
     package var tables: [DatabaseBloat.Table]?
-    /// What else than a transaction keeps dead rows from being cleaned.
+    /// What holds back vacuum, other than transactions.
     package var pins: [DatabaseBloat.Pin]?
-    /// What could not be read.
+    /// The parts that could not be read.
     package var unread: [String] = []
 
     package static let countLimit = 1_000
-    /// Jobs at the front of a lane that are looked at.
+    /// The number of jobs to check at the front of a lane.
     private static let front: Int32 = 100
-    /// What the rescuer writes into the errors of a job that outlived its worker.
+    /// The pattern of the error that the rescuer writes for a job whose worker died.
     private static let killed = Parameter.text("% \(Rescuer.heldWhenDead);%")
-    /// Partitions are always to be there for so many days; a leader prepares more.
+    /// The number of days that need partitions; the feeder prepares more.
     private static let daysAhead = 3
 
     init() {}
 
-    /// One part of it, read apart from the others: what fails leaves the rest.
+    /// A part that is read separately: if it fails, the others are still read.
     private struct Part {
         var name: String
         var statement: Statement
@@ -96,14 +96,14 @@ package struct EngineHealth: Sendable {
                 name: "kinds",
                 statement: Statement(Statements.unknownLanes, [.int32(Int32(countLimit))])
             ) { $0.unknownLanes = try $1.map(UnknownLane.init) },
-            Part(name: "workers", statement: Statement(Statements.silentHolders)) {
-                $0.silentWorkers = try $1.map(SilentWorker.init)
+            Part(name: "workers", statement: Statement(Statements.unresponsiveHolders)) {
+                $0.unresponsiveWorkers = try $1.map(UnresponsiveWorker.init)
             },
             Part(
                 name: "claims",
                 statement: Statement(Statements.stuckJobs, [.int32(front), killed])
             ) { health, rows in
-                for row in rows where try row.optionalBool("is_silent") == true {
+                for row in rows where try row.optionalBool("is_unresponsive") == true {
                     health.hold(try row.int64("id"), by: try row.int64("claimed_by"))
                 }
                 health.orphanedJobs = try rows.compactMap(OrphanedJob.init)
@@ -150,12 +150,12 @@ package struct EngineHealth: Sendable {
         ]
     }
 
-    /// Notes a job of a silent worker, which may have died before it could report it.
+    /// Adds a job to an unresponsive worker, which may have died before it reported the job.
     private mutating func hold(_ job: Int64, by worker: Int64) {
-        guard let place = silentWorkers?.firstIndex(where: { $0.id == worker }),
-            silentWorkers?[place].held.contains(job) == false
+        guard let place = unresponsiveWorkers?.firstIndex(where: { $0.id == worker }),
+            unresponsiveWorkers?[place].held.contains(job) == false
         else { return }
-        silentWorkers?[place].held.append(job)
+        unresponsiveWorkers?[place].held.append(job)
     }
 
     static func read(_ session: Session) async throws -> EngineHealth {
@@ -187,13 +187,13 @@ extension EngineHealth.UnknownLane {
     }
 }
 
-extension EngineHealth.SilentWorker {
+extension EngineHealth.UnresponsiveWorker {
     init(_ row: Row) throws {
         id = try row.int64("id")
         host = try row.text("host")
         pid = Int(try row.int32("pid"))
         lease = .seconds(try row.double("lease"))
-        silence = .seconds(try row.double("silent"))
+        silence = .seconds(try row.double("silence"))
         held = try row.int64Array("held")
     }
 }
@@ -231,20 +231,20 @@ extension EngineHealth.Interrupted {
 }
 
 extension Inspector {
-    /// Whether Redis holds nothing of what was staged before, and the feeder does not mend it.
+    /// Whether Redis has lost the staged jobs and the feeder does not stage them again.
     ///
-    /// Takes more than a second when it seems so: a feeder notices within one.
+    /// Waits more than a second before it returns true: a feeder notices within one.
     package func hasLostStaging(_ address: RedisAddress) async throws -> Bool {
         let instance = try await session.query(Statements.instance).text(0, 0)
-        let look = WindowLook(address, instance: instance)
-        guard try await !look.isFed() else { return false }
+        let probe = WindowProbe(address, instance: instance)
+        guard try await !probe.hasStaging() else { return false }
         try await Task.sleep(for: .milliseconds(1_500))
-        return try await !look.isFed()
+        return try await !probe.hasStaging()
     }
 
-    /// What may be amiss with the engine; every look at it is short, however much waits.
+    /// Possible problems of the engine; every query is short, however large the backlog.
     ///
-    /// - Throws: `PostgresError` when the database cannot be reached; what only cannot be read
-    ///   is missing.
+    /// - Throws: `PostgresError` if the database is not reachable; parts that cannot be read are
+    ///   nil.
     package func health() async throws -> EngineHealth { try await EngineHealth.read(session) }
 }

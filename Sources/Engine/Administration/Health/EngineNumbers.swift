@@ -5,27 +5,27 @@ package import ErrandPostgres
 package struct EngineNumbers: Sendable {
     /// The queues; depths of long ones are estimates.
     package var queues: [QueueRecord]
-    /// How many workers are alive, stopping and silent.
+    /// The numbers of live, stopping and unresponsive workers.
     package var workers: EngineStatus.Workers
-    /// Whether somebody leads, by lead.
-    package var leads: [(lead: String, isHeld: Bool)]
+    /// Whether a process holds each role.
+    package var roles: [(role: String, isHeld: Bool)]
     package var schedules: ScheduleHealth
-    /// By how much the schedule that has waited longest is late; zero when none is.
+    /// The lateness of the longest overdue schedule; zero if none is.
     package var scheduleLateness: Duration
-    /// PostgreSQL's clock at the reading.
+    /// PostgreSQL's time of the reading.
     package var now: Instant
 
-    /// Queues are counted up to this many jobs each; beyond it a sample estimates.
+    /// The number of jobs to count per queue; larger numbers are estimated from a sample.
     private static let countLimit: Int64 = 1_000
 
-    /// How a session for this connects: it waits for nothing for long, and changes nothing.
+    /// A read-only session with short timeouts.
     package static func session(_ database: String) -> Session {
         var settings = SessionSettings(
             database, name: "errand-metrics",
             setup: [
                 "SET TimeZone = 'UTC'", "SET default_transaction_read_only = on",
                 "SET statement_timeout = '2s'", "SET lock_timeout = '500ms'",
-                // Its statements are short: compiling them would take longer than they do.
+                // The statements are short: compiling them would take longer than running them.
                 "SET jit = off",
             ])
         settings.connectTimeout = .seconds(2)
@@ -33,21 +33,21 @@ package struct EngineNumbers: Sendable {
         return Session(settings)
     }
 
-    /// Reads all of it.
+    /// Reads the gauges.
     ///
     /// - Throws: `PostgresError`
     package static func read(_ session: Session) async throws -> EngineNumbers {
         let answers = try await session.pipeline([
             Statement(Statements.queueDepths, [.null, .int64(countLimit)]),
-            Statement(Statements.workerCounts), LeadRecord.statement, ScheduleHealth.statement,
+            Statement(Statements.workerCounts), LeaderRecord.statement, ScheduleHealth.statement,
             Statement(Statements.scheduleLateness),
         ])
-        let held = try LeadRecord.records(answers[2]).filter { $0.backend != nil }
+        let held = try LeaderRecord.records(answers[2]).filter { $0.backend != nil }
         return EngineNumbers(
             queues: try answers[0].map(QueueRecord.init),
             workers: try EngineStatus.Workers(answers[1][0]),
-            leads: Lead.allCases.map { lead in
-                (lead.rawValue, held.contains { $0.lead == lead })
+            roles: Role.allCases.map { role in
+                (role.rawValue, held.contains { $0.role == role })
             },
             schedules: try ScheduleHealth(answers[3][0]),
             scheduleLateness: .seconds(try answers[4][0].double("lateness")),

@@ -1,18 +1,18 @@
 package import Errand
 package import ErrandPostgres
 
-/// The whole engine at one moment; nil where something could not be read.
+/// The state of the engine at one moment; nil where something could not be read.
 package struct EngineStatus: Sendable {
-    /// How many workers there are.
+    /// The numbers of workers by state.
     package struct Workers: Sendable {
         package var alive: Int
         package var stopping: Int
-        /// Those that have not shown for their lease; the longest silent first.
-        package var silent: Int
-        package var silentIDs: [Int64]
+        /// Workers whose lease has expired; their ids begin with the oldest heartbeat.
+        package var unresponsive: Int
+        package var unresponsiveIDs: [Int64]
     }
 
-    /// An open transaction of some client.
+    /// An open transaction of a client.
     package struct Transaction: Sendable {
         package var pid: Int
         package var application: String
@@ -21,24 +21,24 @@ package struct EngineStatus: Sendable {
 
     package var queues: [QueueRecord]?
     package var workers: Workers?
-    /// Those leads that somebody holds.
-    package var leaders: [LeadRecord]?
+    /// The leaders; roles that no process holds are left out.
+    package var leaders: [LeaderRecord]?
     package var schedules: ScheduleHealth?
     /// Dead letters of the last hour, counted up to ``deadLimit``.
     package var deadLastHour: Int?
     package var oldestTransaction: Transaction?
-    /// The numbers of the migrations that were applied here.
+    /// The migrations that the database records.
     package var migrations: MigrationRecords?
-    /// Why something is missing.
+    /// The first error that prevented reading a part.
     package var failure: PostgresError?
-    /// What is missing.
+    /// The parts that could not be read.
     package var unread: [String] = []
 
     package static let deadLimit = 10_000
 
     init() {}
 
-    /// One part of it, read apart from the others where they cannot be read together.
+    /// A part of the status, read separately if reading all parts together fails.
     private struct Part {
         var name: String
         var statements: [Statement]
@@ -66,8 +66,8 @@ package struct EngineStatus: Sendable {
                 status, rows in
                 status.workers = try Workers(rows[0][0])
             },
-            Part(name: "leads", statements: [LeadRecord.statement]) { status, rows in
-                status.leaders = try LeadRecord.records(rows[0]).filter { $0.backend != nil }
+            Part(name: "leaders", statements: [LeaderRecord.statement]) { status, rows in
+                status.leaders = try LeaderRecord.records(rows[0]).filter { $0.backend != nil }
             },
             Part(
                 name: "dead letters", statements: [Statement(Statements.deadLastHour)]
@@ -80,7 +80,7 @@ package struct EngineStatus: Sendable {
         ]
     }
 
-    /// Reads all of it in one round trip, or, where the schema is behind, what there is.
+    /// Reads the status in one round trip; with an outdated schema, reads each part separately.
     static func read(_ session: Session, isExact: Bool) async throws -> EngineStatus {
         let parts = parts(isExact: isExact)
         var status = EngineStatus()
@@ -107,7 +107,7 @@ package struct EngineStatus: Sendable {
                 status.unread.append(part.name)
             }
         }
-        // No database of that name, or one without Errand: there is nothing to show.
+        // The database does not exist, or has no schema of Errand: there is nothing to show.
         if status.queues == nil, status.migrations == nil, let failure = status.failure {
             throw failure
         }
@@ -116,12 +116,12 @@ package struct EngineStatus: Sendable {
 }
 
 extension ServerError {
-    /// Whether a time limit ended the statement: the next would take as long.
+    /// Whether a timeout cancelled the statement: the next one would take as long.
     fileprivate var tookTooLong: Bool { ["57014", "55P03"].contains(sqlState) }
 }
 
 extension PostgresError {
-    /// Whether the server said so, and can be asked further.
+    /// Whether the server reported the error and the session remains usable.
     var isOfServer: Bool {
         if case .server = self { true } else { false }
     }
@@ -131,8 +131,8 @@ extension EngineStatus.Workers {
     init(_ row: Row) throws {
         alive = Int(try row.int64("alive"))
         stopping = Int(try row.int64("stopping"))
-        silent = Int(try row.int64("silent"))
-        silentIDs = try row.int64Array("silent_ids")
+        unresponsive = Int(try row.int64("unresponsive"))
+        unresponsiveIDs = try row.int64Array("unresponsive_ids")
     }
 }
 
@@ -145,10 +145,10 @@ extension EngineStatus.Transaction {
 }
 
 extension Inspector {
-    /// What `errand status` shows.
+    /// The state of the engine, for `errand status`.
     ///
-    /// - Throws: `PostgresError` when the database cannot be reached; what only cannot be read
-    ///   is missing.
+    /// - Throws: `PostgresError` if the database is not reachable; parts that cannot be read are
+    ///   nil.
     package func status(isExact: Bool = false) async throws -> EngineStatus {
         try await EngineStatus.read(session, isExact: isExact)
     }

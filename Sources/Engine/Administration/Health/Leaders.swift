@@ -1,80 +1,80 @@
 package import Errand
 package import ErrandPostgres
 
-/// Who leads in one thing, and who could.
-package struct LeadRecord: Sendable {
-    package var lead: Lead
-    /// The server's process of the session that holds the lock; nil when nobody leads.
+/// The leader of one role and its standbys.
+package struct LeaderRecord: Sendable {
+    package var role: Role
+    /// The PostgreSQL backend that holds the role's lock; nil without a leader.
     package var backend: Int?
-    /// Who signed for the lead: a worker, or another program.
+    /// The worker that is the leader; nil if the leader is another program.
     package var worker: Int64?
     package var host: String?
     package var pid: Int?
     package var takenAt: Instant?
-    /// When it was asked to let go.
-    package var askedAt: Instant?
+    /// When an operator asked it to resign.
+    package var resignRequestedAt: Instant?
     package var lastSeenAt: Instant?
-    /// Whether the worker's lease runs; nil when it is not in the list of workers.
+    /// Whether the worker's lease is valid; nil if the worker is not registered.
     package var isAlive: Bool?
-    /// Workers that are alive and wait for the lock.
+    /// The live workers that wait for the lock.
     package var standbys: [Int64] = []
 
-    init(_ lead: Lead, _ row: Row) throws {
-        self.lead = lead
+    init(_ role: Role, _ row: Row) throws {
+        self.role = role
         backend = try row.optionalInt32("backend").map(Int.init)
         worker = try row.optionalInt64("worker")
         host = try row.optionalText("host")
         pid = try row.optionalInt32("pid").map(Int.init)
         takenAt = try row.optionalTimestamp("taken_at")
-        askedAt = try row.optionalTimestamp("resign_asked_at")
+        resignRequestedAt = try row.optionalTimestamp("resign_requested_at")
         lastSeenAt = try row.optionalTimestamp("last_seen_at")
         isAlive = try row.optionalBool("is_alive")
     }
 
-    /// Reads all leads, without the standbys.
+    /// Reads all leaders, without their standbys.
     static var statement: Statement {
-        let leads = Lead.allCases
+        let roles = Role.allCases
         return Statement(
             Statements.leaders,
-            [.textArray(leads.map(\.rawValue)), .int64Array(leads.map(\.lock))])
+            [.textArray(roles.map(\.rawValue)), .int64Array(roles.map(\.lock))])
     }
 
-    static func records(_ rows: Rows) throws -> [LeadRecord] {
-        var records: [LeadRecord] = []
+    static func records(_ rows: Rows) throws -> [LeaderRecord] {
+        var records: [LeaderRecord] = []
         for row in rows {
-            guard let lead = Lead(rawValue: try row.text("lead")) else { continue }
-            records.append(try LeadRecord(lead, row))
+            guard let role = Role(rawValue: try row.text("role")) else { continue }
+            records.append(try LeaderRecord(role, row))
         }
         return records
     }
 }
 
 extension Inspector {
-    /// Who leads in what.
-    package func leaders() async throws -> [LeadRecord] {
-        var records = try LeadRecord.records(await session.query(LeadRecord.statement))
+    /// The leaders of all roles, with their standbys.
+    package func leaders() async throws -> [LeaderRecord] {
+        var records = try LeaderRecord.records(await session.query(LeaderRecord.statement))
         for place in records.indices {
             records[place].standbys = try await session.query(
-                Statements.standbys, [.text(records[place].lead.sessionName)]
+                Statements.standbys, [.text(records[place].role.sessionName)]
             ).map { try $0.int64("id") }.filter { $0 != records[place].worker }
         }
         return records
     }
 
-    /// Asks the leader to let go; false when it leads no more, or takes no orders.
+    /// Asks the leader to resign; false if it is no longer the leader, or is not a worker.
     package func askToResign(
-        _ record: LeadRecord, by operatorName: String, reason: String?
+        _ record: LeaderRecord, by operatorName: String, reason: String?
     ) async throws -> Bool {
         guard let backend = record.backend, let worker = record.worker else { return false }
         return try await session.transaction { session in
             let asked = try session.query(
                 Statements.askToResign,
-                [.text(record.lead.rawValue), .int32(Int32(backend))])
+                [.text(record.role.rawValue), .int32(Int32(backend))])
             guard !asked.isEmpty else { return false }
             _ = try session.query(
                 AuditLine(
                     operatorName: operatorName, action: "leader resign",
-                    subject: record.lead.rawValue, reason: reason,
+                    subject: record.role.rawValue, reason: reason,
                     change: try AuditLine.json(["worker": worker])
                 ).statement)
             return true

@@ -1,18 +1,18 @@
 import Errand
-/// A statement as it may be shown to those who may not see its data: without its values.
+/// Redacts the values of a statement, to show it to operators who may not see the data.
 enum QueryShape {
-    /// What people get to see of another session's statement.
+    /// The maximum length of a redacted statement.
     private static let length = 60
 
-    /// The statement on one line, with `…` for its texts and numbers, without its comments,
-    /// and cut.
+    /// The statement on one line, with `…` for its strings and numbers, without comments,
+    /// truncated.
     ///
-    /// The server may have cut it before: a text without an end is blanked to the end.
+    /// The server may have truncated it before: an unterminated string is redacted to the end.
     static func of(_ statement: String) -> String {
         var shape = ""
         var rest = statement.prefix(20_000)
         while let sign = rest.first {
-            // What nobody sees needs no reading.
+            // The rest would be truncated.
             guard shape.count <= length else { break }
             switch sign {
             case "'":
@@ -42,7 +42,7 @@ enum QueryShape {
         return String(shape.prefix(length))
     }
 
-    /// Whether the text that begins behind this is one such as `E'it\'s'`.
+    /// Whether the string that begins here has backslash escapes, such as `E'it\'s'`.
     private static func takesEscapes(_ before: String) -> Bool {
         guard let last = before.last, "eE".contains(last) else { return false }
         guard let sign = before.dropLast().last else { return true }
@@ -62,7 +62,7 @@ enum QueryShape {
         return rest
     }
 
-    /// `$1` is a parameter; `$tag$ … $tag$` is a text.
+    /// Skips a parameter such as `$1`, or a string such as `$tag$ … $tag$`.
     private static func afterDollar(_ text: Substring, _ shape: inout String) -> Substring {
         let inner = text.dropFirst()
         let tag = inner.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
@@ -77,7 +77,7 @@ enum QueryShape {
         return body[end.upperBound...]
     }
 
-    /// Comments stand within each other.
+    /// Skips a comment; comments may be nested.
     private static func afterComment(_ text: Substring) -> Substring {
         var rest = text.dropFirst(2)
         var depth = 1

@@ -2,48 +2,48 @@ package import Errand
 import ErrandPostgres
 package import ErrandRedis
 
-/// What Redis holds of this database, compared with what PostgreSQL says.
+/// The staged jobs of a database in Redis, compared with PostgreSQL.
 package struct WindowCheck: Sendable {
     /// One lane's window.
     package struct Window: Sendable {
         package var lane: Lane
         package var size: Int
-        /// Ids that were compared.
+        /// The number of ids compared.
         package var sampled = 0
-        /// Of these, those that do not wait any more: dropped when they are popped.
+        /// Of these, the ids of jobs that are no longer waiting: workers drop them.
         package var stale = 0
-        /// Due jobs that should be there and are not.
+        /// Due jobs that should be staged but are not.
         package var missing: [Int64] = []
     }
 
     /// Redis itself.
-    package var server: RedisLook
+    package var server: RedisInfo
     package var windows: [Window]
-    /// Whether Redis has what a feeder staged since it was last emptied.
-    package var isFed: Bool
-    /// Whether a live worker leads in feeding.
+    /// Whether a feeder has staged jobs since Redis was last emptied.
+    package var hasStaging: Bool
+    /// Whether a live worker is the feeder.
     package var isFeederAlive: Bool
     /// Whether any worker is alive.
     package var hasWorkers: Bool
 }
 
-/// Looks at all windows of a database in Redis, and empties them.
+/// Checks and empties the windows of a database in Redis.
 package struct WindowInspector: Sendable {
     private let connection: Connection
     private let inspector: Inspector
 
-    /// - Throws: `PostgresError` when the database cannot say which keys are its own.
+    /// Creates an inspector of the windows in one Redis server.
     package init(_ address: RedisAddress, _ inspector: Inspector) {
         connection = Connection(
             address, name: "errand-cli", connectTimeout: .seconds(2), replyTimeout: .seconds(5))
         self.inspector = inspector
     }
 
-    /// Ids of each window that are compared, from its head and from anywhere.
+    /// The number of ids to compare from the head of each window, and again at random.
     private static let sample = 100
-    /// Jobs due for so long should be staged: the feeder reads once a second.
-    private static let patience = 3.0
-    /// Between two looks at what seems to be missing.
+    /// The time in seconds within which due jobs should be staged: the feeder reads every second.
+    private static let timeout = 3.0
+    /// The time before jobs that seem to be missing are checked again.
     private static let pause = Duration.milliseconds(2_500)
 
     private func keys() async throws -> RedisKeys {
@@ -53,15 +53,15 @@ package struct WindowInspector: Sendable {
 
     // MARK: check
 
-    /// Compares; takes some seconds when jobs seem to be missing.
+    /// Compares Redis with PostgreSQL; takes some seconds if jobs seem to be missing.
     package func check() async throws -> WindowCheck {
-        let server = try await RedisLook.ask(connection)
+        let server = try await RedisInfo.ask(connection)
         let keys = try await keys()
         let lanes = try await lanes()
-        let duties = try await inspector.leaders().first { $0.lead == .duties }
+        let feeder = try await inspector.leaders().first { $0.role == .feeder }
         var check = WindowCheck(
-            server: server, windows: [], isFed: try await isFed(keys),
-            isFeederAlive: duties?.isAlive == true,
+            server: server, windows: [], hasStaging: try await hasStaging(keys),
+            isFeederAlive: feeder?.isAlive == true,
             hasWorkers: try await inspector.workers().contains(where: \.isAlive))
         for lane in lanes {
             let window = try await window(lane, keys)
@@ -69,10 +69,10 @@ package struct WindowInspector: Sendable {
         }
         guard check.isFeederAlive else { return check }
         let absent = try await missing(from: lanes, keys)
-        guard !absent.isEmpty || !check.isFed else { return check }
-        // Popped a moment ago, or about to be staged: what is still so later is trouble.
+        guard !absent.isEmpty || !check.hasStaging else { return check }
+        // A job may have been popped just now or be about to be staged: check again later.
         try await Task.sleep(for: Self.pause)
-        check.isFed = try await isFed(keys)
+        check.hasStaging = try await hasStaging(keys)
         let still = try await missing(from: absent.keys.sorted { $0.name < $1.name }, keys)
         for (lane, ids) in still {
             let both = ids.filter { absent[lane]?.contains($0) == true }
@@ -88,7 +88,7 @@ package struct WindowInspector: Sendable {
         return check
     }
 
-    private func isFed(_ keys: RedisKeys) async throws -> Bool {
+    private func hasStaging(_ keys: RedisKeys) async throws -> Bool {
         try await connection.send(Command("EXISTS", keys.fed)).int == 1
     }
 
@@ -122,7 +122,7 @@ package struct WindowInspector: Sendable {
         return window
     }
 
-    /// Jobs that have been due for a while and are not staged, though there is room for them.
+    /// Jobs that have been due for a while but are not staged, although their window has room.
     private func missing(
         from lanes: [Lane], _ keys: RedisKeys
     ) async throws -> [Lane: [Int64]] {
@@ -131,7 +131,7 @@ package struct WindowInspector: Sendable {
             Statements.dueLongest,
             [
                 .textArray(lanes.map(\.queue)), .textArray(lanes.map(\.kind)),
-                .int16Array(lanes.map { Int16($0.version) }), .double(Self.patience),
+                .int16Array(lanes.map { Int16($0.version) }), .double(Self.timeout),
                 .int32(Int32(Self.sample)),
             ])
         var due: [(lane: Lane, id: Int64, priority: Int)] = []
@@ -147,7 +147,7 @@ package struct WindowInspector: Sendable {
         let replies = try await connection.pipeline(
             marks + due.map { Command("ZSCORE", keys.window($0.lane), String($0.id)) })
         for case .error(let text) in replies { throw RedisError.server(text) }
-        // From these priorities on a window is full, and the rest waits in PostgreSQL.
+        // The backlog marks: jobs from this priority on wait in PostgreSQL, as the window is full.
         var behind: [Lane: Int] = [:]
         for (lane, reply) in zip(lanes, replies) { behind[lane] = reply.int.map { Int($0) } }
         var missing: [Lane: [Int64]] = [:]
@@ -160,12 +160,12 @@ package struct WindowInspector: Sendable {
 
     // MARK: rebuild
 
-    /// Deletes all keys of this database, and asks the feeder to stage again.
+    /// Deletes all keys of this database, and asks the feeder to stage due jobs again.
     ///
-    /// Keys of other databases and programs in the same Redis stay. Noted in the audit first: what
-    /// is in Redis knows no transaction.
+    /// Keys of other databases and programs in the same Redis stay. The audit entry is written
+    /// first, because Redis does not take part in a transaction.
     ///
-    /// - Returns: how many keys were deleted.
+    /// - Returns: the number of deleted keys.
     package func empty(by operatorName: String, reason: String?) async throws -> Int {
         try await connection.connect()
         let keys = try await keys()
@@ -180,10 +180,10 @@ package struct WindowInspector: Sendable {
             let reply = try await connection.send(
                 Command("SCAN", cursor, "MATCH", keys.prefix + "*", "COUNT", "1000"))
             guard let parts = reply.array, parts.count == 2, let next = parts[0].text else {
-                throw RedisError.server("SCAN was answered with \(reply)")
+                throw RedisError.server("unexpected reply to SCAN: \(reply)")
             }
             cursor = next
-            // The mark goes last: once it is missing, the feeder reads all anew.
+            // Deletes the mark last: once it is missing, the feeder stages everything again.
             let names = (parts[1].array ?? []).compactMap(\.text).filter { $0 != keys.fed }
             guard !names.isEmpty else { continue }
             var command = Command("UNLINK")
@@ -195,11 +195,11 @@ package struct WindowInspector: Sendable {
         return deleted
     }
 
-    /// Waits until the feeder has begun to stage again; false when it has not within `limit`.
+    /// Waits until the feeder has resumed staging; false after `limit`.
     package func waitUntilFed(within limit: Duration) async throws -> Bool {
         let keys = try await keys()
         let end = ContinuousClock.now + limit
-        while try await !isFed(keys) {
+        while try await !hasStaging(keys) {
             guard ContinuousClock.now < end else { return false }
             try await Task.sleep(for: .milliseconds(50))
         }

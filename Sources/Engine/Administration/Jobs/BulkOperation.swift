@@ -2,9 +2,9 @@ package import Errand
 import FoundationEssentials
 package import ErrandPostgres
 
-/// One bulk action on jobs or dead letters: what it is to do, and how far it has come.
+/// A bulk operation on jobs or dead letters: its parameters and its progress.
 package struct BulkOperation: Sendable {
-    /// Named as its command is called.
+    /// The action, named like its command.
     package enum Action: String, CaseIterable, Sendable {
         case redrive = "dead redrive"
         case delete = "dead discard"
@@ -20,7 +20,7 @@ package struct BulkOperation: Sendable {
 
     package enum State: String, Sendable {
         case running, done, cancelled, failed
-        /// It should run, and nobody runs it: `op resume` does.
+        /// Unfinished, but no process runs it: `op resume` does.
         case interrupted
     }
 
@@ -32,24 +32,26 @@ package struct BulkOperation: Sendable {
     package var endedAt: Instant?
     /// JSON, without sensitive values.
     package var filter: [UInt8]
-    /// JSON: what the jobs are to become; without sensitive values.
+    /// JSON: the change to the jobs; without sensitive values.
     package var change: [UInt8]?
     package var ratePerSecond: Double?
-    /// Not more than so many.
-    package var most: Int?
+    /// The maximum number of jobs.
+    package var maxJobs: Int?
     package var total: Int
     /// Whether `total` is an estimate.
     package var isEstimate: Bool
     package var done: Int
     /// Of these, running jobs whose workers were asked to cancel them.
-    package var asked: Int
-    /// Jobs that had changed by the time they were come to.
+    package var cancelRequested: Int
+    /// Jobs that had changed before the operation reached them.
     package var skipped: Int
     package var state: State
     /// Why it was cancelled or failed.
     package var note: String?
 
-    /// - Parameter sensitive: names of arguments that are not shown.
+    /// Creates an operation from its row.
+    ///
+    /// - Parameter sensitive: the names of arguments to redact.
     init(_ row: Row, sensitive: Set<String>) throws {
         id = try row.int64("id")
         action = Action(rawValue: try row.text("action")) ?? .redrive
@@ -62,11 +64,11 @@ package struct BulkOperation: Sendable {
             try BulkChange(json: json).redacted(sensitive).json
         }
         ratePerSecond = try row.optionalDouble("rate_per_s")
-        most = try row.optionalInt64("most").map(Int.init)
+        maxJobs = try row.optionalInt64("max_jobs").map(Int.init)
         total = Int(try row.int64("total"))
         isEstimate = try row.bool("is_estimate")
         done = Int(try row.int64("done"))
-        asked = Int(try row.int64("asked"))
+        cancelRequested = Int(try row.int64("cancel_requested"))
         skipped = Int(try row.int64("skipped"))
         state = State(rawValue: try row.text("state")) ?? .running
         note = try row.optionalText("note")
@@ -76,7 +78,7 @@ package struct BulkOperation: Sendable {
 extension BulkOperation.Action {
     private static let waiting: [JobState] = [.scheduled, .available, .retrying]
 
-    /// The states of the jobs that it can do something about.
+    /// The states of the jobs that the action applies to.
     package var possibleStates: [JobState] {
         switch self {
         case .redrive, .delete: [.dead]
@@ -87,16 +89,15 @@ extension BulkOperation.Action {
         }
     }
 
-    /// The states that are meant where none is named: retrying what was completed or cancelled has
-    /// to be asked for.
+    /// The default states: retrying completed or cancelled jobs requires naming these states.
     package var usualStates: [JobState] {
         self == .retry ? [.retrying, .dead] : possibleStates
     }
 }
 
-/// What jobs are to become, where an action needs to know.
+/// The new values of jobs, for actions that change them.
 package struct BulkChange: Sendable, Equatable, Codable {
-    /// When they are to start.
+    /// The new start time.
     package var runAt: Instant?
     package var queue: String?
     package var priority: Int16?
@@ -114,7 +115,7 @@ package struct BulkChange: Sendable, Equatable, Codable {
 
     var json: [UInt8] { get throws { try AuditLine.json(self) } }
 
-    /// The same without the values of these arguments.
+    /// The change without the values of these arguments.
     func redacted(_ sensitive: Set<String>) -> BulkChange {
         var shown = self
         shown.args = args.map { args in
@@ -132,7 +133,7 @@ extension JobFilter {
 
     var json: [UInt8] { get throws { try AuditLine.json(self) } }
 
-    /// The same without the values of these arguments.
+    /// The filter without the values of these arguments.
     func redacted(_ sensitive: Set<String>) -> JobFilter {
         var shown = self
         shown.arguments = arguments?.map { argument in

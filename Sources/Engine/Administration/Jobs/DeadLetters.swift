@@ -1,16 +1,16 @@
 import Errand
 package import ErrandPostgres
 
-/// Dead letters of one kind whose errors differ in numbers, ids and quoted texts only.
+/// Dead letters of one kind whose errors differ only in numbers, ids and quoted texts.
 package struct DeadGroup: Sendable {
     package var fingerprint: String
     package var kind: String
     package var count: Int
     package var firstSeen: Instant
     package var lastSeen: Instant
-    /// The newest of them.
+    /// The id of the newest dead letter.
     package var sample: Int64
-    /// What their errors have in common.
+    /// The common pattern of the errors.
     package var pattern: String
     /// The last error of the sample.
     package var error: String?
@@ -31,7 +31,7 @@ package struct DeadGroup: Sendable {
 }
 
 extension Inspector {
-    /// Gathers the dead letters that pass a filter by what went wrong, the most frequent first.
+    /// Groups the dead letters that match a filter by their errors, the most frequent first.
     package func deadGroups(_ filter: JobFilter, limit: Int) async throws -> [DeadGroup] {
         var conditions = JobConditions()
         let condition = JobConditions.joined(try conditions.clauses(filter, .dead))
@@ -43,7 +43,7 @@ extension Inspector {
 }
 
 extension Statements {
-    /// What the CTE `grouped` gathered, each group with the error of its newest dead letter.
+    /// The groups of the CTE `grouped`, each with the error of its newest dead letter.
     static let describedGroups = """
         SELECT g.*, l.error, l.args, \(sensitive) AS sensitive,
             errand.error_pattern(l.error) AS pattern
@@ -54,7 +54,7 @@ extension Statements {
         ) l ON true
         """
 
-    /// The groups of the dead letters that meet a condition; their newest one stands for each.
+    /// The groups of the dead letters that match a condition, each with its newest as a sample.
     fileprivate static func deadGroups(_ condition: String, limit: String) -> String {
         """
         WITH grouped AS (

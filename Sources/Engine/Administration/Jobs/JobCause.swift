@@ -1,50 +1,50 @@
 import Errand
 package import ErrandPostgres
 
-/// Why a job does not run, or what it does instead.
+/// The state of a job that does not run, or the reason why it waits.
 package enum JobCause: Sendable, Equatable {
     case completed
     case cancelled
     case dead
-    /// On its worker, which is well.
+    /// The job is running on a live worker.
     case running
-    /// On its worker, for longer than it may.
+    /// The job has been running for longer than its timeout.
     case overtime
-    /// Its worker was asked to cancel it.
+    /// The job is running; its worker was asked to cancel it.
     case cancelling
-    /// Its worker has been silent for so long.
-    case holderSilent(Duration)
-    /// Its worker is not in the table of workers any more.
+    /// The worker of the job has sent no heartbeat for this long.
+    case holderUnresponsive(Duration)
+    /// The worker of the job is no longer registered.
     case holderGone
-    /// It was to start by then; no worker will run it.
+    /// The job has passed its deadline; no worker will run it.
     case tooLate(Instant)
-    /// Its last attempt failed; the next is due in so long.
+    /// The last attempt failed; the next one is due in this time.
     case retrying(Duration)
-    /// It is due in so long.
+    /// The job is due in this time.
     case scheduled(Duration)
-    case paused(JobSituation.Pause)
+    case paused(JobDiagnosis.Pause)
     case noWorker
-    /// No live worker works its queue; these are worked.
+    /// No live worker works the job's queue; these queues have workers.
     case queueUnworked([String])
-    /// No live worker of its queue knows its kind; these are known.
+    /// No live worker of the queue knows the job's kind; they know these kinds.
     case kindUnknown([String])
-    /// They know these versions of its arguments.
+    /// No live worker of the queue knows the version of the arguments; they know these versions.
     case versionUnknown([Int])
-    /// All workers that could run it are stopping.
+    /// All workers that could run the job are stopping.
     case stopping
-    /// All workers that could run it were asked to take no jobs; these could take them again.
+    /// All workers that could run the job are quiet; these could claim jobs again.
     case quiet([Int64])
     case redisUnreachable(String)
     case redisEmptied
-    /// Behind others; in so long it is its turn, if they go on as in the last minute.
+    /// Other jobs are ahead; at the rate of the last minute they take `wait`.
     case behind(count: Int, isCapped: Bool, wait: Duration?)
-    /// Its queue may run no more now, over all workers.
-    case limited(JobSituation.ReachedLimit)
-    /// All slots of its queue's workers run other jobs.
+    /// The queue has reached a limit.
+    case limited(JobDiagnosis.ReachedLimit)
+    /// Other jobs use all slots of the queue's workers.
     case slotsBusy(Int)
-    /// It is due, and has not been staged in Redis.
+    /// The job is due, but not staged in Redis.
     case unstaged
-    /// Nothing that can be seen holds it; it has been due for so long.
+    /// The job has been due for this long, without a visible reason to wait.
     case ready(Duration)
 
     /// A stable name for scripts.
@@ -56,7 +56,7 @@ package enum JobCause: Sendable, Equatable {
         case .running: "running"
         case .overtime: "overtime"
         case .cancelling: "cancelling"
-        case .holderSilent: "worker_silent"
+        case .holderUnresponsive: "worker_unresponsive"
         case .holderGone: "worker_gone"
         case .tooLate: "deadline_passed"
         case .retrying: "retrying"
@@ -79,11 +79,11 @@ package enum JobCause: Sendable, Equatable {
     }
 }
 
-extension JobSituation {
-    /// Between a claim and its beat, or a commit and its staging, so long is nothing odd.
-    private static let patience = Duration.seconds(2)
+extension JobDiagnosis {
+    /// The normal delay between a claim and a heartbeat, or between a commit and staging.
+    private static let timeout = Duration.seconds(2)
 
-    /// Why the job does not run: what holds it first, then what would hold it after that.
+    /// Why the job does not run: the current reason first, then those that would apply next.
     package var causes: [JobCause] {
         switch state {
         case .completed: return [.completed]
@@ -102,20 +102,20 @@ extension JobSituation {
         if let unworked { causes.append(unworked) }
         if case .unreachable(let text) = window { causes.append(.redisUnreachable(text)) }
         if causes.isEmpty, window == .emptied { causes.append(.redisEmptied) }
-        // What else is before it matters only to a job that nothing else holds.
+        // Jobs ahead of it matter only if nothing else delays it.
         return causes.isEmpty ? [inLine] : causes
     }
 
     private var whileHeld: JobCause {
         guard let holder, holder.isKnown else { return .holderGone }
         let silence = now.durationSince(holder.lastSeenAt)
-        if silence > max(holder.lease / 2, Self.patience) { return .holderSilent(silence) }
+        if silence > max(holder.lease / 2, Self.timeout) { return .holderUnresponsive(silence) }
         if isCancelRequested { return .cancelling }
         guard let startedAt, let timeout else { return .running }
         return now.durationSince(startedAt) > timeout ? .overtime : .running
     }
 
-    /// Whether anybody is there who could run it.
+    /// Why no worker can run the job; nil if one can.
     private var unworked: JobCause? {
         guard !workers.isEmpty else { return .noWorker }
         let ofQueue = workers.filter { $0.queues[lane.queue] != nil }
@@ -147,6 +147,6 @@ extension JobSituation {
         let busy = queues.reduce(0) { $0 + ($1.busy ?? 0) }
         if slots > 0, busy >= slots { return .slotsBusy(slots) }
         let waited = now.durationSince(runAt)
-        return window == .absent && waited > Self.patience ? .unstaged : .ready(waited)
+        return window == .absent && waited > Self.timeout ? .unstaged : .ready(waited)
     }
 }

@@ -3,13 +3,13 @@ package import ErrandPostgres
 package import ErrandRedis
 
 extension Inspector {
-    /// Cancels jobs: waiting ones end, running ones are told through their workers.
+    /// Cancels waiting jobs, and asks the workers of running jobs to cancel them.
     package func cancel(
         _ ids: [Int64], by operatorName: String, reason: String? = nil
     ) async throws -> [Int64: Effect] {
         let sorted = ids.sorted()
         var effects: [Int64: Effect] = [:]
-        // A job may be claimed between the two statements, or handed back: so twice.
+        // Tries twice: a job may be claimed or requeued between the two statements.
         for _ in 0..<2 {
             let rest = sorted.filter { effects[$0] == nil }
             guard !rest.isEmpty else { break }
@@ -29,7 +29,7 @@ extension Inspector {
                 return (ended, asked)
             }
             for id in ended { effects[id] = .cancelled }
-            for id in asked { effects[id] = .asked }
+            for id in asked { effects[id] = .cancelRequested }
         }
         for id in sorted where effects[id] == nil {
             effects[id] = try await job(id) == nil ? .unknown : .finished
@@ -37,8 +37,7 @@ extension Inspector {
         return effects
     }
 
-    /// Lets jobs run again, or now: finished and dead ones with all their attempts, waiting ones
-    /// without waiting longer.
+    /// Retries jobs: finished and dead ones with all their attempts; waiting ones are due now.
     package func retry(
         _ ids: [Int64], by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> [Int64: Effect] {
@@ -50,7 +49,7 @@ extension Inspector {
                 Statement(Statements.retryWaiting, [.int64Array(sorted)]),
             ])
             let retried = try answers.flatMap { rows in try rows.map { try $0.int64(0) } }
-            // One that was finished is live by the second statement, so that both name it.
+            // Both statements return a finished job: for the second one it is live.
             try Note("job retry", operatorName, reason).write(Set(retried).sorted(), session)
             return retried
         }
@@ -61,7 +60,7 @@ extension Inspector {
         return effects
     }
 
-    /// Lets waiting jobs wait no longer.
+    /// Makes waiting jobs due now.
     package func runNow(
         _ ids: [Int64], by operatorName: String, reason: String? = nil
     ) async throws -> [Int64: Effect] {
@@ -71,7 +70,7 @@ extension Inspector {
         ).effects
     }
 
-    /// Gives waiting jobs another time; one that has passed means now.
+    /// Changes the start time of waiting jobs; a past time means now.
     package func reschedule(
         _ ids: [Int64], at time: Instant, by operatorName: String, reason: String? = nil
     ) async throws -> [Int64: Effect] {
@@ -84,11 +83,10 @@ extension Inspector {
         ).effects
     }
 
-    /// Moves waiting jobs to another queue, which is made if need be, behind those that are due
-    /// there.
+    /// Moves waiting jobs to another queue, behind its due jobs; creates the queue if necessary.
     ///
-    /// With Redis at hand they are taken out of the windows where they were staged; without it a
-    /// worker of their old queue may still run them.
+    /// Removes the jobs from the windows in Redis where they are staged. Without Redis, a worker of
+    /// the old queue may still run them.
     package func move(
         _ ids: [Int64], to queue: String, priority: Priority?, redis: RedisAddress?,
         by operatorName: String, reason: String? = nil
@@ -105,12 +103,12 @@ extension Inspector {
         let lanes = try JobMove.lanes(rows)
         guard let redis, !lanes.isEmpty else { return effects }
         let instance = try await session.query(Statements.instance, []).text(0, 0)
-        let window = WindowLook(redis, instance: instance)
+        let window = WindowProbe(redis, instance: instance)
         for (lane, ids) in lanes { try? await window.forget(ids, in: lane) }
         return effects
     }
 
-    /// Replaces the arguments or the tags of waiting jobs; what is nil stays.
+    /// Replaces the arguments or the tags of waiting jobs; nil keeps them.
     package func edit(
         _ ids: [Int64], args: [UInt8]?, tags: [String]?, by operatorName: String,
         reason: String? = nil
@@ -130,7 +128,7 @@ extension Inspector {
         ).effects
     }
 
-    /// Ends waiting jobs for good, and takes dead ones out of the dead letters.
+    /// Discards waiting jobs and dead letters.
     package func discard(
         _ ids: [Int64], by operatorName: String, reason: String? = nil
     ) async throws -> [Int64: Effect] {
@@ -152,12 +150,12 @@ extension Inspector {
         return effects
     }
 
-    /// What is kept as a job's reason of its end.
+    /// The reason stored with a job that an operator ends.
     static func because(_ verb: String, by operatorName: String, _ reason: String?) -> String {
         "\(verb) by \(operatorName)" + (reason.map { ": \($0)" } ?? "")
     }
 
-    /// The audit of a change to some jobs.
+    /// The audit entry of a change to jobs.
     private struct Note {
         var action: String
         var operatorName: String
@@ -174,7 +172,7 @@ extension Inspector {
             self.change = change
         }
 
-        /// Writes a line for each job.
+        /// Writes one entry per job.
         func write(_ ids: [Int64], _ session: isolated Session) throws {
             let change = try change?.json
             _ = try session.pipeline(
@@ -187,7 +185,7 @@ extension Inspector {
         }
     }
 
-    /// Changes waiting jobs with a statement that returns them.
+    /// Changes waiting jobs with a statement that returns the changed ones.
     private func change(
         _ ids: [Int64], _ note: Note, _ statement: Statement
     ) async throws -> (effects: [Int64: Effect], rows: Rows) {
@@ -199,7 +197,7 @@ extension Inspector {
         return (try await effects(ids, changed: rows), rows)
     }
 
-    /// Where these jobs are in their lives; those that are not there are left out.
+    /// The states of jobs; jobs that do not exist are left out.
     package func states(_ ids: [Int64]) async throws -> [Int64: JobState] {
         var states: [Int64: JobState] = [:]
         for row in try await session.query(Statements.states, [.int64Array(ids.sorted())]) {
@@ -208,7 +206,7 @@ extension Inspector {
         return states
     }
 
-    /// What became of each, when those of the rows were changed and the others stayed.
+    /// The effect on each job, where the rows are the changed ones.
     private func effects(
         _ ids: [Int64], changed rows: Rows, as done: Effect = .changed
     ) async throws -> [Int64: Effect] {
@@ -222,7 +220,7 @@ extension Inspector {
             case nil: effects[id] = .unknown
             case .completed, .cancelled, .dead: effects[id] = .finished
             case .running: effects[id] = .running
-            // Handed back a moment ago: as it was claimed when we came.
+            // It was running when the statement ran, and has been requeued since.
             case .scheduled, .available, .retrying: effects[id] = .running
             }
         }

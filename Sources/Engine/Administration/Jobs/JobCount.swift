@@ -2,13 +2,13 @@ import Errand
 import FoundationEssentials
 package import ErrandPostgres
 
-/// How many jobs there are of some sort.
+/// An exact or estimated number of jobs.
 package struct JobCount: Sendable, Equatable {
-    /// Jobs are counted up to here, and estimated beyond.
+    /// The largest exact count; larger numbers are estimated.
     static let limit: Int64 = 100_000
 
     package var count: Int
-    /// There were too many to count: the planner of PostgreSQL said so.
+    /// Whether the count is an estimate of PostgreSQL's planner.
     package var isEstimate: Bool
 
     package init(count: Int, isEstimate: Bool) {
@@ -18,9 +18,9 @@ package struct JobCount: Sendable, Equatable {
 }
 
 extension Inspector {
-    /// How many jobs pass a filter, and the database's time just before they were counted.
+    /// The number of jobs that match a filter, and the database's time just before counting.
     ///
-    /// Counted up to ``JobCount/limit``; beyond it estimated, unless it is to be exact.
+    /// Above ``JobCount/limit`` it is an estimate, unless `isExact`.
     package func count(
         _ filter: JobFilter, isExact: Bool = false
     ) async throws -> (count: JobCount, asOf: Instant) {
@@ -64,7 +64,7 @@ extension Inspector {
         return explained?.first.map { Int64($0.plan.rows) } ?? 0
     }
 
-    /// The names of fields that some kind calls sensitive.
+    /// The names of all fields that kinds declare as sensitive.
     package func sensitiveNames() async throws -> Set<String> {
         Set(try await session.query(Statements.sensitiveNames, []).map { try $0.text(0) })
     }

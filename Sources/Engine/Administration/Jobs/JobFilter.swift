@@ -1,14 +1,14 @@
 package import Errand
 package import ErrandPostgres
 
-/// Which jobs an operator means; all that is set must hold, and what is nil filters nothing.
+/// A filter of jobs: a job must match every field that is not nil.
 ///
-/// Its JSON form is kept with a bulk operation, so that one can be resumed.
+/// A bulk operation stores its JSON form, so that it can be resumed.
 package struct JobFilter: Sendable, Equatable, Codable {
-    /// A value among a job's arguments.
+    /// A value of a job's arguments.
     package struct Argument: Sendable, Equatable, Codable {
         package var name: String
-        /// As given: what is a number, `true`, `false` or `null` matches the same text as well.
+        /// The value; a number, `true`, `false` or `null` also matches a string of the same text.
         package var value: String
 
         package init(name: String, value: String) {
@@ -23,31 +23,32 @@ package struct JobFilter: Sendable, Equatable, Codable {
     /// The unique key.
     package var key: String?
     package var states: [JobState]?
-    /// Made so long ago, or, for one that has ended, ended.
+    /// The minimum age in milliseconds: since a job was created or, once finished, finished.
     package var olderMs: Int64?
+    /// The maximum age in milliseconds.
     package var newerMs: Int64?
-    /// In the last error: a text, whatever its capitals, or `~` and a regular expression.
+    /// A part of the last error, case-insensitive, or `~` and a regular expression.
     package var error: String?
     package var arguments: [Argument]?
-    /// The worker that has it, or had it last.
+    /// The worker that runs the job, or ran it last.
     package var worker: Int64?
-    /// The schedule that made it.
+    /// The schedule that enqueued the job.
     package var schedule: String?
-    /// Only dead letters with this fingerprint.
+    /// The fingerprint of dead letters.
     package var fingerprint: String?
     package var ids: [Int64]?
-    /// The moment from which ages are counted; nil means now.
+    /// The time at which ages are computed; nil means now.
     package var asOf: Instant?
 
     /// Only jobs with lower ids.
     package var before: Int64?
     /// Only jobs with higher ids.
     package var after: Int64?
-    /// The newest come first unless it is set.
+    /// Sorts the oldest jobs first, instead of the newest.
     package var isOldestFirst = false
     package var limit = 50
 
-    // A page is no part of what is meant.
+    // The fields of paging are not stored.
     private enum CodingKeys: String, CodingKey {
         case queue, kind, tag, key, states, olderMs, newerMs, error, arguments, worker, schedule
         case fingerprint, ids, asOf
@@ -55,6 +56,6 @@ package struct JobFilter: Sendable, Equatable, Codable {
 
     package init() {}
 
-    /// Whether it lets everything pass.
+    /// Whether the filter matches every job.
     package var isEmpty: Bool { self == JobFilter() }
 }

@@ -4,81 +4,80 @@ import ErrandPostgres
 /// One page of a listing of jobs.
 package struct JobPage: Sendable {
     package var jobs: [JobRecord] = []
-    /// How many jobs were looked at to find these.
+    /// The number of jobs searched.
     package var looked = 0
-    /// The last id that was looked at, where the look ended early: neither was the page full nor
-    /// was there nothing left.
+    /// The last id searched, if the search stopped early; nil if the page is full or complete.
     ///
-    /// The next page goes on behind it.
+    /// The next page continues after it.
     package var stoppedAt: Int64?
 }
 
 extension Inspector {
-    /// How long a listing looks for jobs, unless it is to look through everything.
-    package static let patience = Duration.milliseconds(100)
+    /// The default time limit of a search for jobs.
+    package static let timeout = Duration.milliseconds(100)
 
-    /// One page of the jobs that pass a filter, the newest first unless it says otherwise.
+    /// One page of the jobs that match a filter, the newest first unless it sorts otherwise.
     ///
-    /// - Parameter patience: after about this time it ends with what it has found, and says where;
-    ///   nil looks through everything.
+    /// - Parameter timeout: the approximate time after which the search stops early; nil searches
+    ///   everything.
     package func page(
-        _ filter: JobFilter, patience: Duration? = patience
+        _ filter: JobFilter, timeout: Duration? = timeout
     ) async throws -> JobPage {
         let reveals = reveals
         return try await session.transaction { session in
-            // In one picture of the tables no job is seen twice, or missed, while it ends.
+            // In one snapshot, a job that finishes meanwhile is neither duplicated nor missed.
             _ = try session.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            return try JobLook(filter, patience).page(reveals: reveals, session)
+            return try JobScan(filter, timeout).page(reveals: reveals, session)
         }
     }
 }
 
-/// Looks through live and finished jobs in the order of their ids, some rows at a time.
-struct JobLook {
-    /// One table, and how far it has been looked through.
+/// Searches live and finished jobs in the order of their ids, in batches of rows.
+struct JobScan {
+    /// One table, and the progress of its search.
     private struct Place {
         var table: JobTable
         var after: Int64?
         var before: Int64?
-        /// The only ones that can pass, in order; nil where all have to be looked at.
+        /// The only ids that can match, in order; nil if all rows must be searched.
         var candidates: ArraySlice<Int64>?
-        /// The last id that was looked at.
+        /// The last id searched.
         var reached: Int64?
         var isOver = false
-        /// Those that pass and are not on the page yet, in order.
+        /// The matching ids that are not on the page yet, in order.
         var found: ArraySlice<Int64> = []
     }
 
     private let filter: JobFilter
-    private let patience: Duration?
+    private let timeout: Duration?
     private var places: [Place] = []
     private var ids: [(id: Int64, table: JobTable)] = []
     private var looked = 0
     private var rows: Int
 
-    /// More are not read to know them all beforehand.
+    /// The maximum number of candidates to read in advance.
     private static let mostCandidates = 5_000
-    /// Jobs may be made so much out of the order of their ids.
+    /// How far the order of ids may differ from the order of creation.
     private static let margin: Int64 = 10_000
-    /// What is found may take as much longer.
+    /// The additional time per matching job.
     private static let each = Duration.microseconds(20)
 
-    init(_ filter: JobFilter, _ patience: Duration?) {
+    init(_ filter: JobFilter, _ timeout: Duration?) {
         self.filter = filter
-        self.patience = patience
+        self.timeout = timeout
         rows = min(max(200, filter.limit * 2), 20_000)
     }
 
     consuming func page(reveals: Bool, _ session: isolated Session) throws -> JobPage {
-        let end = patience.map { ContinuousClock.now + $0 }
-        // Where no row is looked at, nobody would say that it is no regular expression.
+        let end = timeout.map { ContinuousClock.now + $0 }
+        // Checks the regular expression, even if no row is searched.
         if let pattern = filter.error.flatMap(JobConditions.pattern) {
             _ = try session.query("SELECT '' ~ $1", [.text(pattern)])
         }
         for table in JobTable.holding(filter) { places.append(try place(table, session)) }
         var page = JobPage()
         while ids.count < filter.limit, let next = slowest {
-            // Where many pass, what they take is no waste of time.
+            // Matching jobs extend the time limit.
             if let end, .now >= end + Self.each * ids.count, let reached = places[next].reached {
                 page.stoppedAt = reached
                 break
@@ -105,7 +104,7 @@ struct JobLook {
         filter.isOldestFirst ? id < other : id > other
     }
 
-    /// The table that is furthest behind; nil when all are done.
+    /// The table whose search is furthest behind; nil if all are done.
     private var slowest: Int? {
         places.indices.filter { !places[$0].isOver }.min { one, other in
             guard let other = places[other].reached else { return false }
@@ -113,10 +112,10 @@ struct JobLook {
         }
     }
 
-    /// Puts on the page what is certain to come next: all tables were looked through so far.
+    /// Adds the ids to the page that all tables have been searched up to.
     private mutating func take() {
         let reach = slowest.map { places[$0].reached }
-        // One of them was not looked at.
+        // One of the tables has not been searched yet.
         if let reach, reach == nil { return }
         var next: [(id: Int64, table: JobTable)] = []
         for index in places.indices {
@@ -129,7 +128,7 @@ struct JobLook {
         ids += next.sorted { comes($0.id, before: $1.id) }
     }
 
-    /// Looks at the next rows of one table; returns how many there were.
+    /// Searches the next rows of one table; returns their number.
     private mutating func look(_ index: Int, _ session: isolated Session) throws -> Int {
         var place = places[index]
         let known = place.candidates.map { $0.prefix(rows) }
@@ -154,34 +153,34 @@ struct JobLook {
         return seen
     }
 
-    /// As many rows at a time as a fifth of the patience, or what is left of it, has room for.
+    /// Adapts the batch size to a fifth of the timeout, or to the time left.
     private mutating func adapt(to taken: Duration, _ seen: Int, left: Duration?) {
-        let aim = patience.map { min($0 / 5, max(left ?? $0, .zero)) } ?? .milliseconds(250)
+        let aim = timeout.map { min($0 / 5, max(left ?? $0, .zero)) } ?? .milliseconds(250)
         let fit = Double(max(seen, 1)) * (aim / max(taken, .microseconds(10)))
-        // Not too many: what one look takes may differ much from the one before.
-        rows = Int(min(max(fit, 500), Double(rows * 5), patience == nil ? 100_000 : 10_000))
+        // Limited, because the durations of batches vary.
+        rows = Int(min(max(fit, 500), Double(rows * 5), timeout == nil ? 100_000 : 10_000))
     }
 
-    // MARK: Where to look
+    // MARK: Ranges of ids
 
     private func place(_ table: JobTable, _ session: isolated Session) throws -> Place {
         var place = Place(table: table, after: filter.after, before: filter.before)
         if let candidates = try candidates(table, session) {
             place.candidates = candidates[...]
             place.isOver = candidates.isEmpty
-        } else if patience != nil, filter.key == nil {
+        } else if timeout != nil, filter.key == nil {
             try narrow(&place, session)
         }
         return place
     }
 
-    /// The only ones that can pass, in order; nil when they are too many.
+    /// The only ids that can match, in order; nil if there are too many.
     private func candidates(
         _ table: JobTable, _ session: isolated Session
     ) throws -> [Int64]? {
         let limit = Self.mostCandidates
-        // Only what looks at everything finds a claim that stands where none should.
-        guard patience != nil,
+        // Only a full search finds claims outside of the heads of lanes.
+        guard timeout != nil,
             let statement = JobConditions.candidates(filter, table, limit: limit)
         else { return nil }
         let ids = try session.query(statement).map { try $0.int64(0) }
@@ -191,7 +190,7 @@ struct JobLook {
         }.sorted { comes($0, before: $1) }
     }
 
-    /// Leaves out ids at whose time no job was made that can pass: nothing ends before it is made.
+    /// Narrows the range of ids by the ages of the filter.
     private func narrow(_ place: inout Place, _ session: isolated Session) throws {
         if let newer = filter.newerMs, place.table == .live {
             let first = try firstID(place.table, any: true, newer, session)

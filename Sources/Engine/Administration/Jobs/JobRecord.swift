@@ -2,9 +2,9 @@ package import Errand
 import FoundationEssentials
 package import ErrandPostgres
 
-/// One job as an operator sees it, live or finished.
+/// One job, live or finished.
 ///
-/// What its kind calls sensitive was taken out of it when it was read (``Redaction``).
+/// Values that its kind declares as sensitive are redacted (``Redaction``).
 package struct JobRecord: Sendable {
     package var id: Int64
     package var kind: String
@@ -21,27 +21,29 @@ package struct JobRecord: Sendable {
     package var worker: Int64?
     package var notAfter: Instant?
     package var uniqueKey: String?
-    /// How long its last attempt took, in milliseconds.
+    /// The duration of its last attempt in milliseconds.
     package var durationMs: Double?
-    /// Why it was cancelled or given up.
+    /// Why it was cancelled or died.
     package var reason: String?
     /// JSON.
     package var args: [UInt8]
     /// JSON: an array of `{attempt, at, worker, error}`.
     package var errors: [UInt8]
-    /// Of its last failed attempt.
+    /// The error of its last failed attempt.
     package var lastError: String?
-    /// Of a dead letter: what its last error has in common with others.
+    /// The fingerprint of a dead letter's last error, which similar errors share.
     package var fingerprint: String?
     package var tags: [String]
-    /// Which occurrence of a schedule it is for.
+    /// The occurrence of a schedule that it was enqueued for.
     package var occurrence: ScheduledOccurrence?
-    /// Who, or what, made it; nil where that was not kept.
+    /// The job or operator that enqueued it; nil if unknown.
     package var origin: JobOrigin?
-    /// For what else is told of the job.
+    /// Redacts further texts about the job.
     let redaction: Redaction
 
-    /// - Parameter reveals: whether sensitive values may be seen.
+    /// Creates a record from a row.
+    ///
+    /// - Parameter reveals: whether to show sensitive values.
     init(_ row: Row, reveals: Bool = false) throws {
         redaction = Redaction(
             args: try row.json("args"),
@@ -68,7 +70,7 @@ package struct JobRecord: Sendable {
         lastError = try row.optionalText("last_error").map(redaction.text)
         fingerprint = try row.optionalText("fingerprint")
         tags = try row.textArray("tags").map(redaction.text)
-        // One that somebody wrote by hand must not spoil a listing.
+        // A malformed value, written by hand, must not break a listing.
         occurrence = try row.optionalJSON("occurrence").flatMap { json in
             try? JSONDecoder().decode(ScheduledOccurrence.self, from: Data(json))
         }
@@ -78,7 +80,7 @@ package struct JobRecord: Sendable {
     }
 }
 
-/// One worker process as an operator sees it.
+/// One registered worker process.
 package struct WorkerRecord: Sendable {
     package var id: Int64
     package var host: String
@@ -92,11 +94,11 @@ package struct WorkerRecord: Sendable {
     package var queues: [UInt8]
     package var kinds: [String]
     package var lease: Duration
-    /// Whether it has heard that it is to take no new jobs.
+    /// Whether it has confirmed that it claims no new jobs.
     package var isQuiet: Bool
-    /// What an operator asked of it.
-    package var order: WorkerOrder?
-    /// The jobs that ran longest at its last beat.
+    /// The pending or current command of an operator.
+    package var order: WorkerCommand?
+    /// Its longest-running jobs at the last heartbeat.
     package var running: [Int64]
 
     init(_ row: Row) throws {
@@ -112,7 +114,7 @@ package struct WorkerRecord: Sendable {
         kinds = try row.textArray("kinds")
         lease = .seconds(try row.double("lease"))
         isQuiet = try row.bool("quiet")
-        order = try WorkerOrder(row)
+        order = try WorkerCommand(row)
         running = try row.int64Array("running")
     }
 }

@@ -2,27 +2,27 @@ import Errand
 import ErrandPostgres
 
 extension Operations {
-    /// One chunk of an operation.
+    /// The result of one chunk of an operation.
     package struct Step: Sendable {
-        /// The jobs that it dealt with.
+        /// The processed jobs.
         package var ids: [Int64] = []
-        /// There is nothing left to do, or somebody has ended the operation.
+        /// Whether the operation is complete or was ended.
         package var isOver = false
-        /// Of the jobs, running ones whose workers were asked.
-        var asked = 0
-        /// Jobs that left these lanes.
+        /// Of the processed jobs, running ones whose workers were asked to cancel them.
+        var cancelRequested = 0
+        /// Jobs moved away from these lanes.
         var left: [Lane: [Int64]] = [:]
-        /// Jobs that somebody else had locked.
+        /// Jobs that another session had locked.
         var locked: [Int64] = []
 
         mutating func add(_ other: Step) {
             ids += other.ids
             isOver = other.isOver
-            asked += other.asked
+            cancelRequested += other.cancelRequested
         }
     }
 
-    /// An operation as its row has it while it is locked.
+    /// An operation, read from its locked row.
     struct Work {
         var id: Int64
         var action: BulkOperation.Action
@@ -46,12 +46,11 @@ extension Operations {
             stage = try row.int16("stage")
             last = try row.int64("last_id")
             let done = try row.int64("done")
-            room = max(0, (try row.optionalInt64("most") ?? Int64.max) - done)
+            room = max(0, (try row.optionalInt64("max_jobs") ?? Int64.max) - done)
         }
     }
 
-    /// Deals with so many jobs, in as many steps as it takes to find them; with fewer only when
-    /// there are no more, or when it is to stop.
+    /// Processes `count` jobs in one or more steps; fewer only if there are no more, or if stopped.
     package func steps(
         _ id: Int64, upTo count: Int, until isStopped: () -> Bool = { false }
     ) async throws -> Step {
@@ -62,9 +61,9 @@ extension Operations {
         return all
     }
 
-    /// Deals with the next jobs in one transaction; ends the operation when there are no more.
+    /// Processes the next jobs in one transaction; ends the operation if there are no more.
     ///
-    /// What is to be cancelled and was locked, as by a claim, is come to once more.
+    /// A cancellation tries jobs once more that were locked, for example by a claim.
     package func step(_ id: Int64, atMost limit: Int) async throws -> Step {
         var step = try await locked(id) { work, session in
             try Self.step(work, Int64(min(limit, Self.chunk)), session)
@@ -77,7 +76,7 @@ extension Operations {
         }
         if let redis, !step.left.isEmpty {
             let instance = try await session.query(Statements.instance, []).text(0, 0)
-            let window = WindowLook(redis, instance: instance)
+            let window = WindowProbe(redis, instance: instance)
             for (lane, ids) in step.left { try? await window.forget(ids, in: lane) }
         }
         return step
@@ -116,7 +115,7 @@ extension Operations {
         return step
     }
 
-    /// Acts on jobs that were locked when they were come to; those that still are stay skipped.
+    /// Processes jobs that were locked before; those that still are locked remain skipped.
     static func again(
         _ work: Work, _ missed: [Int64], _ session: isolated Session
     ) throws -> Step {
@@ -129,7 +128,7 @@ extension Operations {
         return step
     }
 
-    /// Writes how far it has come, and its end, unless something is to be come to once more.
+    /// Saves the progress, and ends the operation if it is complete and no job was locked.
     private static func advance(
         _ work: Work, _ step: inout Step, skipped: Int, _ place: (stage: Int, cursor: Int64),
         _ session: isolated Session
@@ -139,7 +138,7 @@ extension Operations {
             Statements.advanceOperation,
             [
                 .int64(work.id), .int64(done), .int64(place.cursor), .int16(Int16(place.stage)),
-                .int64(Int64(skipped)), .int64(Int64(step.asked)),
+                .int64(Int64(skipped)), .int64(Int64(step.cancelRequested)),
             ])
         guard step.locked.isEmpty else { return }
         if place.stage >= JobTable.holding(work.filter).count || done >= work.room {
@@ -149,11 +148,10 @@ extension Operations {
         }
     }
 
-    /// The next jobs in the order of their ids, none of them made after the operation was asked
-    /// for.
+    /// The next jobs in the order of their ids, none created after the operation.
     ///
-    /// A span of ids at a time, each twice as long, so that neither a filter that few jobs pass
-    /// nor one that millions pass makes PostgreSQL sort or read more than it must.
+    /// Reads ranges of ids that double in size, so that PostgreSQL does not sort or read too much,
+    /// whether few jobs match the filter or millions.
     private static func look(
         _ work: Work, _ table: JobTable, upTo limit: Int64, _ cursor: inout Int64,
         _ session: isolated Session
@@ -190,13 +188,12 @@ extension Operations {
             """, conditions.parameters)
     }
 
-    // MARK: What is done
+    // MARK: Actions
 
     static func act(
         _ work: Work, on found: [Int64], in table: JobTable, _ session: isolated Session
     ) throws -> Step {
-        // One that somebody else acts on is left alone; a claim only takes a moment, and what is
-        // to be cancelled is worth coming back for.
+        // Skips jobs that are locked. Claims hold locks only briefly, so a cancellation retries.
         let ids = try session.query(Statements.lockJobs(table), [.int64Array(found)])
             .map { try $0.int64(0) }
         var step = Step()
@@ -208,14 +205,14 @@ extension Operations {
         let rows = try session.query(statement(work, table, ids))
         step.ids = try rows.map { try $0.int64(0) }
         if work.action == .move { step.left = try JobMove.lanes(rows) }
-        // What was claimed since it was looked for is only meant if running jobs are.
+        // Jobs claimed since they were found only count if the filter includes running jobs.
         let meansRunning = work.filter.states?.contains(.running) ?? true
         if work.action == .cancel, meansRunning, step.ids.count < ids.count {
             let ended = Set(step.ids)
             let asked = try session.query(
                 Statements.cancelRunning, [.int64Array(ids.filter { !ended.contains($0) })]
             ).map { try $0.int64(0) }
-            step.asked = asked.count
+            step.cancelRequested = asked.count
             step.ids += asked
         }
         return step
@@ -265,7 +262,7 @@ extension Operations {
     }
 }
 
-/// What a move has taken out of which lanes.
+/// The jobs that a move has removed, by lane.
 enum JobMove {
     static func lanes(_ rows: Rows) throws -> [Lane: [Int64]] {
         var lanes: [Lane: [Int64]] = [:]

@@ -2,19 +2,19 @@ import Errand
 package import ErrandPostgres
 package import ErrandRedis
 
-/// Bulk actions on jobs and dead letters, and who may run and end them.
+/// Creates, runs, resumes and ends bulk operations on jobs and dead letters.
 package struct Operations: Sendable {
-    /// What an operation is to do.
+    /// The parameters of an operation.
     package struct Request: Sendable {
         package var action: BulkOperation.Action
-        /// With the moment up to which jobs are meant (``JobFilter/asOf``).
+        /// The filter; ``JobFilter/asOf`` excludes jobs that finish later.
         package var filter: JobFilter
         package var change = BulkChange()
         package var reason: String?
         package var ratePerSecond: Double?
-        /// Not more than so many.
-        package var most: Int?
-        /// How many there are.
+        /// The maximum number of jobs.
+        package var maxJobs: Int?
+        /// The number of matching jobs.
         package var count: JobCount
 
         package init(action: BulkOperation.Action, filter: JobFilter, count: JobCount) {
@@ -23,36 +23,37 @@ package struct Operations: Sendable {
             self.count = count
         }
 
-        /// How many it is to be: exact where the limit is below what was counted.
+        /// The expected number of jobs: exact if the maximum is below the count.
         package var total: JobCount {
-            guard let most, most <= count.count else { return count }
-            return JobCount(count: most, isEstimate: false)
+            guard let maxJobs, maxJobs <= count.count else { return count }
+            return JobCount(count: maxJobs, isEstimate: false)
         }
     }
 
-    /// How jobs fare that an operation let run again.
+    /// The results of jobs since an operation has retried them.
     package struct Trial: Sendable {
-        /// Those that have failed since, whether they are tried again or not.
+        /// Jobs that have failed since, whether or not they will be retried.
         package var failed: Int
-        /// Of those, the dead.
+        /// Of those, the dead jobs.
         package var died: Int
-        /// Those that have not failed, and not ended either.
+        /// Jobs that have neither failed nor finished.
         package var waiting: Int
-        /// Those that have not ended, failed or not.
+        /// Jobs that have not finished, whether or not they have failed.
         package var live: Int
-        /// What the last of the failed, or of the dead, failed with.
+        /// The error of the last dead job or, if none died, of the last failed one.
         package var error: String?
     }
 
-    /// So many jobs are dealt with in one transaction, at most.
+    /// The maximum number of jobs per transaction.
     package static let chunk = 1_000
 
     let session: Session
     let redis: RedisAddress?
 
-    /// The session holds the lock of the operation that it runs, so it is nobody else's.
+    /// Creates the operations of a session, which must not be shared: it holds the lock of the
+    /// operation that it runs.
     ///
-    /// - Parameter redis: jobs that leave a queue are taken out of its window there.
+    /// - Parameter redis: where to remove moved jobs from their old windows.
     package init(session: Session, redis: RedisAddress? = nil) {
         self.session = session
         self.redis = redis
@@ -66,7 +67,7 @@ package struct Operations: Sendable {
         }
     }
 
-    /// The newest operations, newest first.
+    /// The operations, the newest first.
     package func list(before: Int64?, limit: Int) async throws -> [BulkOperation] {
         let sensitive = try await Inspector(session: session).sensitiveNames()
         return try await session.query(
@@ -74,7 +75,7 @@ package struct Operations: Sendable {
         ).map { try BulkOperation($0, sensitive: sensitive) }
     }
 
-    /// Writes an operation down and takes it in hand; nothing is done yet.
+    /// Stores an operation and takes its lock; does not process any job yet.
     package func begin(_ request: Request, by operatorName: String) async throws -> Int64 {
         try await session.requireOwnProcess(for: "a bulk operation")
         let sensitive = try await Inspector(session: session).sensitiveNames()
@@ -97,7 +98,7 @@ package struct Operations: Sendable {
                     .text(request.action.rawValue), .text(operatorName),
                     .optional(request.reason), .json(try filter.json),
                     .optional(request.ratePerSecond), .int64(Int64(total.count)),
-                    .optionalJSON(change), .optional(request.most.map(Int64.init)),
+                    .optionalJSON(change), .optional(request.maxJobs.map(Int64.init)),
                     .bool(total.isEstimate), .int64(last),
                 ]
             ).int64(0, 0)
@@ -116,7 +117,7 @@ package struct Operations: Sendable {
         }
     }
 
-    /// What the audit has of an operation.
+    /// The change in the audit entry of an operation.
     private struct Noted: Encodable {
         var total: Int
         var estimated: Bool?
@@ -124,9 +125,9 @@ package struct Operations: Sendable {
         var change: BulkChange?
     }
 
-    /// Takes an operation that has not done all in hand again.
+    /// Takes the lock of an unfinished operation and reopens it.
     ///
-    /// - Returns: false when somebody runs it; it is then left alone.
+    /// - Returns: false if another process runs it.
     package func resume(
         _ id: Int64, by operatorName: String, reason: String? = nil
     ) async throws -> Bool {
@@ -147,9 +148,9 @@ package struct Operations: Sendable {
         return true
     }
 
-    /// Ends an operation that is not done; whoever runs it stops after the chunk under way.
+    /// Cancels an unfinished operation; its process stops after the current chunk.
     ///
-    /// - Returns: false when it had ended.
+    /// - Returns: false if it had already ended.
     package func cancel(
         _ id: Int64, by operatorName: String, reason: String?
     ) async throws -> Bool {
@@ -167,13 +168,13 @@ package struct Operations: Sendable {
         }
     }
 
-    /// Ends an operation because what it did went wrong again.
+    /// Ends an operation as failed, because its jobs failed again.
     package func fail(_ id: Int64, note: String) async throws {
         _ = try await session.query(
             Statements.endOperation, [.int64(id), .text("failed"), .text(note)])
     }
 
-    /// How jobs that were made live again fare.
+    /// The results of jobs since they were retried.
     package func trial(_ ids: [Int64]) async throws -> Trial {
         let row = try await session.query(Statements.trial, [.int64Array(ids)])[0]
         let failed = try row.optionalInt64("sample")

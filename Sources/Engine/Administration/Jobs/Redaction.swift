@@ -1,27 +1,29 @@
 import Errand
 import ErrandJSONText
 
-/// Takes what a job's kind calls sensitive out of all that is shown of the job.
+/// Redacts the values that a job's kind declares as sensitive in all texts about the job.
 ///
-/// It is the only way from a row to a ``JobRecord``, so nothing can be printed past it.
+/// Every ``JobRecord`` is created through it, so that no output bypasses it.
 package struct Redaction: Sendable {
-    /// What stands where something was taken out.
+    /// The replacement of a redacted value.
     package static let mark = "[redacted]"
 
-    /// What is shown of JSON that cannot be read; PostgreSQL holds none such.
+    /// The replacement of invalid JSON, which PostgreSQL never stores.
     private static let marked = Array("\"\(mark)\"".utf8)
 
-    /// Shorter values would blot out what has nothing to do with them.
+    /// The minimum length of values to redact in texts: shorter ones would match unrelated text.
     private static let shortest = 4
 
-    /// The arguments as they may be shown: JSON.
+    /// The redacted arguments: JSON.
     package let args: [UInt8]
-    /// What may not be shown, the longest first, in lower case.
+    /// The values to redact in texts, the longest first, in lower case.
     private let values: [[UInt8]]
 
+    /// Creates a redaction for a job.
+    ///
     /// - Parameters:
-    ///   - args: valid JSON.
-    ///   - sensitive: names of fields, at any depth.
+    ///   - args: the arguments, valid JSON.
+    ///   - sensitive: the names of sensitive fields, at any depth.
     package init(args: [UInt8], sensitive: Set<String>) {
         guard !sensitive.isEmpty else {
             self.args = args
@@ -33,13 +35,13 @@ package struct Redaction: Sendable {
             if leaf.count >= Self.shortest { found.insert(leaf) }
         }
         self.args = shown ?? Self.marked
-        // An error may also quote a value as JSON has it.
+        // An error may also quote a value in its JSON form.
         let forms = found.flatMap { [$0, JSONValue.escaped($0)] }
         values = Set(forms).map { Array($0.utf8).map(Self.lower) }
             .sorted { $0.count > $1.count }
     }
 
-    /// A text without the sensitive values, whatever their capitals.
+    /// Redacts sensitive values in a text, ignoring case.
     package func text(_ text: String) -> String {
         guard !values.isEmpty else { return text }
         let bytes = Array(text.utf8)
@@ -58,7 +60,7 @@ package struct Redaction: Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// JSON in all of whose texts the sensitive values are taken out.
+    /// Redacts sensitive values in all strings of JSON.
     package func json(_ json: [UInt8]) -> [UInt8] {
         guard !values.isEmpty else { return json }
         return JSONEditor.mappingTexts(of: json, text) ?? Self.marked

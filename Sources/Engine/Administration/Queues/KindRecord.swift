@@ -1,31 +1,30 @@
 package import Errand
 package import ErrandPostgres
 
-/// One kind of job as an operator sees it.
+/// The numbers of one kind.
 package struct KindRecord: Sendable {
     package var name: String
-    /// The version of its arguments, where a program has declared it or it waits.
+    /// The version of its arguments, if the kind is declared or has waiting jobs.
     package var version: Int?
     package var queue: String?
     package var maxAttempts: Int?
-    /// Whether some program has declared it.
+    /// Whether a program has declared it.
     package var isDeclared = false
-    /// Live workers that know it.
+    /// The number of live workers that know it.
     package var workers = 0
     package var waiting = 0
     package var running = 0
     package var isEstimate = false
-    /// Within the time asked for: jobs that were done, attempts that failed, jobs that died or
-    /// were cancelled.
+    /// Within the requested time: completed jobs, failed attempts, dead and cancelled jobs.
     package var completed = 0
     package var failed = 0
     package var dead = 0
     package var cancelled = 0
-    /// From when they were due to their start, and from there to their end.
+    /// The times from due to start, and from start to end.
     package var waits = DurationHistogram()
     package var runs = DurationHistogram()
 
-    /// One of which nothing is known but its name.
+    /// Creates a record without numbers.
     package init(name: String) { self.name = name }
 
     init(_ row: Row) throws {
@@ -46,14 +45,14 @@ package struct KindRecord: Sendable {
         runs = try DurationHistogram(row, "run_buckets", "run_counts")
     }
 
-    /// The share of attempts that failed; nil when none ended.
+    /// The fraction of attempts that failed; nil if none ended.
     package var failureRate: Double? {
         let attempts = completed + failed
         return attempts > 0 ? Double(failed) / Double(attempts) : nil
     }
 }
 
-/// A schedule that makes jobs of a kind.
+/// A schedule that enqueues jobs of a kind.
 package struct KindSchedule: Sendable {
     package var name: String
     package var recurrence: String
@@ -71,10 +70,10 @@ package struct KindSchedule: Sendable {
 }
 
 extension Inspector {
-    /// A kind in one queue is counted up to this many jobs.
+    /// The number of jobs to count per kind and queue.
     private static let kindCountLimit: Int64 = 1_000
 
-    /// All kinds that were declared, wait, or were worked lately; or the one of that name.
+    /// All kinds that are declared, have waiting jobs or ran recently; or only the named one.
     package func kindNumbers(
         named name: String? = nil, since length: Duration, isExact: Bool = false
     ) async throws -> [KindRecord] {
@@ -87,12 +86,12 @@ extension Inspector {
         ).map(KindRecord.init)
     }
 
-    /// The names of all kinds that were declared or wait.
+    /// The names of all kinds that are declared or have waiting jobs.
     package func kindNames() async throws -> [String] {
         try await session.query(Statements.kindNames).map { try $0.text(0) }
     }
 
-    /// The schedules that make jobs of a kind.
+    /// The schedules that enqueue jobs of a kind.
     package func schedules(of kind: String) async throws -> [KindSchedule] {
         try await session.query(Statements.schedulesOfKind, [.text(kind)]).map(KindSchedule.init)
     }

@@ -1,24 +1,24 @@
 import Errand
 import ErrandPostgres
 
-/// A day that finished jobs are kept until, which has no partition.
+/// A missing partition of finished jobs: those that retention deletes on one day.
 package struct MissingPartition: Sendable {
-    /// As its partition's name ends, such as 20261124.
+    /// The suffix of the partition's name, such as 20261124.
     package var name: String
-    /// Such as 2026-11-24.
+    /// The day, such as 2026-11-24.
     package var day: String
 }
 
-/// A day's partition that was made now.
+/// A partition of finished jobs that was created.
 package struct PreparedPartition: Sendable {
     package var table: String
     package var day: String
-    /// Finished jobs of that day that lay in the partition for all others.
+    /// The number of finished jobs moved there from the default partition.
     package var moved: Int
 }
 
 extension Inspector {
-    /// The days that have no partition: of the next `days`, and those before the last that has.
+    /// The days without a partition: among the next `days`, and before the last day that has one.
     package func missingPartitions(days: Int) async throws -> [MissingPartition] {
         try await session.query(Statements.missingPartitions, [.int32(Int32(days))]).map { row in
             MissingPartition(name: try row.text("name"), day: try row.text("day"))
@@ -29,16 +29,17 @@ extension Inspector {
         var moved: Int
     }
 
-    /// Makes the partition of a day, with the jobs of that day that lie where all others do.
+    /// Creates the partition of a day, and moves its jobs there from the default partition.
     ///
-    /// The leader's own preparing leaves such a day out. For as long as it takes, workers that end
-    /// jobs which go to no other partition wait; it waits for locks only shortly itself.
+    /// The feeder does not create partitions for days with jobs in the default partition.
+    /// Meanwhile workers block that finish jobs of the default partition; its own wait for locks
+    /// is short.
     ///
-    /// - Returns: nil when somebody else has made it meanwhile.
+    /// - Returns: nil if another process has created it meanwhile.
     package func prepare(
         _ missing: MissingPartition, by operatorName: String, reason: String?
     ) async throws -> PreparedPartition? {
-        // Digits of PostgreSQL's own making.
+        // Only digits, formatted by PostgreSQL.
         let name = "finished_jobs_" + missing.name.filter(\.isNumber)
         let day = missing.name.filter(\.isNumber)
         return try await session.transaction { session in

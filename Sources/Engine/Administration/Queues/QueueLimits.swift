@@ -1,19 +1,19 @@
 import Errand
 package import ErrandPostgres
 
-/// How much of a queue may run over all workers.
+/// The limits of a queue, over all workers.
 package struct QueueLimit: Sendable, Equatable {
     package var queue: String
-    /// Jobs at once.
+    /// The maximum number of running jobs.
     package var running: Int?
-    /// Starts a second.
+    /// The maximum number of starts per second.
     package var ratePerSecond: Double?
-    /// The same, as it was asked for.
+    /// The rate as the operator wrote it, such as `50/m`.
     package var rate: String?
     package var setAt: Instant
     package var setBy: String
     package var reason: String?
-    /// Jobs that hold a slot now.
+    /// The number of slots in use.
     package var held: Int
 
     init(_ row: Row) throws {
@@ -29,7 +29,7 @@ package struct QueueLimit: Sendable, Equatable {
 }
 
 extension Inspector {
-    /// The limits that are set, by queue.
+    /// The limits by queue.
     package func limits(of queue: String? = nil) async throws -> [String: QueueLimit] {
         let limits = try await session.query(Statements.limits, [.optional(queue)])
             .map(QueueLimit.init)
@@ -42,13 +42,13 @@ extension Inspector {
         var none: Bool?
     }
 
-    /// Limits a queue; nil leaves what was set before.
+    /// Limits a queue; nil keeps the current limit.
     ///
-    /// In force once all workers of the queue have heard of it, and ``countClaimed(of:)`` has
-    /// counted what they had claimed before.
+    /// The limit applies once all workers of the queue have received it, and
+    /// ``countClaimed(of:)`` has counted the jobs they had claimed before.
     ///
-    /// - Parameter rate: starts a second, and as it was asked for.
-    /// - Returns: when it was set; nil when there is no such queue.
+    /// - Parameter rate: the starts per second, and the text of the rate.
+    /// - Returns: when it was set; nil if the queue does not exist.
     package func limit(
         _ queue: String, running: Int?, rate: (perSecond: Double, text: String)?,
         by operatorName: String, reason: String?
@@ -73,7 +73,7 @@ extension Inspector {
         }
     }
 
-    /// Takes a queue's limit away; false when it had none.
+    /// Removes a queue's limit; false if it had none.
     package func removeLimit(
         of queue: String, by operatorName: String, reason: String?
     ) async throws -> Bool {
@@ -92,14 +92,14 @@ extension Inspector {
         }
     }
 
-    /// Workers of the queue that are alive and do not keep the limit yet.
+    /// Live workers of the queue that do not apply the limit yet.
     package func unaware(of queue: String, setAt: Instant) async throws -> [Int64] {
         try await session.query(
-            Statements.limitUnheard, [.text(queue), .timestamp(setAt)]
+            Statements.limitUnaware, [.text(queue), .timestamp(setAt)]
         ).map { try $0.int64("id") }
     }
 
-    /// Counts against the limit what was claimed without it.
+    /// Counts the jobs that were claimed before the limit against it.
     package func countClaimed(of queue: String) async throws {
         _ = try await session.query(Statements.fillSlots, [.text(queue)])
     }

@@ -1,36 +1,35 @@
 package import Errand
 package import ErrandPostgres
 
-/// One queue as an operator sees it.
+/// The numbers of one queue.
 package struct QueueRecord: Sendable {
     package var name: String
     package var available = 0
     package var scheduled = 0
     package var retrying = 0
     package var running = 0
-    /// There were too many jobs to count: these four are estimates.
+    /// Whether the four counts above are estimates.
     package var isEstimate = false
     package var dead = 0
     package var isDeadEstimate = false
-    /// Live workers of it; their slots, and how many of these were busy at their last heartbeat.
+    /// The number of live workers, of their slots, and of the busy slots at the last heartbeat.
     package var workers = 0
     package var slots = 0
     package var busy = 0
-    /// When the job that has waited longest was due; exact also where the rest is not.
+    /// When the oldest waiting job was due; always exact.
     package var oldest: Instant?
     package var pausedAt: Instant?
     package var pausedBy: String?
     package var pauseReason: String?
-    /// When it goes on by itself.
+    /// When it resumes automatically.
     package var pausedUntil: Instant?
-    /// Jobs that came a second, within the last minute; nil where this database user may not know
-    /// it.
+    /// New jobs per second within the last minute; nil if this database role may not read it.
     package var rateIn: Double?
-    /// Only some of them could be counted: they were too many, or some have left no trace.
+    /// Whether `rateIn` is an estimate: there were too many jobs, or some have left no trace.
     package var isRateInEstimate = false
-    /// Jobs that ended a second (done, dead or cancelled), in the running minute and the last one.
+    /// Completed, dead and cancelled jobs per second, in this minute and the one before.
     package var rateOut = 0.0
-    /// How long jobs waited from when they were due to their start, in the last ten minutes.
+    /// The times from due to start in the last ten minutes.
     package var waits = DurationHistogram()
 
     init(_ row: Row) throws {
@@ -52,10 +51,10 @@ package struct QueueRecord: Sendable {
         pausedUntil = try row.optionalTimestamp("paused_until")
     }
 
-    /// One with nothing in it.
+    /// Creates the record of an empty queue.
     package init(name: String) { self.name = name }
 
-    /// When it will be empty at these rates; nil when it will not, or nobody can tell.
+    /// The time until the queue is empty at these rates; nil if it does not shrink, or unknown.
     package var drainTime: Duration? {
         if available == 0, oldest == nil { return .zero }
         guard pausedAt == nil, let rateIn, rateOut > rateIn else { return nil }
@@ -63,17 +62,17 @@ package struct QueueRecord: Sendable {
         return .seconds(min(Double(max(available, 1)) / surplus, 1e12))
     }
 
-    /// How long the oldest has waited.
+    /// How long the oldest job has waited.
     package func oldestWait(at now: Instant) -> Duration? {
         oldest.map { max(now.durationSince($0), .zero) }
     }
 }
 
-/// The numbers of the queues: three statements of one round trip.
+/// Reads the numbers of the queues with three statements in one round trip.
 struct QueueReading {
-    /// Queues are counted up to this many jobs each.
+    /// The number of jobs to count per queue.
     private static let countLimit: Int64 = 10_000
-    /// Seconds of waits to look at.
+    /// The age in seconds of waits to include.
     private static let waitSpan = 600.0
 
     static func statements(named name: String? = nil, isExact: Bool = false) -> [Statement] {
@@ -86,7 +85,7 @@ struct QueueReading {
         ]
     }
 
-    /// What these statements answered.
+    /// The queues from the results of these statements.
     static func queues(_ answers: some Collection<Rows>) throws -> [QueueRecord] {
         let answers = Array(answers)
         var queues = try answers[0].map(QueueRecord.init)
@@ -104,7 +103,7 @@ struct QueueReading {
     private static func setArrivals(
         _ rows: Rows, _ places: [String: Int], _ queues: inout [QueueRecord]
     ) throws {
-        // Of all queues; without it nothing is known.
+        // The row of all queues; without it, the rates are unknown.
         let all = try rows.first { try $0.optionalText("queue") == nil }
         guard let all else { return }
         let isLess = try all.bool("is_estimate")
@@ -123,7 +122,7 @@ struct QueueReading {
 }
 
 extension DurationHistogram {
-    /// From two columns of a row, as `errand.activity` has them.
+    /// Creates a histogram from two columns of `errand.activity`.
     init(_ row: Row, _ buckets: String, _ counts: String) throws {
         self.init()
         for (bucket, count) in zip(try row.int64Array(buckets), try row.int64Array(counts)) {
@@ -133,7 +132,7 @@ extension DurationHistogram {
 }
 
 extension Inspector {
-    /// All queues, or the one of that name; long ones are estimated unless it is to be exact.
+    /// All queues, or only the named one; counts of long queues are estimates unless `isExact`.
     package func queues(
         named name: String? = nil, isExact: Bool = false
     ) async throws -> [QueueRecord] {

@@ -1,6 +1,6 @@
 import Errand
-/// What the server's catalogues say of the database: nothing here reads a row of a job, and all of
-/// it may be asked by a role without special rights, which then sees less.
+/// Queries of the server's catalogs. They read no jobs, and need no privileges: roles without
+/// privileges see less.
 extension Statements {
     static let databaseServer = """
         SELECT current_setting('server_version') AS version, pg_postmaster_start_time() AS started,
@@ -20,8 +20,8 @@ extension Statements {
                AND c.relname ~ '^finished_jobs_[0-9]{8}$') AS days_ahead
         """
 
-    /// Whether somebody locks a table for himself, or waits for that: its size cannot be asked
-    /// without waiting too.
+    /// Whether a session holds or awaits an exclusive lock of a table: reading the table's size
+    /// would block.
     private static func isLocked(_ table: String) -> String {
         """
         EXISTS (SELECT FROM pg_locks k WHERE k.relation = \(table).oid
@@ -30,7 +30,7 @@ extension Statements {
         """
     }
 
-    /// The size of a table; of a locked one, what it was when last vacuumed.
+    /// The size of a table; for a locked one, the size at its last vacuum.
     private static func size(_ function: String, of table: String) -> String {
         """
         CASE WHEN \(isLocked(table)) THEN \(table).relpages::bigint * 8192
@@ -38,12 +38,12 @@ extension Statements {
         """
     }
 
-    /// Sessions of other roles, of which this one may see nothing.
+    /// The number of sessions of other roles whose activity this role may not see.
     static let hiddenSessions = """
         (SELECT count(*) FROM pg_stat_activity WHERE query = '<insufficient privilege>')
         """
 
-    /// The tables of Errand, the daily partitions together.
+    /// The tables of Errand; daily partitions are combined.
     static let databaseTables = """
         SELECT name, count(*) AS parts, sum(rows)::bigint AS rows, sum(size)::bigint AS size,
             max(vacuumed) AS vacuumed, max(analyzed) AS analyzed
@@ -60,7 +60,7 @@ extension Statements {
         GROUP BY name ORDER BY size DESC, name
         """
 
-    /// The oldest transactions of this database but for our own.
+    /// The oldest transactions of this database, except our own.
     static let oldestTransactions = """
         SELECT pid, application_name, usename::text AS role, state, xact_start AS began,
             coalesce(backend_xmin, backend_xid) IS NOT NULL AS holds_back,
@@ -71,7 +71,7 @@ extension Statements {
         ORDER BY xact_start LIMIT 3
         """
 
-    /// Who has waited for a lock for more than a second, and for whom.
+    /// Sessions that have waited for a lock for more than a second, with their blockers.
     static let lockWaits = """
         SELECT a.pid, a.application_name, l.waitstart AS since, l.mode,
             coalesce(l.relation::regclass::text, l.locktype) AS object,
@@ -109,8 +109,8 @@ extension Statements {
         ORDER BY s.n_dead_tup DESC, 4 DESC, c.relname LIMIT 30
         """
 
-    /// The B-tree indexes, each with the size that its rows should need: a header, a pointer and
-    /// the aligned columns for each, in pages that are nine tenths full.
+    /// The B-tree indexes with their expected size: per row a header, a pointer and the aligned
+    /// columns, in pages that are 90 % full.
     static let indexBloat = """
         SELECT i.relname::text AS name, t.relname::text AS of_table,
             CASE WHEN \(isLocked("t")) THEN i.relpages::bigint * 8192
@@ -134,8 +134,8 @@ extension Statements {
         ORDER BY size DESC, i.relname LIMIT 15
         """
 
-    /// What keeps dead rows of this database from being cleaned, for longer than $1 seconds where
-    /// that is known; the one that holds back most comes first.
+    /// What holds back vacuum in this database for longer than $1 seconds (if known), the oldest
+    /// first.
     static let pins = """
         SELECT * FROM (
             SELECT 'transaction' AS what, pid::text AS name, application_name AS who,

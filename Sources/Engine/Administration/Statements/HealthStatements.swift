@@ -1,11 +1,11 @@
 import Errand
-/// What `errand doctor` asks beside what `errand status` asks; each look is bounded, however much
-/// waits.
+/// The queries of `errand doctor` beyond those of `errand status`; each is bounded, however large
+/// the backlog.
 extension Statements {
-    /// Lanes with due jobs that no live worker of their queue knows, with what is known there;
-    /// counted up to $1 jobs each.
+    /// Lanes with due jobs that no live worker of their queue knows, with the versions that workers
+    /// know; counts up to $1 jobs per lane and priority.
     ///
-    /// A queue that nobody works is told apart from this.
+    /// Queues without workers are left out: another check reports them.
     static let unknownLanes = """
         WITH RECURSIVE \(allLanes), alive AS MATERIALIZED (
             SELECT q.queue, w.kinds
@@ -36,11 +36,11 @@ extension Statements {
         ORDER BY c.jobs DESC, l.queue, l.kind LIMIT 20
         """
 
-    /// Silent workers with those of the jobs they reported last that they still hold, the longest
-    /// silent first.
-    static let silentHolders = """
+    /// Unresponsive workers with the jobs of their last report that they still hold, the oldest
+    /// heartbeat first.
+    static let unresponsiveHolders = """
         SELECT w.id, w.host, w.pid, w.lease_seconds::float8 AS lease,
-            extract(epoch FROM clock_timestamp() - w.last_seen_at)::float8 AS silent,
+            extract(epoch FROM clock_timestamp() - w.last_seen_at)::float8 AS silence,
             ARRAY(SELECT j.id FROM errand.jobs j
                 WHERE j.id = ANY (w.running) AND j.claimed_by = w.id ORDER BY j.id) AS held
         FROM errand.workers w
@@ -48,17 +48,17 @@ extension Statements {
         ORDER BY w.last_seen_at LIMIT 20
         """
 
-    /// Of the first jobs of each lane ($1 of each priority): claims of workers that are silent or
-    /// in the list no more, and jobs in whose errors a worker died ($2, a pattern).
+    /// Among the first jobs of each lane ($1 per priority): claims of workers that are unresponsive
+    /// or no longer registered, and jobs whose errors match the death of a worker ($2, a pattern).
     ///
-    /// A claimed job keeps its place in the index, and so does one that was freed: what stays
-    /// behind is overtaken and stands first.
+    /// Claimed and recovered jobs keep their positions in the index, so that stuck jobs are at the
+    /// head of their lane.
     static let stuckJobs = """
         WITH RECURSIVE \(allLanes)
         SELECT j.id, j.kind, j.queue, j.claimed_by, j.claimed_at,
             j.claimed_by IS NOT NULL AND w.id IS NULL AS is_orphan,
             w.last_seen_at < clock_timestamp() - make_interval(secs => w.lease_seconds)
-                AS is_silent, k.kills
+                AS is_unresponsive, k.kills
         FROM (SELECT * FROM lane LIMIT 1000) l
         CROSS JOIN generate_series(0, 3) AS p (priority)
         CROSS JOIN LATERAL (
@@ -77,8 +77,8 @@ extension Statements {
         ORDER BY k.kills DESC, j.id LIMIT 100
         """
 
-    /// Dead letters of the last day that died with their worker ($1, a pattern), among the newest
-    /// thousand.
+    /// Dead letters of the last day whose last attempt ended with the death of a worker ($1, a
+    /// pattern), among the newest thousand.
     static let deadWithWorkers = """
         SELECT d.id, d.kind, d.queue, k.kills
         FROM (
@@ -94,7 +94,7 @@ extension Statements {
         ORDER BY k.kills DESC, d.id LIMIT 100
         """
 
-    /// The most frequent group of the last hour's dead letters, of 10,000 at most.
+    /// The most frequent group among at most 10,000 dead letters of the last hour.
     static let deadGroupLastHour = """
         WITH recent AS (
             SELECT fingerprint, kind, finished_at, id FROM errand.dead_jobs
@@ -107,12 +107,12 @@ extension Statements {
         \(describedGroups)
         """
 
-    /// Bulk operations of the last thousand that were interrupted.
+    /// The interrupted bulk operations among the last thousand.
     static let interruptedOperations = """
         SELECT * FROM (\(operations)) o WHERE o.state = 'interrupted' ORDER BY o.id LIMIT 10
         """
 
-    /// How many live workers there are of each version.
+    /// The number of live workers per version.
     static let workerVersions = """
         SELECT version, count(*) AS workers FROM errand.workers
         WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
@@ -121,8 +121,8 @@ extension Statements {
 
     // MARK: Partitions
 
-    /// The days that finished jobs are kept until which have no partition: those of the next $1,
-    /// and those before the last one that has.
+    /// The days without a partition of finished jobs: among the next $1, and before the last day
+    /// that has one.
     static let missingPartitions = """
         WITH today AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day), prepared AS (
             SELECT to_date(right(c.relname, 8), 'YYYYMMDD') AS day
@@ -141,7 +141,7 @@ extension Statements {
         ORDER BY d.day
         """
 
-    /// Finished jobs of these days ($1) in the partition for all others, counted up to 10,000.
+    /// Finished jobs of these days ($1) in the default partition, counted up to 10,000.
     static let strayFinishedJobs = """
         SELECT count(*) FROM (
             SELECT FROM errand.finished_jobs_other WHERE keep_until = ANY ($1::text[]::date[])

@@ -1,12 +1,12 @@
 import Errand
 extension Statements {
-    /// What the kind of a row's job calls sensitive.
+    /// The fields that the kind of a row's job declares as sensitive.
     static let sensitive = """
         (SELECT k.sensitive FROM (SELECT kind AS sought) s
         JOIN errand.kinds k ON k.kind = s.sought)
         """
 
-    /// One row for each job, live or finished, in one shape.
+    /// The columns of a job, the same for live and finished ones.
     static let liveColumns = """
         id, kind, queue, errand.live_state(claimed_by, attempt, run_at, now()) AS state,
         priority, attempt, max_attempts, run_at, created_at, claimed_at AS started_at,
@@ -32,10 +32,10 @@ extension Statements {
         SELECT \(finishedColumns) FROM errand.finished_jobs WHERE id = $1
         """
 
-    /// Makes finished jobs live again with all their attempts, or waiting ones due now.
+    /// Makes finished jobs live again with all their attempts.
     static let retryFinished = revived(from: .finished)
 
-    /// The same for dead letters alone.
+    /// Makes dead letters live again with all their attempts.
     static let redrive = revived(from: .dead)
 
     private static func revived(from table: JobTable) -> String {
@@ -50,7 +50,7 @@ extension Statements {
             FROM back
             RETURNING id, queue, kind, args_version
         ), reopened AS (
-            -- The occurrence of a schedule that it is for: its run has not ended after all.
+            -- Reopens the job's occurrence of a schedule.
             UPDATE errand.schedule_occurrences o
             SET outcome = 'enqueued', ended_at = NULL, reason = NULL
             FROM back b JOIN errand.schedules s
@@ -92,7 +92,8 @@ extension Statements {
 
     static let workers = """
         SELECT id, host, pid, version, started_at, last_seen_at, stopping, queues, kinds, quiet,
-            lease_seconds::float8 AS lease, asked, asked_at, asked_by, asked_reason, running,
+            lease_seconds::float8 AS lease, command, command_at, command_by, command_reason,
+            running,
             last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds) AS is_alive
         FROM errand.workers ORDER BY id
         """

@@ -1,12 +1,12 @@
 import Errand
 extension Statements {
-    /// Tells the feeder of the lanes of changed jobs; those that are due later, as such.
+    /// Notifies the feeder of the lanes of changed jobs, and whether they are due later.
     private static let notifyLane = """
         pg_notify('errand_ready', queue || E'\\t' || kind || E'\\t' || args_version
             || CASE WHEN run_at > clock_timestamp() THEN E'\\tlater' ELSE '' END)::text
         """
 
-    /// Gives waiting jobs another time; one that has passed means now.
+    /// Changes the start time of waiting jobs; a past time means now.
     static let reschedule = """
         WITH changed AS (
             UPDATE errand.jobs SET run_at = greatest($2, clock_timestamp())
@@ -16,8 +16,8 @@ extension Statements {
         SELECT id, \(notifyLane) FROM changed
         """
 
-    /// Moves waiting jobs to another queue or priority, behind those of it that are due: what
-    /// newly stands in a lane must not be due before the feeder could know of it.
+    /// Moves waiting jobs to another queue or priority, behind its due jobs: a job that is new in a
+    /// lane must not be due earlier than the feeder's position there.
     static let move = """
         WITH before AS (
             SELECT id, queue, kind, args_version FROM errand.jobs
@@ -32,14 +32,14 @@ extension Statements {
         SELECT id, \(notifyLane), kind, args_version, was FROM changed
         """
 
-    /// Replaces the arguments or tags of waiting jobs; null leaves them.
+    /// Replaces the arguments or tags of waiting jobs; null keeps them.
     static let edit = """
         UPDATE errand.jobs SET args = coalesce($2, args), tags = coalesce($3, tags)
         WHERE id = ANY ($1) AND claimed_by IS NULL RETURNING id
         """
 
-    /// Takes jobs out of the dead letters: from then on they are kept like cancelled ones, a day
-    /// at least.
+    /// Discards dead letters: they become cancelled jobs, kept for their retention time, at least a
+    /// day.
     static let discardDead = """
         UPDATE errand.finished_jobs f
         SET outcome = 'cancelled', reason = concat_ws('; it was dead: ', $2, reason),
@@ -52,7 +52,7 @@ extension Statements {
         RETURNING f.id
         """
 
-    /// Where jobs are in their lives.
+    /// The states of jobs.
     static let states = """
         SELECT id, errand.live_state(claimed_by, attempt, run_at, clock_timestamp()) AS state
         FROM errand.jobs WHERE id = ANY ($1)

@@ -3,11 +3,11 @@ import Errand
 import FoundationEssentials
 import ErrandPostgres
 
-/// Where jobs lie, and what their columns are called there.
+/// A table of jobs, and the names of its columns.
 enum JobTable: Sendable {
     case live
     case finished
-    /// The dead letters alone.
+    /// Only the dead letters.
     case dead
 
     var name: String {
@@ -20,17 +20,17 @@ enum JobTable: Sendable {
 
     var columns: String { self == .live ? Statements.liveColumns : Statements.finishedColumns }
 
-    /// Since when a job is what it is.
+    /// The column from which a job's age counts.
     var since: String { self == .live ? "created_at" : "finished_at" }
 
     var worker: String { self == .live ? "claimed_by" : "worker" }
 
-    /// The last error; what was given up without one has a reason.
+    /// The last error, or the reason if there is none.
     var error: String {
         self == .live ? "(errors -> -1 ->> 'error')" : "coalesce(errors -> -1 ->> 'error', reason)"
     }
 
-    /// Those in which jobs that pass the filter may lie: the others are not even looked at.
+    /// The tables that may contain jobs that match the filter.
     static func holding(_ filter: JobFilter) -> [JobTable] {
         let states = Set(filter.states ?? JobState.allCases)
         let hasDead = states.contains(.dead)
@@ -48,11 +48,11 @@ enum JobTable: Sendable {
     }
 }
 
-/// The conditions of a filter as SQL and its parameters; nothing that a user wrote becomes SQL.
+/// The conditions of a filter as SQL and parameters; user input only becomes parameters.
 struct JobConditions {
     private(set) var parameters: [Parameter] = []
 
-    /// The jobs of one page, in the order asked for; nil when none can pass.
+    /// The jobs of one page, in the order of the filter; nil if no job can match.
     static func page(_ filter: JobFilter) throws -> Statement? {
         var conditions = JobConditions()
         let limit = conditions.placeholder(.int64(Int64(filter.limit)))
@@ -79,18 +79,18 @@ struct JobConditions {
             conditions.parameters)
     }
 
-    /// Clauses as one condition.
+    /// Joins clauses into one condition.
     static func joined(_ clauses: [String]) -> String {
         clauses.isEmpty ? "true" : clauses.joined(separator: " AND ")
     }
 
-    /// Adds a parameter and returns what stands for it.
+    /// Adds a parameter and returns its placeholder.
     mutating func placeholder(_ parameter: Parameter) -> String {
         parameters.append(parameter)
         return "$\(parameters.count)"
     }
 
-    /// What must hold for a row of the table.
+    /// The conditions of the filter for a table.
     mutating func clauses(_ filter: JobFilter, _ table: JobTable) throws -> [String] {
         var clauses: [String] = []
         if let ids = filter.ids { clauses.append("id = ANY (\(placeholder(.int64Array(ids))))") }
@@ -102,7 +102,7 @@ struct JobConditions {
             if let value { clauses.append("\(column) = \(placeholder(.text(value)))") }
         }
         if table == .live, filter.kind != nil, filter.queue == nil {
-            // The index of lanes begins with the queue: a rare kind is found by it among millions.
+            // The index of lanes begins with the queue; with this clause it serves kinds too.
             clauses.append("queue = ANY (ARRAY(SELECT name FROM errand.queues))")
         }
         if let tag = filter.tag { clauses.append("tags @> \(placeholder(.textArray([tag])))") }
@@ -111,7 +111,7 @@ struct JobConditions {
         }
         if let states = filter.states { clauses += self.states(states, table) }
         clauses += ages(filter, table)
-        // What ended since then is not meant.
+        // Excludes jobs that have finished since then.
         if table != .live, let asOf = filter.asOf {
             clauses.append("finished_at <= \(placeholder(.timestamp(asOf)))")
         }
@@ -125,19 +125,19 @@ struct JobConditions {
         case .dead: return []
         case .live:
             let clauses = Set(states).compactMap(Self.condition)
-            // Simple words for what is asked for most.
+            // Simple conditions for the most frequent filters.
             if clauses.count == 4 { return [] }
             if clauses.count == 3, !states.contains(.running) { return ["claimed_by IS NULL"] }
             return ["(" + clauses.sorted().joined(separator: " OR ") + ")"]
         case .finished:
             let names = placeholder(.textArray(states.filter(\.isEnd).map(\.rawValue)))
             let clause = "outcome = ANY (\(names)::text[]::errand.job_outcome[])"
-            // The dead letters' partition is left out by its bounds.
+            // Excludes the partition of dead letters by its bounds.
             return states.contains(.dead) ? [clause] : [clause, "keep_until < '9999-01-01'"]
         }
     }
 
-    /// What errand.live_state() decides, spelt out, so that the planner knows how rare a state is.
+    /// The condition of a state in errand.live_state(), inline so that the planner can estimate it.
     private static func condition(_ state: JobState) -> String? {
         switch state {
         case .running: "claimed_by IS NOT NULL"
@@ -166,7 +166,7 @@ struct JobConditions {
         return "\(table.error) ~ \(placeholder(.text(pattern)))"
     }
 
-    /// The regular expression that is meant, if one is.
+    /// The regular expression after `~`; nil for other texts.
     static func pattern(_ text: String) -> String? {
         text.hasPrefix("~") ? String(text.dropFirst().drop { $0 == " " }) : nil
     }
@@ -180,13 +180,13 @@ struct JobConditions {
         guard isNumber || ["true", "false", "null"].contains(value) else { return asText }
         let name = [UInt8](try encoder.encode(argument.name))
         let plain = Array("{".utf8) + name + Array(":\(value)}".utf8)
-        // Such as 1-2: a text after all.
+        // Not a valid number, such as 1-2: only a string can match.
         guard (try? JSONScanner.checkObject(plain[...])) != nil else { return asText }
         return "(\(asText) OR args @> \(placeholder(.json(plain))))"
     }
 }
 
 extension JobState {
-    /// Whether nothing more happens to such a job by itself.
+    /// Whether the state is final.
     fileprivate var isEnd: Bool { self == .completed || self == .cancelled || self == .dead }
 }

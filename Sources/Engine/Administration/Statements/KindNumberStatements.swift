@@ -1,9 +1,9 @@
 import Errand
 extension Statements {
-    /// Each kind that a program has declared, that waits, or that was worked within $2 seconds.
+    /// The numbers of each kind that is declared, has waiting jobs, or ran within $2 seconds.
     ///
-    /// $1 names one, or null for all. Counted up to $3 jobs a lane (null: all), beyond that
-    /// estimated.
+    /// $1 is one kind, or null for all. Counts up to $3 jobs per lane (null: all); larger numbers
+    /// are estimates.
     static let kindNumbers = """
         WITH RECURSIVE \(allLanes), \(sample), recent AS MATERIALIZED (
             SELECT * FROM errand.activity
@@ -94,7 +94,7 @@ extension Statements {
         SELECT kind FROM errand.kinds UNION SELECT kind FROM lane
         """
 
-    /// The schedules that make jobs of kind $1.
+    /// The schedules that enqueue jobs of kind $1.
     static let schedulesOfKind = """
         SELECT name, recurrence, zone, paused_at IS NOT NULL AS is_paused,
             CASE WHEN paused_at IS NULL AND next_at > '-infinity' THEN next_at END AS next_at

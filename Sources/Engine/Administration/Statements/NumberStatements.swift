@@ -1,11 +1,12 @@
 import Errand
-/// What operators see of the engine in numbers, at nearly the same cost however much there is.
+/// Queries of the engine's numbers, whose cost hardly grows with the number of jobs.
 extension Statements {
-    /// A few hundred pages of the live jobs, the same ones each time as long as the table is as
-    /// large: what is too much to count is estimated from their share of all pages.
+    /// A sample of a few hundred pages of the live jobs, from which large counts are estimated.
     ///
-    /// Unlike the planner's statistics it needs no ANALYZE, and it knows how states, queues and
-    /// times go together.
+    /// The pages are the same each time while the table's size is unchanged.
+    ///
+    /// Unlike the planner's statistics, it needs no ANALYZE and covers the correlation of states,
+    /// queues and times.
     static let sample = """
         portion AS MATERIALIZED (
             SELECT least(100, 30000.0 / greatest(pg_relation_size('errand.jobs') / 8192, 1))
@@ -19,7 +20,7 @@ extension Statements {
         )
         """
 
-    /// The same of the dead letters, which are small pages of their own.
+    /// The same sample of the dead letters, which have their own table.
     private static let deadSample = """
         dead_portion AS MATERIALIZED (
             SELECT least(100, 10000.0 / greatest(pg_relation_size('errand.dead_jobs') / 8192, 1))
@@ -32,11 +33,11 @@ extension Statements {
         )
         """
 
-    /// Depth and age of each queue, or of the one called $1; counted up to $2 jobs a queue (null:
-    /// all), beyond that estimated.
+    /// Depth and age of each queue, or only of queue $1; counts up to $2 jobs per queue (null:
+    /// all), larger numbers are estimates.
     ///
-    /// A queue that is surely much longer is not even begun to be counted. The oldest is exact:
-    /// the first due job of each lane and priority that nobody holds.
+    /// A queue whose sample is much larger is not counted at all. The oldest is exact: the first
+    /// due and unclaimed job of each lane and priority.
     static let queueDepths = """
         WITH RECURSIVE \(lane), \(sample), \(deadSample), alive AS MATERIALIZED (
             SELECT w.stopping, q.key AS queue,
@@ -75,7 +76,7 @@ extension Statements {
                 ELSE d.scheduled END)::bigint AS scheduled,
             (CASE WHEN d.is_estimate THEN greatest(q.retrying, d.retrying)
                 ELSE d.retrying END)::bigint AS retrying,
-            -- Too few for a sample; the workers know best what they hold.
+            -- Running jobs are too few for the sample: uses the reports of the workers.
             (CASE WHEN d.is_estimate THEN greatest(w.busy + w.held, d.running)
                 ELSE d.running END)::bigint AS running,
             d.is_estimate, f.dead::bigint AS dead, f.is_estimate AS is_dead_estimate,
@@ -115,19 +116,18 @@ extension Statements {
         ORDER BY q.name
         """
 
-    /// The number that was last given to a job; null for a role that may not know it.
+    /// The last id that the sequence of jobs has generated; null without the privilege to read it.
     static let lastNumber = """
         CASE WHEN has_sequence_privilege('errand.jobs_id_seq', 'USAGE, SELECT')
             THEN coalesce(pg_sequence_last_value('errand.jobs_id_seq'), 0) END
         """
 
-    /// What came into each queue within the last minute, from the newest 10,000 ids.
+    /// The number of new jobs per queue within the last minute, from the newest 10,000 ids.
     ///
-    /// By the numbers that were given out, not by `ORDER BY id`: what has left the tables since
-    /// then costs nothing. `seconds` is how far back the sample reaches, at most a minute. The
-    /// row without a queue is of all of them: it is an estimate where the minute holds numbers of
-    /// jobs that are nowhere any more, since kinds that keep no history leave no trace; without
-    /// such a row nothing is known.
+    /// Uses the sequence instead of `ORDER BY id`, so that deleted jobs cost nothing. `seconds` is
+    /// the age of the sample, at most a minute. The row without a queue covers all queues. It is
+    /// an estimate if ids of that minute are missing, because kinds without retention leave no
+    /// trace. Without this row, the rates are unknown.
     static let arrivals = """
         WITH newest AS MATERIALIZED (
             SELECT n - 10000 AS first, n AS last FROM (SELECT \(lastNumber) AS n) l
@@ -156,10 +156,10 @@ extension Statements {
         FROM reach r CROSS JOIN newest n WHERE n.last IS NOT NULL
         """
 
-    /// What each queue's workers did: $1 seconds of histograms, and what left it in the running
+    /// The activity of each queue: histograms of the last $1 seconds, and the jobs finished in this
     /// minute and the one before.
     ///
-    /// $2 names a queue, or null for all.
+    /// $2 is one queue, or null for all.
     static let queueActivity = """
         WITH recent AS MATERIALIZED (
             SELECT * FROM errand.activity

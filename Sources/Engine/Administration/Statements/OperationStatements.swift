@@ -1,15 +1,15 @@
 import Errand
 extension Statements {
-    /// "op" as a number: the first key of the advisory lock that whoever runs an operation holds.
+    /// "op" as a number: the first key of the advisory lock of a running operation.
     private static let operationLock = 28_528
 
     private static let lockKey = "(id & 2147483647)::int"
 
-    /// Operations with what they stand at; one that should run and that nobody holds the lock of
-    /// was interrupted.
+    /// The columns of an operation; a running one whose lock no session holds is interrupted.
     private static let operationColumns = """
-        id, action, operator, reason, started_at, ended_at, filter, change, rate_per_s, most,
-        total, is_estimate, done, asked, skipped, note, CASE WHEN state = 'running' AND NOT EXISTS (
+        id, action, operator, reason, started_at, ended_at, filter, change, rate_per_s, max_jobs,
+        total, is_estimate, done, cancel_requested, skipped, note,
+        CASE WHEN state = 'running' AND NOT EXISTS (
             SELECT FROM pg_locks l
             WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid = \(operationLock)
               AND l.objid = \(lockKey)::oid AND l.granted AND l.database = (
@@ -25,7 +25,7 @@ extension Statements {
         """
 
     static let lockOperation = """
-        SELECT id, state, action, operator, reason, filter, change, most, done, cursor, stage,
+        SELECT id, state, action, operator, reason, filter, change, max_jobs, done, cursor, stage,
             last_id
         FROM errand.operations WHERE id = $1 FOR UPDATE
         """
@@ -37,18 +37,18 @@ extension Statements {
 
     static let addOperation = """
         INSERT INTO errand.operations (action, operator, reason, filter, rate_per_s, total,
-            change, most, is_estimate, last_id)
+            change, max_jobs, is_estimate, last_id)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id
         """
 
     static let advanceOperation = """
         UPDATE errand.operations
         SET done = done + $2, cursor = $3, stage = $4, skipped = skipped + $5,
-            asked = asked + $6
+            cancel_requested = cancel_requested + $6
         WHERE id = $1
         """
 
-    /// Those that were counted and not even found any more had changed too.
+    /// Ends an operation; counted jobs that it did not find count as skipped.
     static let endOperation = """
         UPDATE errand.operations
         SET state = $2, note = $3, ended_at = clock_timestamp(),
@@ -62,16 +62,15 @@ extension Statements {
         WHERE id = $1 AND state <> 'done' RETURNING id
         """
 
-    /// The highest id that a job has or had; rows that were written by hand may lie above the
-    /// sequence.
+    /// The highest id that a job has or had; rows inserted by hand may have ids above the sequence.
     static func lastID(_ tables: [JobTable]) -> String {
         let highest = tables.map { "(SELECT max(id) FROM \($0.name))" }
         let all = [lastNumber] + highest + ["0"]
         return "SELECT greatest(\(all.joined(separator: ", ")))"
     }
 
-    /// Locks jobs past those that somebody else has locked: who waits for a lock while it holds
-    /// others may end up in a ring with the workers' endings, and would hold them up.
+    /// Locks jobs, skipping those that other sessions have locked: waiting for locks while holding
+    /// others could deadlock with workers that write results, and would delay them.
     static func lockJobs(_ table: JobTable) -> String {
         "SELECT id FROM \(table.name) WHERE id = ANY ($1) ORDER BY id FOR UPDATE SKIP LOCKED"
     }
@@ -80,7 +79,7 @@ extension Statements {
         SELECT DISTINCT name FROM errand.kinds CROSS JOIN LATERAL unnest(sensitive) AS s (name)
         """
 
-    /// Deletes dead letters, and what was remembered of their effects.
+    /// Deletes dead letters and the records of their effects.
     static let discard = """
         WITH gone AS (
             DELETE FROM errand.dead_jobs WHERE id = ANY ($1) RETURNING id
@@ -90,8 +89,7 @@ extension Statements {
         SELECT id FROM gone
         """
 
-    /// How jobs that were made live again fare: how many failed once more, how many have not
-    /// ended, and one of those that failed.
+    /// The results of retried jobs: the numbers of failed and unfinished ones, and one that failed.
     static let trial = """
         SELECT count(*) FILTER (WHERE failed) AS failed,
             count(*) FILTER (WHERE died) AS died,
@@ -108,8 +106,10 @@ extension Statements {
         ) s
         """
 
-    /// The newest entries of the audit: $1 operator, $2 action or its first word, $3 seconds
-    /// since, $4 id below which, $5 how many; null filters nothing.
+    /// The newest entries of the audit log.
+    ///
+    /// $1: operator; $2: action or its first word; $3: maximum age in seconds; $4: upper bound of
+    /// ids; $5: limit. Null means no filter.
     static let audit = """
         SELECT id, at, operator, action, subject, reason, change FROM errand.audit
         WHERE ($1::text IS NULL OR operator = $1)

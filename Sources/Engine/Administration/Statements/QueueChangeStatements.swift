@@ -1,8 +1,8 @@
 import Errand
 extension Statements {
-    /// What a queue still holds that is due, running jobs too, counted up to $2.
+    /// The number of due and running jobs of a queue, counted up to $2.
     ///
-    /// Through the index, lane by lane: what is due later costs nothing.
+    /// Reads the index lane by lane, so that scheduled jobs cost nothing.
     static let dueInQueue = """
         WITH RECURSIVE lane AS (
             (SELECT kind, args_version FROM errand.jobs WHERE queue = $1

@@ -1,13 +1,13 @@
 import Errand
-/// What `errand status` asks beside the queues.
+/// The queries of `errand status`, except those of queues.
 extension Statements {
-    /// Workers by how they are, and those that have been silent longest.
+    /// The numbers of workers by state, and the ids of the five with the oldest heartbeats.
     static let workerCounts = """
         SELECT count(*) FILTER (WHERE is_alive) AS alive,
-            count(*) FILTER (WHERE NOT is_alive) AS silent,
+            count(*) FILTER (WHERE NOT is_alive) AS unresponsive,
             count(*) FILTER (WHERE is_alive AND stopping) AS stopping,
             coalesce((array_agg(id ORDER BY last_seen_at) FILTER (WHERE NOT is_alive))[1:5], '{}')
-                AS silent_ids
+                AS unresponsive_ids
         FROM (
             SELECT id, last_seen_at, stopping,
                 last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
@@ -24,7 +24,7 @@ extension Statements {
         ) d
         """
 
-    /// The oldest transaction of a client of this database; what is not for our eyes has no time.
+    /// The oldest transaction of a client of this database; hidden sessions have no start time.
     static let oldestTransaction = """
         SELECT pid, coalesce(application_name, '') AS application,
             extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
@@ -33,5 +33,4 @@ extension Statements {
           AND backend_type = 'client backend' AND pid <> pg_backend_pid()
         ORDER BY xact_start LIMIT 1
         """
-
 }

@@ -1,6 +1,6 @@
 import Errand
 extension Statements {
-    /// The parts of the history, with their sizes in blocks.
+    /// The partitions of finished jobs, with their sizes in blocks.
     static let historyParts = """
         SELECT c.relname::text AS name,
             pg_relation_size(c.oid) / current_setting('block_size')::bigint AS blocks,
@@ -11,10 +11,10 @@ extension Statements {
         ORDER BY c.relname
         """
 
-    /// Jobs that have ended since $1, of queue $2 and kind $3 unless null, in the last blocks of
-    /// each part: rows are only ever added at its end.
+    /// Jobs finished since $1, of queue $2 and kind $3 unless null, in the last blocks of each
+    /// partition: new rows are only appended.
     ///
-    /// The dead letters, from which rows are taken too, have an index by time.
+    /// The partition of dead letters, which also loses rows, has an index on time.
     static func newlyEnded(_ parts: [(name: String, block: Int64)]) -> String {
         parts.map { name, block in
             let place = name == "dead_jobs" ? "true" : "ctid >= '(\(block),0)'::tid"

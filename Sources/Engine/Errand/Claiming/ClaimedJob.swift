@@ -1,11 +1,11 @@
 import FoundationEssentials
 import ErrandPostgres
 
-/// One claimed job as its row said it, with the fence under which its end is written.
+/// A claimed job with the data of its row and the fence for its result.
 struct ClaimedJob: Sendable {
     var id: Int64
-    /// The claim's token: random for each batch, so that a claim which PostgreSQL lost in a crash
-    /// can never be handed out again under the same number.
+    /// The claim's token: random for each batch, so that no later claim has the token of one that
+    /// PostgreSQL lost in a crash.
     var token: Int64
     var lane: Lane
     var attempt: Int
@@ -32,7 +32,7 @@ struct ClaimedJob: Sendable {
                     priority: try rows.int16(row, 6), runAt: try rows.timestamp(row, 7),
                     notAfter: rows.isNull(row, 8) ? nil : try rows.timestamp(row, 8),
                     isCancelRequested: try rows.bool(row, 9), args: try rows.json(row, 10),
-                    // One row that somebody wrote by hand must not spoil the claim of others.
+                    // An invalid row, written by hand, must not fail the claim of other jobs.
                     overrides: rows.isNull(row, 11)
                         ? nil : try? JobOverrides(json: rows.json(row, 11))))
         }
@@ -40,14 +40,14 @@ struct ClaimedJob: Sendable {
     }
 }
 
-/// What one job asks for that its kind does not, and where it comes from: the `options` column.
+/// The `options` column: a job's deviations from the options of its kind, and its origin.
 package struct JobOverrides: Codable, Sendable, Equatable {
     package var timeoutMs: Int64?
     package var retentionS: Int64?
     package var backoff: Backoff?
-    /// Which occurrence of a schedule the job is for.
+    /// The occurrence of the schedule that created the job.
     var occurrence: ScheduledOccurrence?
-    /// Who, or what, made it; a claim does not bring it along.
+    /// The origin; claims do not read it.
     var origin: JobOrigin?
 
     enum CodingKeys: String, CodingKey {
@@ -74,14 +74,14 @@ package struct JobOverrides: Codable, Sendable, Equatable {
     var isEmpty: Bool { self == JobOverrides() }
 }
 
-/// Who, or what, made a job that no schedule made.
+/// The origin of a job without a schedule: the parent job or the operator.
 ///
-/// Jobs that a program makes outside of handlers, in SQL or Swift, have none: to store one would
-/// make `errand.enqueue()` slower by a twentieth.
+/// Jobs that a program enqueues outside of handlers, in SQL or Swift, have none: storing one would
+/// make `errand.enqueue()` 5 % slower.
 package struct JobOrigin: Codable, Sendable, Hashable {
     /// The job whose handler enqueued it.
     package var parent: Int64?
-    /// Who enqueued it on the command line.
+    /// The operator who enqueued it on the command line.
     package var operatorName: String?
 
     enum CodingKeys: String, CodingKey {
@@ -89,7 +89,7 @@ package struct JobOrigin: Codable, Sendable, Hashable {
         case operatorName = "operator"
     }
 
-    /// Made by the handler of a job, or by an operator.
+    /// Creates the origin of a job that a handler or an operator enqueued.
     package init(parent: Int64? = nil, operatorName: String? = nil) {
         self.parent = parent
         self.operatorName = operatorName
@@ -99,33 +99,33 @@ package struct JobOrigin: Codable, Sendable, Hashable {
         get throws { try AuditLine.json(self) }
     }
 
-    /// The `options` column of a job of which nothing else is said.
+    /// The `options` column of a job with this origin and no other options.
     package var overrides: [UInt8] {
         get throws { Array(try JSONEncoder().encode(JobOverrides(origin: self))) }
     }
 }
 
-/// How a claimed job ended, as the completer writes it.
-struct Ending: Sendable {
+/// The result of an attempt, as the completer writes it.
+struct AttemptResult: Sendable {
     enum Verdict: Sendable {
         case completed
         case cancelled(reason: String)
         case dead(reason: String, error: String?)
-        /// Back to wait: with an error after a failure, without after a snooze.
+        /// Waiting again: with an error after a failure, without one after a snooze.
         case waiting(delay: Duration, error: String?)
-        /// Never started, or stopped by our own shutdown: back in its old place.
-        case handedBack
+        /// Requeued with its due time, because it never started or the worker stops.
+        case requeued
     }
 
     var id: Int64
     var token: Int64
     var lane: Lane
     var verdict: Verdict
-    /// Milliseconds.
+    /// The duration in milliseconds.
     var duration: Float
-    /// Days in the history; nil leaves no trace.
+    /// The days for which the finished job is kept; nil keeps nothing.
     var keepDays: Int16?
-    /// The handler may have finished it in a transaction of its own: then nothing is missing when
-    /// the fence turns this ending away.
+    /// Whether the handler may have completed the job itself, so that a refusal by the fence is not
+    /// an error.
     var mayBeWritten = false
 }

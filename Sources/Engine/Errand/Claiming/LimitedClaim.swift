@@ -1,15 +1,15 @@
 import ErrandPostgres
 
-/// Claims where some queue is limited.
+/// Claims for limited queues.
 ///
-/// Whoever claims for a limited queue locks its row first, counts what is claimed by the slots,
-/// and takes what is free; slots and claims are one transaction. Unlike other claims it is synced
-/// to disk: a claim that a crash of the server forgets would let one job too many run. Whoever
-/// finds the row locked leaves the queue alone for a moment.
-extension Dispatcher {
-    /// Claims what was popped, queue by queue, handing over each part as it comes.
+/// A claim for a limited queue locks the queue's row, counts the occupied slots, and takes the free
+/// ones, in one transaction. If the row is locked, the claimer skips the queue for a moment. Unlike
+/// other claims, this one is flushed to disk: if a crash of the server lost it, too many jobs could
+/// run.
+extension Claimer {
+    /// Claims the popped jobs, queue by queue, and passes on each part at once.
     func claim(
-        _ groups: [(queue: LocalQueue, ids: [Int64])], under limits: LimitBoard.Limits,
+        _ groups: [(queue: LocalQueue, ids: [Int64])], under limits: LimitCache.Limits,
         _ hand: ([ClaimedJob]) -> Void
     ) async throws {
         let free = groups.filter { limits[$0.queue.options.name] == nil }.flatMap(\.ids)
@@ -20,8 +20,8 @@ extension Dispatcher {
         }
     }
 
-    /// How long until a held queue may be popped from again.
-    func untilRelease(_ limits: LimitBoard.Limits) -> Duration {
+    /// Returns the time until the first held queue may be popped again.
+    func untilRelease(_ limits: LimitCache.Limits) -> Duration {
         guard !limits.isEmpty else { return .seconds(3_600) }
         let now = ContinuousClock.now
         let ends = queues.compactMap(\.heldUntil).filter { $0 > now }
@@ -46,7 +46,7 @@ extension Dispatcher {
             try await putBack(answers[2], of: queue, .full, since: frees)
             return jobs
         } catch let error as PostgresError where error.sqlState == "55P03" {
-            // Others claim for this queue just now, one after the other.
+            // Another worker is claiming for this queue.
             let rows = try await claims.query(left.sql, left.parameters)
             try await putBack(rows, of: queue, .contended, since: frees)
             return []
@@ -56,7 +56,7 @@ extension Dispatcher {
         }
     }
 
-    /// Lets what may not start yet be popped again, later.
+    /// Stages jobs that may not start yet again, to be popped later.
     private func putBack(
         _ rows: Rows, of queue: LocalQueue, _ cause: KnownLimit.Pause, since frees: UInt64
     ) async throws {
@@ -69,7 +69,7 @@ extension Dispatcher {
             lanes[try Lane(rows, row), default: []].append(try Staged(rows, row))
         }
         do { try await window.stage(lanes.map { (lane: $0.key, jobs: $0.value) }) } catch {
-            // The feeder finds them; what was claimed is run.
+            // The feeder stages them; run the claimed jobs.
         }
     }
 

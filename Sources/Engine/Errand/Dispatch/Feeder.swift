@@ -2,27 +2,27 @@ import ErrandPostgres
 import ErrandRedis
 import Synchronization
 
-/// Keeps the ready windows in Redis filled from PostgreSQL.
+/// Fills the ready windows in Redis from PostgreSQL.
 ///
-/// It reads each lane on from where it left it (``LaneCursor``), when a window runs low, when
-/// PostgreSQL or Redis says that there is something new, when a delayed job falls due, and every
-/// second for what no hint told of. One feeds at a time; two would do no harm.
+/// It reads each lane from its last position (``LaneCursor``) when a window runs low, on a notice
+/// of PostgreSQL or Redis, when a delayed job becomes due, and every second for jobs without a
+/// notice. One feeder runs at a time; two would be harmless.
 struct Feeder: Sendable {
-    /// Another process may feed by now.
+    /// Thrown when another process may have become the feeder.
     struct LockLost: Error, CustomStringConvertible {
         var description: String { "the connection that held the leader's lock was lost" }
     }
 
-    /// What woke the feeder.
+    /// The requests that wake the feeder.
     final class Requests: Sendable {
         let signal = Signal()
 
         struct Taken {
-            /// Lanes with jobs that are due.
+            /// The lanes with new due jobs.
             var lanes: Set<Lane> = []
-            /// Lanes with jobs that will be.
+            /// The lanes with new delayed jobs.
             var later: Set<Lane> = []
-            /// Lanes with jobs that wait again, and since when these are due.
+            /// The lanes with jobs that wait again, and the earliest due time of these.
             var again: [Lane: Instant] = [:]
             var all = false
             var hasLock = true
@@ -30,8 +30,8 @@ struct Feeder: Sendable {
 
         private let state = Mutex(Taken())
 
-        /// Adds requests: a lane's name, with `later` behind it for a delayed job or `again` for
-        /// one that was put back, or `*`.
+        /// Adds requests: a lane's name, with the suffix `later` for a delayed job or `again` for a
+        /// job that waits again; or `*`.
         func add(_ names: some Sequence<String>) {
             state.withLock { state in
                 for name in names {
@@ -58,7 +58,7 @@ struct Feeder: Sendable {
             }
         }
 
-        /// The connection that held the lock was lost.
+        /// Records the loss of the connection that held the lock.
         func loseLock() {
             state.withLock { $0.hasLock = false }
             signal.raise()
@@ -72,33 +72,33 @@ struct Feeder: Sendable {
     let requests: Requests
     let pollInterval: Duration
     let log: Log
-    /// Called when a round went well.
+    /// Called after each successful round.
     let onFed: @Sendable () -> Void
 
-    /// Jobs due within this time are read ahead, so that they are staged the moment they are due.
+    /// The seconds for which delayed jobs are read ahead, so that they are staged when due.
     private static let lookAhead = 1.2
-    /// Rows of one lane and priority in one reading, and in one look ahead.
+    /// The maximum number of rows of one lane and priority in one query.
     private static let readLimit = 5_000
     private static let lookAheadLimit: Int32 = 20_000
 
-    /// What the feeder remembers; lost, it reads from the start again.
+    /// The state of the feeder; without it, the feeder reads from the start.
     private struct Memory {
         var lanes: [Lane: [LaneCursor]] = [:]
         var marks: [Lane: Int] = [:]
-        /// How full each window was when it was last seen.
+        /// The last known size of each window.
         var sizes: [Lane: Int] = [:]
-        /// Soon to be due, the earliest last.
+        /// The jobs that become due soon, the earliest last.
         var upcoming: [(lane: Lane, job: Staged)] = []
-        /// By how much PostgreSQL's clock is ahead of ours; never more than it really is.
-        var clockLead: Duration = .zero
+        /// A lower bound of the time by which PostgreSQL's clock is ahead of the local one.
+        var clockSkew: Duration = .zero
         var unknownLanes: Set<Lane> = []
         var notices = LaneNotices()
 
-        /// Whether the last reading of a lane left some behind.
+        /// Returns whether the last query of a lane left due jobs unread.
         func isBehind(_ lane: Lane) -> Bool { lanes[lane]?.contains(where: \.isBehind) ?? false }
     }
 
-    /// Feeds until the task is cancelled; throws when PostgreSQL or Redis goes away.
+    /// Stages jobs until the task is cancelled; throws if PostgreSQL or Redis becomes unreachable.
     func run() async throws {
         var memory = Memory()
         try await refreshLanes(&memory)
@@ -126,13 +126,13 @@ struct Feeder: Sendable {
             if !asked.again.isEmpty { try await sweep(&memory) }
             let isAll = isPoll || asked.all
             let started = ContinuousClock.now
-            // Ahead first: what falls due between the two readings is then in both, and not in
-            // neither.
+            // Look ahead first: a job that becomes due between the two queries is then in both
+            // rather than in neither.
             let ahead = isAll ? Set(memory.lanes.keys) : asked.later
             try await lookAhead(ahead, &memory)
             let unannounced = memory.notices.unannounced(of: memory.lanes.keys)
             try await advance(ahead.union(asked.lanes).union(unannounced), &memory)
-            try await memory.notices.heard(asked.lanes.union(asked.later), on: session)
+            try await memory.notices.count(asked.lanes.union(asked.later), on: session)
             try await stageUpcoming(&memory)
             if started >= nextReset {
                 nextReset = try await readAgain(&memory)
@@ -146,11 +146,11 @@ struct Feeder: Sendable {
         }
     }
 
-    /// The once-a-second look: who is alive, what Redis has lost, what was missed.
+    /// Checks once a second for live workers, for data loss in Redis, and for missed jobs.
     private func poll(_ memory: inout Memory) async throws {
         try await refreshLanes(&memory)
         if try await !window.remembers() {
-            log.warning("Redis has lost what was staged; filling it again from PostgreSQL")
+            log.warning("Redis has lost the staged ids; staging them again from PostgreSQL")
             for lane in memory.lanes.keys { memory.lanes[lane] = Self.freshCursors }
             memory.marks = [:]
             memory.upcoming = []
@@ -165,8 +165,7 @@ struct Feeder: Sendable {
         [LaneCursor](repeating: LaneCursor(), count: Priority.allCases.count)
     }
 
-    /// Reads everything from its start, so that even what no rule foresaw is found; then not
-    /// again until fifty times as long has passed.
+    /// Reads all lanes from the start; returns the next time, so that it takes at most 2 % of it.
     private func readAgain(_ memory: inout Memory) async throws -> ContinuousClock.Instant {
         let started = ContinuousClock.now
         for lane in memory.lanes.keys { memory.lanes[lane] = Self.freshCursors }
@@ -176,7 +175,7 @@ struct Feeder: Sendable {
         return .now + max(.seconds(60), took * 50)
     }
 
-    /// Which lanes some live worker can run.
+    /// Reads the lanes that live workers can run.
     private func refreshLanes(_ memory: inout Memory) async throws {
         let rows = try await session.query(Statements.liveLanes, [])
         var live: Set<Lane> = []
@@ -191,7 +190,7 @@ struct Feeder: Sendable {
         if isNew { try await reportUnknownLanes(&memory) }
     }
 
-    /// Says once of each lane that jobs wait in it which no live worker can run.
+    /// Warns once for each lane with waiting jobs that no live worker can run.
     private func reportUnknownLanes(_ memory: inout Memory) async throws {
         let rows = try await session.query(Statements.lanesInUse, [])
         for row in 0..<rows.count {
@@ -203,12 +202,12 @@ struct Feeder: Sendable {
             }
             log.warning(
                 "jobs of kind \(lane.kind) (arguments version \(lane.version)) wait in queue "
-                    + "\(lane.queue), and no live worker there can run them: start one that "
-                    + "knows this kind, or cancel them")
+                    + "\(lane.queue), but no live worker of it can run them: start one that has "
+                    + "this kind, or cancel them")
         }
     }
 
-    // MARK: Reading on
+    // MARK: Due jobs
 
     private struct Reading {
         var lane: Lane
@@ -217,21 +216,21 @@ struct Feeder: Sendable {
         var room: Int
     }
 
-    /// Reads lanes on until their windows are full or nothing more is due.
+    /// Reads lanes until their windows are full or no more jobs are due.
     private func advance(_ lanes: Set<Lane>, _ memory: inout Memory) async throws {
         var pending = lanes.filter { memory.lanes[$0] != nil }
         while !pending.isEmpty, !Task.isCancelled {
             let list = Array(pending)
             let readings = try await readings(of: list, &memory)
             let full = try await read(readings, &memory)
-            // Lanes that gave all that was asked for, and whose windows may take more.
+            // Lanes that returned the maximum number of rows and whose windows have room.
             pending = full
         }
     }
 
     private func readings(of lanes: [Lane], _ memory: inout Memory) async throws -> [Reading] {
-        // Where few were staged there is room for one more reading. Not asking saves the way to
-        // Redis when a lone job arrives.
+        // A window with few ids has room for one more query. Not asking Redis saves a round trip
+        // when a lone job arrives.
         let asked = lanes.filter {
             memory.marks[$0] != nil || memory.sizes[$0, default: 0] > window.limit / 2
         }
@@ -251,9 +250,9 @@ struct Feeder: Sendable {
         return readings
     }
 
-    /// One reading of several lanes in one statement, and its staging.
+    /// Reads several lanes in one statement and stages the jobs.
     ///
-    /// - Returns: the lanes worth reading on at once.
+    /// - Returns: the lanes that have more due jobs.
     private func read(_ readings: [Reading], _ memory: inout Memory) async throws -> Set<Lane> {
         let open = readings.filter { $0.room > 0 }
         var found: [[Staged]] = Array(repeating: [], count: open.count)
@@ -295,7 +294,7 @@ struct Feeder: Sendable {
         return full
     }
 
-    /// Tells the fast path which lanes have more in PostgreSQL than in their windows.
+    /// Marks for the fast path which lanes have more due jobs than those in their windows.
     private func mark(_ lanes: Set<Lane>, _ memory: inout Memory) async throws {
         var changes: [(lane: Lane, best: Int?)] = []
         for lane in lanes {
@@ -310,7 +309,7 @@ struct Feeder: Sendable {
 
     // MARK: Delayed jobs
 
-    /// Learns which jobs of the given lanes fall due before the next poll.
+    /// Reads the jobs of the given lanes that become due before the next poll.
     private func lookAhead(_ lanes: Set<Lane>, _ memory: inout Memory) async throws {
         let lanes = lanes.filter { memory.lanes[$0] != nil }
         guard !lanes.isEmpty else { return }
@@ -333,20 +332,20 @@ struct Feeder: Sendable {
                 ))
         }
         guard rows.count > 0 else { return }
-        // Read before the answer came, so PostgreSQL's clock is never thought ahead of itself,
-        // and a job never staged before it may be claimed.
-        memory.clockLead = try rows.timestamp(rows.count - 1, 4).durationSince(.now())
+        // PostgreSQL read its clock before the answer arrived, so this is a lower bound: no job is
+        // staged before it can be claimed.
+        memory.clockSkew = try rows.timestamp(rows.count - 1, 4).durationSince(.now())
         memory.upcoming.sort { $0.job.runAt > $1.job.runAt }
     }
 
     private func untilUpcoming(_ memory: Memory) -> Duration {
         guard let next = memory.upcoming.last else { return .seconds(3_600) }
-        return next.job.runAt.durationSince(.now()) - memory.clockLead
+        return next.job.runAt.durationSince(.now()) - memory.clockSkew
     }
 
-    /// Stages what has fallen due as far as the windows have room; the rest is read in its turn.
+    /// Stages the jobs that became due if the windows have room; the others are read in order.
     private func stageUpcoming(_ memory: inout Memory) async throws {
-        let now = Instant.now().adding(memory.clockLead)
+        let now = Instant.now().adding(memory.clockSkew)
         var due: [Lane: [Staged]] = [:]
         while let next = memory.upcoming.last, next.job.runAt <= now {
             due[next.lane, default: []].append(next.job)
@@ -355,9 +354,9 @@ struct Feeder: Sendable {
         for (lane, jobs) in due { _ = try await window.offer(jobs, to: lane) }
     }
 
-    // MARK: What was missed
+    // MARK: Missed jobs
 
-    /// Stages again what lies between the first living row and where each lane was left.
+    /// Stages the jobs between the first live row and the last position of each lane again.
     private func sweep(_ memory: inout Memory) async throws {
         let horizon = try await session.query(Statements.horizon, []).timestamp(0, 0)
         var swept: [(lane: Lane, priority: Int, cursor: LaneCursor)] = []

@@ -1,9 +1,9 @@
 package import ErrandPostgres
 
-/// Jobs that the same workers can run, in one queue: what is staged and popped together.
+/// A queue, a kind and a version of its arguments: the unit of staging and popping.
 ///
-/// The version of the arguments belongs to it: a worker that knows an older version of the kind
-/// must not be given the newer one.
+/// The same workers can run all jobs of a lane. The version is part of it because a worker that has
+/// an older version of the kind cannot run the newer one.
 package struct Lane: Hashable, Sendable {
     package var queue: String
     package var kind: String
@@ -15,21 +15,21 @@ package struct Lane: Hashable, Sendable {
         self.version = version
     }
 
-    /// As in a notification and in Redis: tabs occur in no name.
+    /// The name in notifications and in Redis, separated by tabs, which names cannot contain.
     package var name: String { "\(queue)\t\(kind)\t\(version)" }
 
-    /// Behind the name: a job of the lane was enqueued for later.
+    /// The suffix of the name for a delayed job.
     package static let later = "\tlater"
 
-    /// A request to the feeder: a job that was due at this time waits again, perhaps behind what
-    /// it has read.
+    /// Returns a request to the feeder for a job that was due at this time and waits again, perhaps
+    /// before the feeder's position.
     ///
-    /// To the second, so that equal requests are made once.
+    /// The time is rounded to the second, so that equal requests are merged.
     package func again(since time: Instant) -> String {
         "\(name)\tagain\t\(time.microseconds / 1_000_000 - 1)"
     }
 
-    /// The lane and time of such a request.
+    /// Returns the lane and time of such a request.
     package static func again(_ request: some StringProtocol) -> (lane: Lane, since: Instant)? {
         let parts = request.split(separator: "\t")
         guard parts.count == 5, parts[3] == "again", let second = Int64(parts[4]),
@@ -49,7 +49,7 @@ package struct Lane: Hashable, Sendable {
         self.init(queue: String(parts[0]), kind: String(parts[1]), version: version)
     }
 
-    /// As a worker lists what it can run: `kind@version`.
+    /// The kind and version in a worker's list of capabilities: `kind@version`.
     package var capability: String { "\(kind)@\(version)" }
 
     package init?(queue: String, capability: String) {
@@ -61,8 +61,8 @@ package struct Lane: Hashable, Sendable {
 }
 
 extension Lane {
-    /// From a row `id, queue, kind, args_version, priority, run_at`, as statements return that
-    /// let jobs wait again.
+    /// Reads a lane from a row `id, queue, kind, args_version, priority, run_at` of a statement
+    /// that requeues jobs.
     package init(_ rows: Rows, _ row: Int) throws {
         self.init(
             queue: try rows.text(row, 1), kind: try rows.text(row, 2),
@@ -71,7 +71,7 @@ extension Lane {
 }
 
 extension Staged {
-    /// From the same row.
+    /// Reads a job from the same row.
     package init(_ rows: Rows, _ row: Int) throws {
         self.init(
             id: try rows.int64(row, 0), priority: try rows.int16(row, 4),
@@ -85,10 +85,9 @@ package struct Staged: Sendable, Equatable {
     package var priority: Int16
     package var runAt: Instant
 
-    /// Where it stands in the window: priority, then the time it was due, in microseconds since
-    /// 2020.
+    /// The score in the window: the priority, then the due time in microseconds since 2020.
     ///
-    /// A double holds 53 bits: 2 for the priority, 50 for the time (until the year 2055).
+    /// A double holds 53 bits: 2 for the priority and 50 for the time (until the year 2055).
     package var score: Int64 {
         let time = min(max(runAt.microseconds, Self.epoch) - Self.epoch, Self.band - 1)
         return Int64(priority) * Self.band + time

@@ -1,6 +1,6 @@
 import ErrandPostgres
 
-/// A place in a lane's order: by due time, then id.
+/// A position in a lane's order: by due time, then id.
 struct LanePlace: Comparable, Sendable {
     var at: Instant
     var id: Int64
@@ -10,7 +10,7 @@ struct LanePlace: Comparable, Sendable {
     static func < (left: Self, right: Self) -> Bool { (left.at, left.id) < (right.at, right.id) }
 }
 
-/// How far the feeder has read one priority of a lane.
+/// The feeder's position in one priority of a lane.
 ///
 /// ```
 ///   dead rows      living rows, read and staged        not read yet
@@ -18,29 +18,29 @@ struct LanePlace: Comparable, Sendable {
 ///           living                              read
 /// ```
 struct LaneCursor: Sendable {
-    /// Up to here everything was read.
+    /// The position up to which all rows were read.
     var read = LanePlace.start
-    /// Before this nobody's row can be, and none can newly appear.
+    /// The position before which there are no live rows and none can appear.
     var living = LanePlace.start
-    /// Whether the last reading left some behind.
+    /// Whether the last query left due jobs unread.
     var isBehind = false
 
-    /// Takes note of one reading.
+    /// Records a query.
     mutating func advanced(to last: LanePlace?, wasFull: Bool) {
         if let last { read = max(read, last) }
         isBehind = wasFull
     }
 
-    /// A row that was due at this time waits again: the next sweep begins there.
+    /// Records that a job that was due at this time waits again: the next sweep starts there.
     mutating func returned(at time: Instant) {
         living = min(living, LanePlace(at: time, id: 0))
     }
 
-    /// Takes note of a sweep that began at `living`.
+    /// Records a sweep that started at `living`.
     ///
     /// - Parameters:
     ///   - first: the first row that still waits, if any.
-    ///   - horizon: the moment before which no row can newly appear.
+    ///   - horizon: the time before which no new row can appear.
     mutating func swept(first: LanePlace?, horizon: Instant) {
         let bound = LanePlace(at: horizon, id: 0)
         living = max(living, min(first ?? read, bound))

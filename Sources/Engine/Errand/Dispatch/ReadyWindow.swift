@@ -1,25 +1,26 @@
 import ErrandRedis
 
-/// What a lane's window holds and may hold.
+/// The number of ids in a lane's window.
 struct WindowCount: Sendable {
     var total: Int
-    /// Ids of each priority and those before it.
+    /// The number of ids of each priority and the more urgent ones.
     var upTo: [Int]
 }
 
 /// The bounded sets of ready ids in Redis: staging and popping.
 ///
-/// Ids only, never arguments.
+/// Redis holds only ids, never arguments.
 struct ReadyWindow: Sendable {
     let connection: Connection
     let keys: RedisKeys
-    /// Ids that a lane may hold in Redis; the rest of a backlog waits in PostgreSQL.
+    /// The maximum number of ids of a lane in Redis; the rest of a backlog waits in PostgreSQL.
     let limit: Int
 
-    // Moves ids into a lane's window from outside the feeder, never past its limit, and never
-    // ahead of older jobs that still wait in PostgreSQL.
-    // KEYS window, behind, feed   ARGV lane, limit, priority, then score, id pairs
-    // Returns how many were added or known. Safe to repeat. What is left out, the feeder is told.
+    // Adds ids to a lane's window without the feeder, but not beyond its limit, and not ahead of
+    // older jobs that still wait in PostgreSQL.
+    // KEYS window, behind, feed   ARGV lane, limit, priority, then pairs of score and id
+    // Returns the number of ids added or already present, and notifies the feeder of the others.
+    // It is idempotent.
     private static let stageScript = Script(
         """
         local best = redis.call('HGET', KEYS[2], ARGV[1])
@@ -33,10 +34,10 @@ struct ReadyWindow: Sendable {
         return (last - 3) / 2
         """)
 
-    // Pops up to a number of ids of one queue, best first over all its lanes.
+    // Pops up to a number of ids of one queue, in order over all its lanes.
     // KEYS behind, feed, then a window for each lane   ARGV number, low-water mark, lane names
-    // Returns the ids. A lane that runs low while more of it waits in PostgreSQL is reported to
-    // the feeder.
+    // Returns the ids, and notifies the feeder of lanes that run low while more of their jobs wait
+    // in PostgreSQL.
     private static let popScript = Script(
         """
         local wanted, low = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -82,9 +83,9 @@ struct ReadyWindow: Sendable {
         return ids
         """)
 
-    /// Offers jobs that were just made due: the fast path past the feeder.
+    /// Stages jobs that have just become due, without the feeder: the fast path.
     ///
-    /// - Returns: whether there was room for all.
+    /// - Returns: whether the window had room for all.
     func offer(_ jobs: [Staged], to lane: Lane) async throws -> Bool {
         var taken = 0
         for (priority, jobs) in Dictionary(grouping: jobs, by: \.priority) {
@@ -99,9 +100,9 @@ struct ReadyWindow: Sendable {
         return taken == jobs.count
     }
 
-    /// The same for a few jobs of one priority, without waiting for the answer.
+    /// Stages a few jobs of one priority without waiting for the answer.
     ///
-    /// - Throws: also what went wrong with an earlier one.
+    /// - Throws: `RedisError`, also for the failure of an earlier call.
     func post(_ jobs: [Staged], to lane: Lane) async throws {
         guard let priority = jobs.first?.priority else { return }
         try await connection.post(
@@ -127,17 +128,17 @@ struct ReadyWindow: Sendable {
         return arguments
     }
 
-    /// The same windows over another connection.
+    /// Returns the same windows over another connection.
     func over(_ connection: Connection) -> ReadyWindow {
         ReadyWindow(connection: connection, keys: keys, limit: limit)
     }
 
-    /// Stages what the feeder read.
+    /// Stages jobs that the feeder read.
     ///
-    /// Staging twice is harmless: the score is a function of the job, and Redis adds only what is
-    /// not there.
+    /// Staging a job twice is harmless: its score does not change, and Redis adds only ids that are
+    /// missing.
     ///
-    /// - Returns: how full the windows of these lanes are now.
+    /// - Returns: the sizes of the windows of these lanes.
     @discardableResult
     func stage(_ batches: [(lane: Lane, jobs: [Staged])]) async throws -> [Lane: Int] {
         var commands: [Command] = []
@@ -162,7 +163,7 @@ struct ReadyWindow: Sendable {
         return sizes
     }
 
-    /// Tells the fast path from which priority on jobs of a lane still wait in PostgreSQL.
+    /// Marks for the fast path from which priority on jobs of a lane still wait in PostgreSQL.
     func mark(behind marks: [(lane: Lane, best: Int?)]) async throws {
         guard !marks.isEmpty else { return }
         _ = try await connection.pipeline(
@@ -175,7 +176,7 @@ struct ReadyWindow: Sendable {
             })
     }
 
-    /// How full the windows are.
+    /// Returns the sizes of the windows.
     func counts(_ lanes: [Lane]) async throws -> [WindowCount] {
         guard !lanes.isEmpty else { return [] }
         let cards = try await connection.pipeline(lanes.map { Command("ZCARD", keys.window($0)) })
@@ -183,7 +184,7 @@ struct ReadyWindow: Sendable {
             let total = Int(reply.int ?? 0)
             return WindowCount(total: total, upTo: [total, total, total, total])
         }
-        // Where little is staged there is room for every priority; the rest must be known apart.
+        // A window with few ids has room for every priority; the others need counts by priority.
         let full = counts.indices.filter { counts[$0].total > limit / 2 }
         guard !full.isEmpty else { return counts }
         let bands = try await connection.pipeline(
@@ -202,9 +203,9 @@ struct ReadyWindow: Sendable {
         return counts
     }
 
-    /// Pops up to `count` ids of one queue, best first.
+    /// Pops up to `count` ids of one queue, in order.
     ///
-    /// Popping decides nothing: a job is owned only once its claim is written.
+    /// Popping does not give ownership: only the claim in PostgreSQL does.
     func pop(upTo count: Int, from lanes: [Lane]) async throws -> [Int64] {
         var arguments = Arguments()
         arguments.append(count)
@@ -215,32 +216,31 @@ struct ReadyWindow: Sendable {
             arguments: arguments)
     }
 
-    /// Waits until a lane has an id, and pops it, with the key that it was under; nil when poked
-    /// or when the time is over.
+    /// Waits for an id of the lanes and pops it, with its key; nil after a wake-up or a timeout.
     func popOne(
         from lanes: [Lane], worker: Int64, waiting: Duration
     ) async throws -> (id: Int64, key: String)? {
         var command = Command("BZMPOP", waiting.secondsText, String(lanes.count + 1))
-        command.append(keys.poke(worker: worker))
+        command.append(keys.wake(worker: worker))
         for lane in lanes { command.append(keys.window(lane)) }
         command.append("MIN")
         let reply = try await connection.blocking(command, upTo: waiting)
         guard let parts = reply.array, parts.count == 2,
-            let key = parts[0].text, key != keys.poke(worker: worker),
+            let key = parts[0].text, key != keys.wake(worker: worker),
             let member = parts[1].array?.first?.array?.first?.text, let id = Int64(member)
         else { return nil }
         return (id, key)
     }
 
     /// Ends a worker's blocking pop.
-    func poke(worker: Int64) async throws {
-        let key = keys.poke(worker: worker)
+    func wake(worker: Int64) async throws {
+        let key = keys.wake(worker: worker)
         _ = try await connection.pipeline([
             Command("ZADD", key, "0", "x"), Command("EXPIRE", key, "5"),
         ])
     }
 
-    /// Asks the feeder to look at lanes; `*` stands for all of them and for new workers.
+    /// Requests that the feeder read lanes; `*` means all lanes, and new workers.
     func askForFeed(_ lanes: [String]) async throws {
         var command = Command("ZADD", keys.feed)
         for lane in lanes {
@@ -250,7 +250,7 @@ struct ReadyWindow: Sendable {
         _ = try await connection.send(command)
     }
 
-    /// What was asked of the feeder; waits for it.
+    /// Waits for requests to the feeder and returns them.
     func feedRequests(waiting: Duration) async throws -> [String] {
         let command = Command(
             "BZMPOP", waiting.secondsText, "1", keys.feed, "MIN", "COUNT", "1000")
@@ -259,20 +259,20 @@ struct ReadyWindow: Sendable {
         return (parts[1].array ?? []).compactMap { $0.array?.first?.text }
     }
 
-    /// Whether Redis still has what was staged before; sets the mark for the next time.
+    /// Returns whether Redis still has the staged ids, and sets the mark for the next check.
     func remembers() async throws -> Bool {
         try await connection.send(Command("SET", keys.fed, "1", "GET")).isNull == false
     }
 }
 
 extension Duration {
-    /// As Redis takes it: seconds with a fraction.
+    /// The duration in the form of Redis: seconds with a fraction.
     var secondsText: String {
         let (seconds, attoseconds) = components
         return String(Double(seconds) + Double(attoseconds) * 1e-18)
     }
 
-    /// Whole milliseconds, within a thousand years: longer means for ever.
+    /// The duration in whole milliseconds, limited to a thousand years.
     var milliseconds: Int64 {
         let limit: Int64 = 1_000 * 366 * 86_400
         let seconds = min(max(components.seconds, -limit), limit)

@@ -1,22 +1,22 @@
 /// The names of Errand's keys in Redis.
 ///
-/// All carry the database's instance id, so that two databases can share a Redis; the braces keep
+/// All contain the database's instance id, so that two databases can share a Redis. The braces keep
 /// them in one slot of a cluster.
 package struct RedisKeys: Sendable {
     package let prefix: String
 
     package init(instance: String) { prefix = "errand:{\(instance.prefix(8))}:" }
 
-    /// Sorted set: the ids that may be popped from a lane, best first.
+    /// Sorted set: the ids of a lane that can be popped, in order.
     package func window(_ lane: Lane) -> String {
         "\(prefix)w:\(lane.queue):\(lane.kind):\(lane.version)"
     }
-    /// Hash: lane → the best priority of which more jobs wait in PostgreSQL than were staged.
+    /// Hash: lane → the most urgent priority with due jobs that are not staged.
     package var behind: String { prefix + "behind" }
-    /// Sorted set: lanes that the feeder is asked to look at.
+    /// Sorted set: the lanes that the feeder is requested to read.
     package var feed: String { prefix + "feed" }
-    /// There as long as Redis remembers what was staged; set by the feeder.
+    /// String: exists while Redis has the staged ids; set by the feeder.
     package var fed: String { prefix + "fed" }
-    /// Sorted set: wakes one worker out of its blocking pop.
-    package func poke(worker: Int64) -> String { "\(prefix)poke:\(worker)" }
+    /// Sorted set: ends the blocking pop of a worker.
+    package func wake(worker: Int64) -> String { "\(prefix)wake:\(worker)" }
 }

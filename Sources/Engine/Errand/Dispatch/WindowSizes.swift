@@ -1,12 +1,12 @@
 import ErrandRedis
 
-/// Asks Redis how many ids it holds for some queues, over a connection of its own.
+/// Reads the number of staged ids of some queues from Redis, over a connection of its own.
 package struct WindowSizes: Sendable {
     private let connection: Connection
     private let keys: RedisKeys
     private let lanes: [Lane]
 
-    /// The windows of the database of that instance id; waits a second for an answer at most.
+    /// Creates a reader for the database with an instance id; an answer may take up to a second.
     init(_ address: RedisAddress, instance: String, lanes: [Lane]) {
         connection = Connection(
             address, name: "errand-metrics", connectTimeout: .seconds(1),
@@ -15,9 +15,9 @@ package struct WindowSizes: Sendable {
         self.lanes = lanes
     }
 
-    /// Ids that are staged, by queue.
+    /// Returns the number of staged ids by queue.
     ///
-    /// - Throws: `RedisError` when it does not answer, or answers with an error.
+    /// - Throws: `RedisError` if Redis does not answer or returns an error.
     package func read() async throws -> [String: Int] {
         let cards = try await connection.pipeline(lanes.map { Command("ZCARD", keys.window($0)) })
         var sizes: [String: Int] = [:]
@@ -28,6 +28,6 @@ package struct WindowSizes: Sendable {
         return sizes
     }
 
-    /// Ends the connection; a later question makes another one.
+    /// Closes the connection; a later read opens another one.
     package func close() async { await connection.close() }
 }

@@ -1,17 +1,17 @@
 import FoundationEssentials
 package import ErrandPostgres
 
-/// A line of the audit, to be written in the transaction of the change.
+/// A line of the audit log, written in the transaction of the change.
 package struct AuditLine: Sendable {
     package var operatorName: String
-    /// As the command is called.
+    /// The name of the command.
     package var action: String
     package var subject: String
     package var reason: String?
-    /// What changed, as JSON.
+    /// The change, as JSON.
     package var change: [UInt8]?
 
-    /// A line that says nothing of what changed.
+    /// Creates a line without a change.
     package init(
         operatorName: String, action: String, subject: String, reason: String?,
         change: [UInt8]? = nil
@@ -32,7 +32,7 @@ package struct AuditLine: Sendable {
             ])
     }
 
-    /// What changed, as JSON.
+    /// Encodes a change as JSON.
     package static func json(_ change: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

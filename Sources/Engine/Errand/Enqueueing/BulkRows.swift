@@ -2,7 +2,7 @@ package import ErrandPostgres
 
 /// Builds the rows of a COPY in PostgreSQL's binary form, for `JobClient.copy`.
 package struct BulkRows {
-    /// What one row says besides its arguments.
+    /// The columns of one row besides the arguments.
     package struct Job {
         package var queue: String
         package var kind: String
@@ -12,7 +12,7 @@ package struct BulkRows {
         package var runAt: Instant?
         package var notAfter: Instant?
         package var tags: [String] = []
-        /// JSON, as ``JobOverrides`` writes it.
+        /// ``JobOverrides`` as JSON.
         package var overrides: [UInt8]?
 
         package init(
@@ -25,7 +25,7 @@ package struct BulkRows {
             self.maxAttempts = maxAttempts
         }
 
-        /// What all rows of one shape have in common.
+        /// Creates the columns that all rows of one shape share.
         package init(_ shape: EnqueueShape) {
             self.init(
                 queue: shape.lane.queue, kind: shape.lane.kind, version: shape.lane.version,
@@ -41,9 +41,9 @@ package struct BulkRows {
 
     package var size: Int { bytes.count }
 
-    /// Adds one job; `args` is valid JSON.
+    /// Adds one job; `args` must be valid JSON.
     ///
-    /// - Parameter now: the earliest time that a row may be due.
+    /// - Parameter now: the earliest allowed due time.
     package mutating func add(_ job: Job, args: ArraySlice<UInt8>, now: Instant) {
         begin()
         append(Int16(10))
@@ -67,13 +67,15 @@ package struct BulkRows {
         append(json: args)
     }
 
-    /// What was built since the last time.
+    /// Returns the bytes built since the last call.
     package mutating func take() -> [UInt8] {
         defer { bytes = [] }
         return bytes
     }
 
-    /// The end of the stream, which no stream may lack, be it without any row.
+    /// Ends the stream and returns the rest.
+    ///
+    /// Every stream needs it, even one without rows.
     package mutating func end() -> [UInt8] {
         begin()
         append(Int16(-1))
@@ -102,7 +104,7 @@ package struct BulkRows {
         for tag in tags { append(text: tag) }
     }
 
-    /// As jsonb: its version, then the text.
+    /// Appends a value of jsonb: its version, then the text.
     private mutating func append(json: ArraySlice<UInt8>) {
         append(Int32(json.count + 1))
         bytes.append(1)

@@ -1,32 +1,38 @@
 public import FoundationEssentials
 package import ErrandPostgres
 
-/// What one enqueue asks for; what is nil comes from the kind (``JobOptions``).
+/// The options of one job; nil takes the default of the kind (``JobOptions``).
+///
+/// ```swift
+/// try await client.enqueue(
+///     ResizePhoto(photoID: 17, width: 640),
+///     EnqueueOptions(priority: .high, in: .seconds(60), unique: Unique("photo:17")))
+/// ```
 public struct EnqueueOptions: Sendable {
-    /// Another queue than the kind's.
+    /// The queue.
     public var queue: String?
-    /// Another priority than the kind's.
+    /// The priority.
     public var priority: Priority?
-    /// Another number of attempts than the kind's.
+    /// The maximum number of attempts.
     public var maxAttempts: Int?
-    /// Another wait after failures than the kind's.
+    /// The waits after failed attempts.
     public var backoff: Backoff?
-    /// Another time limit than the kind's.
+    /// The time limit of one attempt.
     public var timeout: Duration?
-    /// Another retention than the kind's.
+    /// How long the finished job is kept.
     public var retention: Duration?
-    /// When to start; a time in the past means now.
+    /// The earliest start; nil or a time in the past means now.
     public var at: Date?
-    /// A job that has not started by then is dropped, never run late.
+    /// The latest start: a job that has not started by then ends as cancelled.
     public var notAfter: Date?
     /// At most one job of the kind with this key.
     public var unique: Unique?
-    /// Words to find the job by.
+    /// Labels to filter listings by.
     public var tags: [String]
-    /// Who, or what, makes it; for the story of the job.
+    /// The origin, for the job's history.
     package var origin: JobOrigin?
 
-    /// All as the kind says, due now.
+    /// Creates options; the defaults are those of the kind, due now.
     public init(
         queue: String? = nil, priority: Priority? = nil, maxAttempts: Int? = nil,
         backoff: Backoff? = nil, timeout: Duration? = nil, retention: Duration? = nil,
@@ -46,36 +52,36 @@ public struct EnqueueOptions: Sendable {
     }
 }
 
-/// A key that at most one job of a kind may hold, for how long, and what a second one does.
+/// A unique key: at most one job of a kind holds it at a time.
 public struct Unique: Sendable, Hashable {
-    /// How long the key is held.
+    /// How long a job holds its key.
     public enum Scope: Sendable, Hashable {
-        /// Until the job starts: a second one may wait while the first runs.
+        /// Until the job starts: a second one can wait while the first runs.
         case whileWaiting
         /// Until the job is finished.
         case whileUnfinished
-        /// For a time from the enqueue on, whatever becomes of the job.
+        /// For a time after the enqueue, even if the job finishes earlier.
         case within(Duration)
     }
 
-    /// What happens to a job whose key is held.
+    /// The action for a second job with a key that is held.
     public enum Duplicate: Sendable, Hashable {
-        /// It is not enqueued; the id of the first comes back.
+        /// Enqueue nothing and return the id of the first job.
         case skip
-        /// The waiting job gets its arguments.
+        /// Replace the arguments of the waiting job.
         case replace
-        /// The waiting job gets its arguments if the time in this field of them is later.
+        /// Replace the arguments of the waiting job if the time in this field is later.
         case replaceIfNewer(by: String)
     }
 
     /// The key.
     public var key: String
-    /// How long it is held.
+    /// How long the key is held.
     public var scope: Scope
-    /// What a second job does.
+    /// The action for a second job.
     public var onDuplicate: Duplicate
 
-    /// A key that is held while the job waits.
+    /// Creates a key; by default it is held while the job waits, and a second job is not enqueued.
     public init(
         _ key: String, _ scope: Scope = .whileWaiting, onDuplicate: Duplicate = .skip
     ) {
@@ -85,34 +91,35 @@ public struct Unique: Sendable, Hashable {
     }
 }
 
-/// What became of an enqueue.
+/// The result of an enqueue.
 public struct Enqueued: Sendable, Equatable {
-    /// How a unique key was met.
+    /// What the enqueue did.
     public enum Result: String, Sendable {
         /// A new job.
         case inserted
-        /// A job holds the key; nothing was changed.
+        /// Another job holds the unique key; nothing changed.
         case skipped
-        /// A waiting job holds the key and has the new arguments.
+        /// A waiting job holds the unique key and got the new arguments.
         case replaced
     }
 
     /// The job: the new one, or the one that holds the key.
     public var id: Int64
-    /// What was done.
+    /// What the enqueue did.
     public var result: Result
-    /// Nil for a job that was there before.
+    /// The due time; nil for a job that existed before.
     var runAt: Instant?
 
-    /// As it goes into the ready window at once: a new job that is due, because no time was asked
-    /// for, or one that has passed.
+    /// Returns the job for the ready window if it is new and due; nil otherwise.
+    ///
+    /// - Parameter time: the requested start; nil means now.
     func staged(asked time: Instant?, priority: Int16) -> Staged? {
         guard let runAt, time.map({ $0 < runAt }) ?? true else { return nil }
         return Staged(id: id, priority: priority, runAt: runAt)
     }
 }
 
-/// All that jobs of one INSERT have in common.
+/// The values that all jobs of one INSERT share.
 package struct EnqueueShape: Sendable, Hashable {
     package var lane: Lane
     package var priority: Int16

@@ -3,26 +3,40 @@ public import ErrandPostgres
 public import ErrandRedis
 import Synchronization
 
-/// Enqueues jobs.
+/// Enqueues jobs, in a transaction of its own or in the caller's.
 ///
-/// A job is there from the commit that made it. Alone (``enqueue(_:_:)``), or inside a transaction
-/// of the caller (``enqueue(_:_:in:)``): then it exists if, and only if, the caller's writes do.
+/// ```swift
+/// let client = try await JobClient(pool: pool, redis: redis)
+/// try await pool.transaction { transaction in
+///     try await transaction.query("INSERT INTO orders (id) VALUES ($1)", [.int64(17)])
+///     try await client.enqueue(SendReceipt(orderID: 17), in: transaction)
+/// }
+/// ```
+///
+/// A job that is enqueued in a transaction exists if and only if that transaction commits. Without
+/// a transaction the job is committed when `enqueue` returns. A client is safe to share: create one
+/// for the process. It throws ``JobError`` for an invalid request and `PostgresError` if the
+/// database did not accept it; an unreachable Redis only delays the start of jobs.
 public final class JobClient: Sendable {
-    /// Arguments may take 1 MiB of JSON.
+    /// The maximum size of a job's arguments: 1 MiB of JSON.
     public static let argumentLimit = 1_048_576
 
     let pool: Pool
     private let log: Log
-    let offers: Offers?
+    let offers: StagingQueue?
     private let singles: SingleEnqueues
     private let knownQueues: KnownQueues
-    /// The job in whose handler this client is used.
+    /// The job whose handler uses this client.
     private let parent: Int64?
 
-    /// A client over a pool of connections.
+    /// Creates a client over a pool of connections.
     ///
-    /// - Parameter redis: where the workers' windows are. Without it jobs still start, after
-    ///   PostgreSQL has told the feeder.
+    /// - Parameters:
+    ///   - pool: connections to the database that has Errand's schema.
+    ///   - redis: the workers' Redis. The client stages new jobs there. Without it the feeder
+    ///     stages them after a notification from PostgreSQL.
+    ///   - log: receives warnings, such as that Redis is unreachable.
+    /// - Throws: `PostgresError` if the database is unreachable or has no schema `errand`.
     public convenience init(
         pool: Pool, redis: RedisAddress? = nil, log: Log = .silent
     ) async throws {
@@ -42,13 +56,13 @@ public final class JobClient: Sendable {
     init(pool: Pool, window: ReadyWindow?, redis: RedisAddress?, log: Log) {
         self.pool = pool
         self.log = log
-        offers = window.map { Offers(window: $0, log: log) }
+        offers = window.map { StagingQueue(window: $0, log: log) }
         singles = SingleEnqueues(pool: pool, redis: redis, offers: offers)
         knownQueues = KnownQueues()
         parent = nil
     }
 
-    /// The same client, in the hands of a job's handler: what it enqueues remembers that job.
+    /// Creates a client for a handler: it records the handler's job as the parent of new jobs.
     init(_ other: JobClient, parent: Int64) {
         pool = other.pool
         log = other.log
@@ -58,22 +72,21 @@ public final class JobClient: Sendable {
         self.parent = parent
     }
 
-    /// Enqueues one job; on return it is committed.
+    /// Enqueues one job and commits it.
     ///
-    /// Calls made at the same time share a commit.
-    /// - Throws: ``JobError`` for a request that is wrong, `PostgresError` when it could not be
-    ///   written.
+    /// Concurrent calls share a commit.
+    /// - Throws: ``JobError`` for an invalid request; `PostgresError` if the write failed.
     @discardableResult
     public func enqueue<Work: Job>(
         _ job: Work, _ options: EnqueueOptions = EnqueueOptions()
     ) async throws -> Enqueued {
-        // Jobs of one shape share a statement: where each comes from goes beside it.
+        // Jobs of one shape share a statement, so their origins are separate parameters.
         let shape = try shape(Work.self, options, isSingle: options.unique == nil)
         let args = try JobCoding.encode([job])[0]
         return try await enqueue(args, at: options.at.map(Instant.init(date:)), shape: shape)
     }
 
-    /// Enqueues many jobs of one kind in one statement; on return they are committed.
+    /// Enqueues many jobs of one kind in one statement and commits them.
     @discardableResult
     public func enqueue<Work: Job>(
         _ jobs: [Work], _ options: EnqueueOptions = EnqueueOptions()
@@ -101,7 +114,7 @@ public final class JobClient: Sendable {
         let args = try await JobCoding.encodeMany(jobs)
         guard !args.isEmpty else { return [] }
         let runAt = options.at.map(Instant.init(date:))
-        // The queue's row and the wake-up belong to the transaction: they come with its commit.
+        // The queue's row and the wake-up are part of the transaction: they take effect at commit.
         let rows = try await transaction.pipeline([
             Statement(Statements.addQueue, [.text(shape.lane.queue)]),
             EnqueueStatement.make(args, at: runAt, shape: shape),
@@ -110,14 +123,14 @@ public final class JobClient: Sendable {
         return try EnqueueStatement.read(rows[1])
     }
 
-    /// Enqueues jobs of one kind inside the caller's transaction, each at a time of its own.
+    /// Enqueues jobs of one kind inside the caller's transaction, each with its own start time.
     package func enqueue<Work: Job>(
         _ jobs: [(job: Work, at: Date)], in transaction: Transaction
     ) async throws {
         guard !jobs.isEmpty else { return }
         let shape = try shape(Work.self, EnqueueOptions())
         let args = try await JobCoding.encodeMany(jobs.map(\.job))
-        // Those that are due already and the next of the others: of both the feeder is told.
+        // Notify the feeder of the due jobs, and of the earliest of the others.
         let now = Date.now
         let times = jobs.map(\.at)
         let hints = Set([times.min(), times.filter { $0 > now }.min()].compactMap(\.self))
@@ -137,9 +150,9 @@ public final class JobClient: Sendable {
                 })
     }
 
-    /// Enqueues jobs given as JSON, all of one shape.
+    /// Enqueues jobs of one shape whose arguments are JSON.
     ///
-    /// - Parameter audit: the line to write with them, of what was made; nil to write none.
+    /// - Parameter audit: returns the audit line for the created jobs; nil for no line.
     package func enqueue(
         _ args: [[UInt8]], at runAt: Instant?, shape: EnqueueShape,
         audit: (@Sendable ([Enqueued]) -> AuditLine?)? = nil
@@ -169,29 +182,30 @@ public final class JobClient: Sendable {
         _ args: [UInt8], at runAt: Instant?, shape: EnqueueShape
     ) async throws -> Enqueued {
         guard shape.unique == nil else {
-            // Each has a lock of its own to wait for, and must not wait for those of others.
+            // Each unique key has its own lock: one job must not wait for the lock of another.
             return try await enqueue([args], at: runAt, shape: shape)[0]
         }
         try await know(shape.lane.queue)
         return try await singles.enqueue(args, at: runAt, shape: shape, parent: parent)
     }
 
-    /// Copies any number of jobs into PostgreSQL in one transaction, then tells the feeder.
+    /// Copies any number of jobs into PostgreSQL in one transaction, then notifies the feeder.
     ///
-    /// - Parameter next: the next rows in the form of ``BulkRows``, or nil at the end; it is given
-    ///   the time that rows due now are to carry.
-    /// - Parameter audit: the line to write with so many, which are not none; nil for no line.
-    /// - Returns: how many were copied.
+    /// - Parameters:
+    ///   - next: returns the next rows in the form of ``BulkRows``, or nil at the end. Its argument
+    ///     is the due time of rows that are due now.
+    ///   - audit: returns the audit line for a number of jobs above zero; nil for no line.
+    /// - Returns: the number of copied jobs.
     package func copy(
         lanes: @Sendable () -> Set<Lane>, audit: (@Sendable (Int) -> AuditLine)? = nil,
         next: @escaping @Sendable (Instant) throws -> [UInt8]?
     ) async throws -> Int {
         let count = try await pool.withSession { session in
             try await session.transaction { session in
-                // No row may be older than the lock under which it is written: see errand.jobs.
+                // A row must not be older than the lock under which it is written: see errand.jobs.
                 _ = try session.query("LOCK TABLE errand.jobs IN ROW EXCLUSIVE MODE")
                 let now = try session.query("SELECT clock_timestamp()").timestamp(0, 0)
-                // A COPY without a single byte lacks its header: PostgreSQL takes it for an error.
+                // PostgreSQL refuses a COPY without a header, so one without rows has one, too.
                 var first = try next(now)
                 guard first != nil else { return 0 }
                 let count = try session.copyIn(Statements.copy) {
@@ -209,12 +223,12 @@ public final class JobClient: Sendable {
         return count
     }
 
-    /// Waits until the workers have been told of all that was enqueued.
+    /// Waits until all enqueued jobs have been staged or announced to the feeder.
     public func flush() async {
         await offers?.flush()
     }
 
-    /// Makes sure that a queue is in the list of queues.
+    /// Ensures that the table of queues has a queue.
     package func know(_ queue: String) async throws {
         guard !knownQueues.names.withLock({ $0.contains(queue) }) else { return }
         _ = try await pool.withSession {
@@ -241,19 +255,19 @@ public final class JobClient: Sendable {
     }
 }
 
-/// Queues that are known to be in the list of queues.
+/// The queues that the table of queues is known to have.
 private final class KnownQueues: Sendable {
     let names = Mutex<Set<String>>(["default"])
 }
 
-/// The INSERT for jobs of one shape, and the reading of its answer.
+/// The INSERT for jobs of one shape, and the decoding of its result.
 enum EnqueueStatement {
     static func make(_ args: [[UInt8]], at runAt: Instant?, shape: EnqueueShape) -> Statement {
         make(args, times: runAt.map { [Instant?](repeating: $0, count: args.count) }, shape: shape)
     }
 
-    /// - Parameter parents: the jobs whose handlers enqueue them, where they do not all come from
-    ///   one (``JobOrigin``); not for a shape with a unique key.
+    /// - Parameter parents: the parents of the jobs (``JobOrigin``) if they differ; not for a shape
+    ///   with a unique key.
     static func make(
         _ args: [[UInt8]], times: [Instant?]?, shape: EnqueueShape, parents: [Int64?]? = nil
     ) -> Statement {

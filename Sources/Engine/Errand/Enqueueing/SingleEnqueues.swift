@@ -3,13 +3,13 @@ import ErrandRedis
 import Synchronization
 import ErrandThreads
 
-/// Lets enqueues of single jobs that are made at the same time share a commit.
+/// Commits concurrent enqueues of single jobs together.
 ///
-/// Nothing is held back: the first goes at once, and what arrives while it is under way goes
-/// together in the next. One job that PostgreSQL refuses does not take the others with it.
+/// It adds no delay: the first job is written at once, and jobs that arrive during the write share
+/// the next commit. A job that PostgreSQL refuses does not affect the others.
 ///
-/// Its two connections share one thread, so that the way from the commit to the workers crosses
-/// none.
+/// Its two connections share one thread, so that no thread switch delays the staging of committed
+/// jobs.
 actor SingleEnqueues {
     private final class Ticket: Sendable {
         let args: [UInt8]
@@ -33,16 +33,16 @@ actor SingleEnqueues {
 
     private static let batchLimit = 1_000
 
-    private let thread = OwnThread(name: "errand-enqueue")
+    private let thread = DedicatedThreadExecutor(name: "errand-enqueue")
     private let session: Session
-    /// On a connection of our own: an enqueue waits for Redis only as long as writing takes.
+    /// The window over a connection of its own: an enqueue waits only for the write to its socket.
     private let window: ReadyWindow?
-    private let offers: Offers?
+    private let offers: StagingQueue?
     private nonisolated let waiting = Mutex<[Ticket]>([])
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
 
-    init(pool: Pool, redis: RedisAddress?, offers: Offers?) {
+    init(pool: Pool, redis: RedisAddress?, offers: StagingQueue?) {
         session = pool.sessionApart(on: thread)
         self.offers = offers
         guard let offers, let redis else {
@@ -57,7 +57,7 @@ actor SingleEnqueues {
 
     deinit { thread.stop() }
 
-    /// Enqueues one job that has no unique key; on return it is committed.
+    /// Enqueues one job without a unique key and commits it.
     nonisolated func enqueue(
         _ args: [UInt8], at runAt: Instant?, shape: EnqueueShape, parent: Int64? = nil
     ) async throws -> Enqueued {
@@ -66,7 +66,7 @@ actor SingleEnqueues {
         return try await serve(ticket)
     }
 
-    /// Writes what waits until this one is among it.
+    /// Writes the waiting jobs until this one is written.
     private func serve(_ ticket: Ticket) async throws -> Enqueued {
         while true {
             if let result = ticket.result { return try result.get() }
@@ -112,8 +112,7 @@ actor SingleEnqueues {
             group.map(\.args), times: times, shape: group[0].shape, parents: parents)
     }
 
-    /// Tells the workers: at once on our own connection, or in the background when Redis is in
-    /// trouble.
+    /// Stages due jobs: at once on its own connection, or in the background if Redis has problems.
     private func stage(_ made: [Enqueued], _ group: [Ticket]) async {
         guard let offers else { return }
         let shape = group[0].shape
@@ -122,7 +121,7 @@ actor SingleEnqueues {
             if let staged = job.staged(asked: ticket.runAt, priority: shape.priority) {
                 due.append(staged)
             } else {
-                // The feeder knows when.
+                // The feeder reads their due times.
                 offers.ask(for: shape.lane.name + Lane.later)
             }
         }

@@ -1,10 +1,9 @@
 import FoundationEssentials
 
-/// Work to be done later, as a value: its stored properties are the arguments.
+/// A kind of background work; the stored properties of a value are the arguments of one job.
 ///
-/// The arguments are kept as JSON in PostgreSQL and show up in listings, so they should carry ids
-/// rather than personal data. `kind` is written beside every job: it must stay the same when the
-/// type is renamed.
+/// The arguments are stored as JSON in PostgreSQL and appear in listings: use ids rather than
+/// personal data. `kind` is stored with every job, so keep it when you rename the type.
 ///
 /// ```swift
 /// struct SendReceipt: Job {
@@ -14,25 +13,25 @@ import FoundationEssentials
 /// }
 /// ```
 public protocol Job: Codable, Sendable {
-    /// The stable name of this sort of job: up to 100 of `a-z 0-9 . _ -`.
+    /// The stable name of the kind: up to 100 characters of `a-z 0-9 . _ -`.
     static var kind: String { get }
 
-    /// What an enqueue gets unless it says otherwise.
+    /// The defaults of jobs of this kind; ``EnqueueOptions`` override them for one job.
     static var options: JobOptions { get }
 
-    /// The version of the arguments' form, from 1; raise it when old arguments no longer decode.
+    /// The version of the arguments, from 1. Increase it when old arguments no longer decode.
     static var argsVersion: Int { get }
 
-    /// How arguments of earlier versions are lifted to this type.
+    /// The conversions of arguments of earlier versions to this type.
     static var upcasters: [Upcaster<Self>] { get }
 
-    /// Names of fields of the arguments, at any depth and as they are called in JSON, that carry
-    /// personal data: listings show `[redacted]` in their place.
+    /// The JSON names of fields, at any depth, that carry personal data. Listings show `[redacted]`
+    /// instead of their values.
     static var sensitive: Set<String> { get }
 }
 
 extension Job {
-    /// The defaults of every job.
+    /// The standard options.
     public static var options: JobOptions { JobOptions() }
     /// The first version.
     public static var argsVersion: Int { 1 }
@@ -42,18 +41,18 @@ extension Job {
     public static var sensitive: Set<String> { [] }
 }
 
-/// Lifts the arguments of an earlier version to the present type.
+/// Converts the arguments of an earlier version to the current type.
 ///
 /// ```swift
 /// static let argsVersion = 2
 /// static let upcasters = [Upcaster(from: 1, OldReceipt.self) { SendReceipt(orderID: $0.order) }]
 /// ```
 public struct Upcaster<Lifted: Job>: Sendable {
-    /// The version that it reads.
+    /// The version that it converts.
     public let version: Int
     let lift: @Sendable (Data, JSONDecoder) throws -> Lifted
 
-    /// Declares the form of an earlier version and the way up from it.
+    /// Declares the type of an earlier version and its conversion.
     public init<Old: Decodable & SendableMetatype>(
         from version: Int, _ old: Old.Type, lift: @escaping @Sendable (Old) throws -> Lifted
     ) {
@@ -62,33 +61,43 @@ public struct Upcaster<Lifted: Job>: Sendable {
     }
 }
 
-/// Which of the waiting jobs of a queue goes first.
+/// The order of the due jobs of a queue: those of a higher priority start first.
 public enum Priority: Int16, Sendable, Codable, CaseIterable, Comparable {
     case critical = 0
     case high = 1
     case normal = 2
     case low = 3
 
-    /// The more urgent is the lesser.
+    /// Orders by urgency: `.critical` is the smallest.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// How a kind of job is treated; every field can be overridden for one job (``EnqueueOptions``).
+/// The options of a kind of job; ``EnqueueOptions`` override each of them for one job.
+///
+/// ```swift
+/// static let options = JobOptions(queue: "mail", maxAttempts: 8, timeout: .seconds(30))
+/// ```
 public struct JobOptions: Sendable, Equatable {
-    /// The queue that it waits in.
+    /// The queue; `default` unless given.
     public var queue: String
-    /// Its place in the queue.
+    /// The priority within the queue; `.normal` unless given.
     public var priority: Priority
-    /// How many attempts may fail or be lost before the job is dead, 1 to 32767.
+    /// The maximum number of attempts, 1 to 32767; then the job becomes a dead letter.
+    ///
+    /// 20 unless given.
     public var maxAttempts: Int
-    /// How long to wait after a failed attempt.
+    /// The waits after failed attempts.
     public var backoff: Backoff
-    /// How long one attempt may take; then its task is cancelled and the attempt has failed.
+    /// The time limit of one attempt; then its task is cancelled and the attempt fails.
+    ///
+    /// 5 minutes unless given.
     public var timeout: Duration
-    /// How long a completed or cancelled job can be looked up; zero keeps no trace.
+    /// How long a completed or cancelled job is kept; zero keeps nothing.
+    ///
+    /// 7 days unless given.
     public var retention: Duration
 
-    /// Options with production defaults.
+    /// Creates options with production defaults.
     public init(
         queue: String = "default", priority: Priority = .normal, maxAttempts: Int = 20,
         backoff: Backoff = Backoff(), timeout: Duration = .seconds(300),
@@ -103,18 +112,19 @@ public struct JobOptions: Sendable, Equatable {
     }
 }
 
-/// Exponential waiting with jitter, so that jobs which failed together do not return together.
+/// Exponential backoff with jitter, so that jobs that failed together do not retry together.
 public struct Backoff: Sendable, Equatable, Codable {
     /// The wait after the first failure, in seconds.
     public var base: Double
-    /// By how much each further failure multiplies it.
+    /// The multiplier for each further failure.
     public var factor: Double
     /// The longest wait, in seconds.
     public var ceiling: Double
-    /// The share of the wait that is drawn by lot, 0 to 1.
+    /// The random share of the wait, 0 to 1.
     public var jitter: Double
 
-    /// By default 15 s, 30 s, 60 s … up to an hour, a quarter of each drawn by lot.
+    /// Creates a backoff; by default 15 s, 30 s, 60 s … up to an hour, each shortened by a random
+    /// share of up to a quarter.
     public init(
         base: Double = 15, factor: Double = 2, ceiling: Double = 3600, jitter: Double = 0.25
     ) {
@@ -124,11 +134,11 @@ public struct Backoff: Sendable, Equatable, Codable {
         self.jitter = jitter
     }
 
-    /// The wait before the next attempt.
+    /// Returns the wait before the next attempt.
     ///
     /// - Parameters:
-    ///   - attempt: how many attempts have failed, from 1.
-    ///   - chance: 0 to 1, drawn by the caller.
+    ///   - attempt: the number of failed attempts, from 1.
+    ///   - chance: a random number from 0 to 1.
     public func delay(after attempt: Int, chance: Double) -> Duration {
         var seconds = base
         for _ in 1..<max(attempt, 1) where seconds < ceiling { seconds *= factor }

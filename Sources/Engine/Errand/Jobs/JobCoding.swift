@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ErrandPostgres
 
-/// How arguments are written as JSON: times as RFC 3339 in UTC, keys as the properties are named.
+/// The JSON encoding of arguments: times as RFC 3339 in UTC, keys named as the properties.
 enum JobCoding {
     static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
@@ -13,9 +13,9 @@ enum JobCoding {
         return encoder
     }
 
-    /// The arguments of jobs.
+    /// Encodes the arguments of jobs.
     ///
-    /// - Throws: ``JobError/argumentsTooLarge(kind:bytes:)``, and what a job's own `encode` throws.
+    /// - Throws: ``JobError/argumentsTooLarge(kind:bytes:)``; the error of a job's own `encode`.
     static func encode<Work: Job>(_ jobs: some Sequence<Work>) throws -> [[UInt8]] {
         let encoder = encoder
         return try jobs.map { job in
@@ -27,12 +27,12 @@ enum JobCoding {
         }
     }
 
-    /// The arguments of one job.
+    /// Encodes the arguments of one job.
     static func encode<Work: Job>(_ job: Work) throws -> [UInt8] {
         try encode(CollectionOfOne(job))[0]
     }
 
-    /// The same for many, on all processors: PostgreSQL waits for it.
+    /// Encodes the arguments of many jobs on all processors, because PostgreSQL waits for them.
     static func encodeMany<Work: Job>(_ jobs: [Work]) async throws -> [[UInt8]] {
         let parts = min(ProcessInfo.processInfo.activeProcessorCount, jobs.count / smallestPart)
         guard parts > 1 else { return try encode(jobs) }
@@ -64,7 +64,7 @@ enum JobCoding {
         return decoder
     }
 
-    /// A decoding error in one line, with the path to the field.
+    /// Describes a decoding error in one line, with the path of the field.
     static func explain(_ error: any Error) -> String {
         func at(_ path: [any CodingKey]) -> String {
             path.isEmpty ? "" : " at " + path.map(\.stringValue).joined(separator: ".")

@@ -2,31 +2,51 @@ public import FoundationEssentials
 public import ErrandPostgres
 import Synchronization
 
-/// What a handler knows about the attempt that it makes, and may do in its name.
+/// The attempt that a handler runs: facts about the job, and operations on its behalf.
+///
+/// ```swift
+/// kinds.handle(PayInvoice.self) { job, context in
+///     let receipt = try await context.once("charge") {
+///         try await charge(job.invoiceID, idempotencyKey: context.idempotencyKey)
+///     }
+///     try await context.database.transaction { transaction in
+///         try await transaction.query(
+///             "UPDATE invoices SET receipt = $1 WHERE id = $2",
+///             [.text(receipt), .int64(job.invoiceID)])
+///         try await context.complete(in: transaction)
+///     }
+/// }
+/// ```
+///
+/// ``complete(in:)`` makes the handler's writes and the completion of the job one commit, so the
+/// writes happen exactly once. `once` records an effect outside the database and skips it
+/// in later attempts. Both throw ``JobError/claimLost(job:)`` if another worker has the job.
 public struct JobContext: Sendable {
     /// The job's id.
     public let id: Int64
     /// The job's kind.
     public let kind: String
-    /// The queue that it came from.
+    /// The job's queue.
     public let queue: String
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     public let attempt: Int
-    /// How many attempts it has.
+    /// The maximum number of attempts.
     public let maxAttempts: Int
-    /// When it was due.
+    /// The time at which the job was due.
     public let dueAt: Date
-    /// Which occurrence of a schedule this job is for; nil for a job that no schedule made.
+    /// The occurrence of the schedule that created this job; nil for other jobs.
     public let occurrence: ScheduledOccurrence?
-    /// When this attempt began: rules should decide by this and not read the clock again.
+    /// The start of this attempt.
+    ///
+    /// Rules should decide by it instead of reading the clock again.
     public let now: Date
-    /// When this attempt is cancelled.
+    /// The time at which this attempt is cancelled.
     public let deadline: Date
-    /// Says things about this job.
+    /// Writes log lines about this job.
     public let log: Log
     /// The claim's token, for services that accept a fence.
     public let claimToken: Int64
-    /// Enqueues further jobs, which remember this one as their parent.
+    /// Enqueues jobs that record this one as their parent.
     public var client: JobClient { JobClient(plainClient, parent: id) }
 
     let plainClient: JobClient
@@ -34,19 +54,19 @@ public struct JobContext: Sendable {
     let keepDays: Int16?
     let startedAt: ContinuousClock.Instant
 
-    /// The same for every attempt of this job, and of no other job: for services that drop what
-    /// they have already done.
+    /// A key that is the same for every attempt of this job and different for every other job, for
+    /// services that accept idempotency keys.
     public var idempotencyKey: String { "errand-\(engine.instance)-\(id)" }
 
-    /// Connections to the database, for handlers that have none of their own.
+    /// Connections to Errand's database, shared by the handlers of this worker.
     public var database: Pool { engine.database }
 
-    /// Ends the job inside the handler's own transaction: its writes and the job's end happen
+    /// Completes the job inside the handler's transaction: its writes and the completion commit
     /// together, exactly once, or not at all.
     ///
-    /// To be called last in the transaction; the handler then returns normally.
-    /// - Throws: ``JobError/claimLost(job:)`` when another worker has the job by now; let it
-    ///   roll the transaction back.
+    /// Call it last in the transaction, then return normally.
+    /// - Throws: ``JobError/claimLost(job:)`` if another worker has the job. Let the error roll the
+    ///   transaction back.
     public func complete(in transaction: Transaction) async throws {
         let rows = try await transaction.query(
             Statements.complete,
@@ -59,13 +79,12 @@ public struct JobContext: Sendable {
         engine.markWritten(id)
     }
 
-    /// Does an effect outside the database, unless an earlier attempt is known to have done it.
+    /// Runs an effect outside the database unless an earlier attempt has recorded it.
     ///
-    /// That it was done is recorded in PostgreSQL under the claim's fence; its result comes back
-    /// from there the next time. Between the effect and the record a crash can still repeat it:
-    /// give the service ``idempotencyKey`` too where it takes one.
-    /// - Throws: what `effect` throws; ``JobError/claimLost(job:)`` when the job was given to
-    ///   another worker meanwhile.
+    /// The result is recorded in PostgreSQL under the claim's fence; later attempts return the
+    /// recorded result. A crash between the effect and the record can repeat the effect, so pass
+    /// ``idempotencyKey`` to services that accept one.
+    /// - Throws: the error of `effect`; ``JobError/claimLost(job:)`` if another worker has the job.
     public func once<Value: Codable & Sendable>(
         _ key: String, _ effect: () async throws -> Value
     ) async throws -> Value {
@@ -82,7 +101,7 @@ public struct JobContext: Sendable {
         return value
     }
 
-    /// Does an effect outside the database that has no result, unless it is known to be done.
+    /// Runs an effect without a result unless an earlier attempt has recorded it.
     public func once(_ key: String, _ effect: () async throws -> Void) async throws {
         _ = try await once(key) { () -> Bool in
             try await effect()
@@ -92,11 +111,13 @@ public struct JobContext: Sendable {
 }
 
 extension JobBatch {
-    /// Ends jobs of the batch as completed inside the handler's own transaction.
+    /// Completes jobs of the batch inside the handler's transaction.
     ///
-    /// - Parameter done: those whose work is done; the others end by their outcomes.
-    /// - Throws: ``JobError/claimLost(job:)`` when one of them was given to another worker; let it
-    ///   roll the transaction back.
+    /// - Parameters:
+    ///   - done: the jobs to complete; the others end by their outcomes.
+    ///   - transaction: the transaction with the handler's writes.
+    /// - Throws: ``JobError/claimLost(job:)`` if another worker has one of them. Let the error roll
+    ///   the transaction back.
     public func complete(_ done: [Item], in transaction: Transaction) async throws {
         guard let engine = done.first?.context.engine else { return }
         let sorted = done.map(\.context).sorted { $0.id < $1.id }
@@ -114,11 +135,11 @@ extension JobBatch {
     }
 }
 
-/// What the parts of one running engine share.
+/// State that the parts of one running worker share.
 final class Engine: Sendable {
-    /// For handlers.
+    /// The handlers' connections.
     let database: Pool
-    /// For what the engine itself asks while a handler may hold sessions of the other.
+    /// The engine's own connections, available while handlers hold all of the others.
     let own: Pool
     let instance: String
     private let written = Mutex<Set<Int64>>([])
@@ -133,17 +154,17 @@ final class Engine: Sendable {
         try await own.withSession { try await $0.query(sql, parameters) }
     }
 
-    /// Remembers that a handler ended its job in its own transaction.
+    /// Records that a handler completed its job in its own transaction.
     func markWritten(_ id: Int64) { written.withLock { _ = $0.insert(id) } }
 
-    /// Whether it did; forgets it.
+    /// Returns whether the handler completed the job itself, and removes the record.
     func takeWritten(_ id: Int64) -> Bool {
         written.withLock { !$0.isEmpty && $0.remove(id) != nil }
     }
 }
 
 extension ContinuousClock.Instant {
-    /// How long ago this was, in milliseconds.
+    /// The time since this instant, in milliseconds.
     var millisecondsSince: Float {
         let (seconds, attoseconds) = (ContinuousClock.now - self).components
         return Float(Double(seconds) * 1000 + Double(attoseconds) * 1e-15)

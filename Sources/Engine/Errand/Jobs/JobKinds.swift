@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The kinds of job that a program can run, each with its handler.
+/// The kinds of job that a program can run, each with its handler, and their schedules.
 ///
 /// ```swift
 /// var kinds = JobKinds()
@@ -8,15 +8,23 @@ import FoundationEssentials
 ///     try await mailer.send(receiptFor: job.orderID, idempotencyKey: context.idempotencyKey)
 /// }
 /// ```
+///
+/// A handler that returns completes its job. A handler that throws fails the attempt: the job is
+/// retried with its backoff, and becomes a dead letter after its last attempt. Use
+/// ``handleWithOutcome(_:_:)`` to snooze, discard or fail a job deliberately, and
+/// ``handleBatch(_:upTo:_:)`` to take many jobs at once. The task of a handler is cancelled at the
+/// job's timeout and when an operator cancels the job.
 public struct JobKinds: Sendable {
     private(set) var registrations: [String: Registration] = [:]
-    /// The schedules declared beside them, by name.
+    /// The declared schedules, by name.
     private(set) var schedules: [String: Schedule] = [:]
 
-    /// No kinds yet.
+    /// Creates an empty registry.
     public init() {}
 
-    /// Declares how one kind of job is run; returning means that it is done.
+    /// Registers the handler of a kind.
+    ///
+    /// Returning completes the job; throwing fails the attempt.
     public mutating func handle<Work: Job>(
         _ type: Work.Type,
         _ body: @escaping @Sendable (Work, JobContext) async throws -> Void
@@ -27,7 +35,7 @@ public struct JobKinds: Sendable {
         }
     }
 
-    /// Declares how one kind of job is run, with the outcome that the handler chooses.
+    /// Registers the handler of a kind that returns the job's outcome.
     public mutating func handleWithOutcome<Work: Job>(
         _ type: Work.Type,
         _ body: @escaping @Sendable (Work, JobContext) async throws -> Outcome
@@ -41,10 +49,13 @@ public struct JobKinds: Sendable {
         }
     }
 
-    /// Declares a handler that takes up to `limit` waiting jobs of its kind at once.
+    /// Registers a handler that takes up to `limit` waiting jobs of its kind at once.
     ///
-    /// - Parameter body: returns one outcome for each item, in their order. If it throws, each of
-    ///   them has failed.
+    /// - Parameters:
+    ///   - type: the kind of job.
+    ///   - limit: the maximum number of jobs in a batch.
+    ///   - body: the handler. It returns one outcome for each item, in the same order. If it
+    ///     throws, the attempt of every item fails.
     public mutating func handleBatch<Work: Job>(
         _ type: Work.Type, upTo limit: Int,
         _ body: @escaping @Sendable (JobBatch<Work>) async throws -> [Outcome]
@@ -76,14 +87,14 @@ public struct JobKinds: Sendable {
         }
     }
 
-    /// Declares when jobs of a kind are made by the clock.
+    /// Declares a schedule.
     ///
-    /// A worker that starts with these kinds and works the queue of its jobs writes it into the
-    /// database; what an operator changed there stays.
+    /// A worker that starts with these kinds and works the queue of its jobs writes the schedule to
+    /// the database. Changes that an operator made there are kept.
     public mutating func schedule(_ schedule: Schedule) {
         precondition(
-            schedules[schedule.name] == nil, "two schedules of the name \(schedule.name)")
-        // What was wrong when it was made was thrown there; it may have been changed since.
+            schedules[schedule.name] == nil, "two schedules are named \(schedule.name)")
+        // The initializer checked the schedule, but the program may have changed it since.
         if let fault = schedule.fault { preconditionFailure("schedule \(schedule.name): \(fault)") }
         schedules[schedule.name] = schedule
     }
@@ -91,13 +102,13 @@ public struct JobKinds: Sendable {
     /// The names of the kinds, sorted.
     public var names: [String] { registrations.keys.sorted() }
 
-    /// Whether a kind can be run here.
+    /// Returns whether the program has a handler for a kind.
     public func contains(_ kind: String) -> Bool { registrations[kind] != nil }
 
-    /// What a kind asks for by default; nil for a kind that is not known here.
+    /// Returns the default options of a kind; nil for an unknown kind.
     public func options(of kind: String) -> JobOptions? { registrations[kind]?.options }
 
-    /// The current version of a kind's arguments; nil for a kind that is not known here.
+    /// Returns the current version of a kind's arguments; nil for an unknown kind.
     public func argsVersion(of kind: String) -> Int? { registrations[kind]?.version }
 
     /// The sensitive fields of each kind that has any (``Job/sensitive``).
@@ -105,7 +116,7 @@ public struct JobKinds: Sendable {
         registrations.compactMapValues { $0.sensitive.isEmpty ? nil : $0.sensitive }
     }
 
-    /// All that can be run here: `kind@version`.
+    /// The kinds and versions that this program can run, as `kind@version`.
     var capabilities: [String] {
         registrations.values.flatMap { known in
             known.versions.sorted().map { "\(known.kind)@\($0)" }
@@ -117,7 +128,7 @@ public struct JobKinds: Sendable {
         run: @escaping @Sendable ([Registration.Claim]) async throws -> [Outcome]
     ) {
         precondition(
-            registrations[Work.kind] == nil, "two handlers for the kind \(Work.kind)")
+            registrations[Work.kind] == nil, "the kind \(Work.kind) has two handlers")
         precondition(
             JobKinds.isName(Work.kind, limit: 100),
             "kind \(Work.kind): expected up to 100 of a-z, 0-9, dot, dash, underscore")
@@ -127,7 +138,7 @@ public struct JobKinds: Sendable {
             options: Work.options, sensitive: Work.sensitive, batchLimit: batchLimit, run: run)
     }
 
-    /// Whether a text may name a kind or a queue.
+    /// Returns whether a text is a valid name of a kind or a queue.
     package static func isName(_ text: String, limit: Int) -> Bool {
         guard let first = text.utf8.first, text.utf8.count <= limit else { return false }
         func isAlphanumeric(_ byte: UInt8) -> Bool {
@@ -138,9 +149,9 @@ public struct JobKinds: Sendable {
     }
 }
 
-/// A kind with its type erased.
+/// A kind and its handler, with the type erased.
 struct Registration: Sendable {
-    /// One job as a handler gets it.
+    /// A claimed job in the form that its handler receives.
     struct Claim: Sendable {
         var args: [UInt8]
         var version: Int
@@ -156,21 +167,23 @@ struct Registration: Sendable {
     var run: @Sendable ([Claim]) async throws -> [Outcome]
 }
 
-/// Some waiting jobs of one kind, taken together.
+/// A batch of waiting jobs of one kind.
 public struct JobBatch<Work: Job>: Sendable {
     /// One job of the batch.
     public struct Item: Sendable {
-        /// Its arguments.
+        /// The arguments.
         public var job: Work
-        /// Its id, attempt, deadline and so on.
+        /// The attempt: id, deadline and so on.
         public var context: JobContext
     }
 
-    /// The jobs, best first.
+    /// The jobs, in the order of the queue.
     public var items: [Item]
 }
 
-/// Arguments that no attempt can read: the job goes to the dead letters, not round and round.
+/// Arguments that do not decode.
+///
+/// Retrying cannot help, so the job becomes a dead letter at once.
 struct UndecodableArguments: Error, CustomStringConvertible {
     var kind: String
     var version: Int
@@ -181,7 +194,7 @@ struct UndecodableArguments: Error, CustomStringConvertible {
     }
 }
 
-/// Reads arguments of any known version into the present type.
+/// Decodes arguments of any known version as the current type.
 private struct ArgumentDecoder<Work: Job>: Sendable {
     private let decoder = JobCoding.decoder
     private let upcasters: [Int: Upcaster<Work>]

@@ -1,4 +1,4 @@
-/// Where a job is in its life.
+/// The state of a job.
 ///
 /// ```
 ///            enqueue(in: 1 h)            enqueue
@@ -6,7 +6,7 @@
 ///             ┌────▼────┐   due      ┌──────▼────┐  claim   ┌─────────┐ done ┌───────────┐
 ///             │scheduled├───────────▶│ available ├─────────▶│ running ├─────▶│ completed │
 ///             └────▲────┘            └─────▲─────┘          └┬─┬─┬─┬──┘      └───────────┘
-///                  │ snooze                │ handed back     │ │ │ │ discard, deadline,
+///                  │ snooze                │ requeue         │ │ │ │ discard, deadline,
 ///                  └───────────────────────┼─────────────────┘ │ │ │ cancel   ┌───────────┐
 ///                                 claim    │                   │ │ └─────────▶│ cancelled │
 ///                            ┌─────────────┴──┐ attempt failed │ │            └───────────┘
@@ -15,7 +15,7 @@
 ///                                                                └───────────▶│   dead    │
 ///                                                                             └───────────┘
 /// ```
-/// A waiting job can be cancelled too; a finished or dead one can be retried by an operator.
+/// A waiting job can be cancelled too. An operator can retry a finished job or a dead letter.
 public enum JobState: String, Sendable, Codable, CaseIterable {
     /// Not due yet.
     case scheduled
@@ -25,10 +25,10 @@ public enum JobState: String, Sendable, Codable, CaseIterable {
     case running
     /// Waiting after a failed attempt.
     case retrying
-    /// Done.
+    /// Successfully done.
     case completed
-    /// Ended without being done: cancelled, discarded by its handler, or too late to start.
+    /// Cancelled, discarded by its handler, or too late to start.
     case cancelled
-    /// Given up; kept until someone acts on it.
+    /// A dead letter: kept until an operator redrives or discards it.
     case dead
 }

@@ -1,6 +1,16 @@
-/// What a handler says became of its job.
+/// The result that a handler returns for its job.
 ///
-/// A handler that throws asks for a retry.
+/// A handler that throws requests a retry.
+///
+/// ```swift
+/// kinds.handleWithOutcome(ResizePhoto.self) { job, context in
+///     guard let photo = try await load(job.photoID) else {
+///         return .discard(reason: "the photo was deleted")
+///     }
+///     try await resize(photo, to: job.width)
+///     return .done
+/// }
+/// ```
 public enum Outcome: Sendable, Equatable {
     /// The work is done.
     case done
@@ -14,18 +24,18 @@ public enum Outcome: Sendable, Equatable {
     case dead(reason: String)
 }
 
-/// Why the engine refused or gave up something; the text says what to do.
+/// An error of the engine; its description states what happened and what to do.
 public enum JobError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The job was given to another worker in the meantime: this attempt's writes must not count.
+    /// Another worker has the job: the writes of this attempt must not commit.
     case claimLost(job: Int64)
     /// The attempt took longer than its time limit.
     case timedOut(after: Duration)
     /// Arguments over the limit of 1 MiB.
     case argumentsTooLarge(kind: String, bytes: Int)
-    /// Something about the request itself is wrong.
+    /// The request is invalid.
     case invalid(String)
 
-    /// The text for a person.
+    /// The message for people.
     public var description: String {
         switch self {
         case .claimLost(let job):

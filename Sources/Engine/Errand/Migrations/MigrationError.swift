@@ -1,54 +1,54 @@
 public import ErrandPostgres
 
-/// Why the schema is not as this program needs it, or could not be brought there.
+/// Why a schema does not fit this program, or why a migration failed.
 public enum MigrationError: Error, CustomStringConvertible {
-    /// No module of this program has that name.
+    /// The program has no module of this name.
     case unknownModule(String, known: [String])
-    /// A module needs another one that this program does not have.
+    /// A module needs another one that the program does not have.
     case missingModule(String, neededBy: String)
-    /// Modules that need each other in a circle.
-    case circle([String])
-    /// A step differs from what was applied under its name.
+    /// Modules depend on each other in a cycle.
+    case cycle([String])
+    /// A step differs from the version that was applied.
     case changed(module: String, file: String)
-    /// A step was applied that this program does not know.
+    /// The database has a step that the program does not have.
     case unknown(module: String, file: String)
-    /// A file's SQL failed; nothing of the whole run was kept.
+    /// The SQL of a file failed; the whole migration was rolled back.
     case failed(module: String, file: String, cause: PostgresError)
-    /// A file ended the transaction of the whole migration.
+    /// A file ended the transaction of the migration.
     case endedTransaction(module: String, file: String)
-    /// Two modules have the same name, or one has that of the engine.
+    /// Two modules have the same name, or a module has that of the engine.
     case nameTaken(String)
-    /// The database lacks what this program has.
+    /// The schema of a module is older than the program.
     case behind(module: String, pending: [String])
-    /// The database has no schema of Errand, or a module is not installed in it.
+    /// The database has no schema of Errand, or lacks a module.
     case notInstalled(module: String)
-    /// The schema was made before modules had lines of their own.
+    /// A development version of Errand, before the migrations of modules, created the schema.
     case earlierLayout
 
-    /// What happened, and what to do, in words.
+    /// The message for people: what happened and what to do.
     public var description: String {
         switch self {
         case .unknownModule(let name, let known):
             "there is no module '\(name)': "
                 + (known.isEmpty
-                    ? "this program has none besides the engine"
-                    : "there are \(known.joined(separator: ", ")), and all")
+                    ? "this program has only the engine"
+                    : "modules: \(known.joined(separator: ", ")), all")
         case .missingModule(let name, let module):
             "the module \(module) needs the module \(name), which this program does not have"
-        case .circle(let modules):
-            "modules need each other in a circle: \(modules.joined(separator: " → "))"
+        case .cycle(let modules):
+            "modules depend on each other in a cycle: \(modules.joined(separator: " → "))"
         case .changed(let module, let file):
-            "\(module): \(file) was changed after it had been applied here: restore the file, and "
-                + "make the change in a new step"
+            "\(module): \(file) was changed after it was applied: restore the file, and make the "
+                + "change in a new step"
         case .unknown(let module, let file):
-            "\(module): this database has \(file), which this program does not know: it was "
-                + "migrated by a newer version; use that one"
+            "\(module): this database has \(file), which this program does not have: use the newer "
+                + "version of the program that migrated it"
         case .failed(let module, let file, let cause):
             "\(module): \(file) failed, and everything was rolled back: \(cause)"
         case .endedTransaction(let module, let file):
-            "\(module): \(file) ended the transaction of the migration, and what came before is "
-                + "kept: a file of a migration may hold no BEGIN, COMMIT or ROLLBACK; take them "
-                + "out, and look at the database before going on"
+            "\(module): \(file) ended the transaction of the migration, so earlier changes were "
+                + "committed: remove BEGIN, COMMIT and ROLLBACK from the file, and check the "
+                + "database before you continue"
         case .nameTaken(let name):
             "two modules are called \(name)"
                 + (MigrationLine.reserved.contains(name)
@@ -62,8 +62,8 @@ public enum MigrationError: Error, CustomStringConvertible {
                 ? "the database lacks the schema of Errand"
                 : "the module \(module) is not installed in this database"
         case .earlierLayout:
-            "this database was made by a development version of Errand, before modules had "
-                + "migrations of their own, and cannot be taken over: use a new database"
+            "this database was made by a development version of Errand and cannot be upgraded: "
+                + "use a new database"
         }
     }
 }

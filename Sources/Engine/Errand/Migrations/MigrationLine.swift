@@ -1,21 +1,20 @@
-/// The SQL of the engine or of one module: a line of migrations that goes forward by itself.
+/// The migrations of the engine or of one module: a line of SQL files with its own version.
 ///
-/// Its files are of two sorts. `tables/NNN_name.sql` are steps: each is applied once, in the order
-/// of the numbers, and never changes after a release. `routines/name.sql` hold functions, views and
-/// triggers, each written so that it can be applied again (`CREATE OR REPLACE`); a file is applied
-/// whenever it has changed to a text that the database has not had yet: an older program must not
-/// take a function back, so one that is to be what it was gets at least another comment.
-/// `routines/rights.sql` comes last, and again whenever anything of the
-/// line was applied. A step never calls a routine.
+/// A line has two kinds of files. `tables/NNN_name.sql` are steps: each is applied once, in the
+/// order of the numbers, and must not change after a release. `routines/name.sql` hold functions,
+/// views and triggers that can be applied repeatedly (`CREATE OR REPLACE`). A routine is applied
+/// when its text is one that the database has not had yet, so that an older program does not revert
+/// a function. To revert one on purpose, change at least a comment. `routines/rights.sql` is
+/// applied last, whenever another file of the line was applied. A step must not call a routine.
 public struct MigrationLine: Sendable {
-    /// One file of SQL.
+    /// A file of SQL.
     public struct File: Equatable, Sendable {
         /// `tables/NNN_name.sql` or `routines/name.sql`.
         public var path: String
-        /// What the file holds.
+        /// The text of the file.
         public var sql: String
 
-        /// A file with its path below the line's folder.
+        /// Creates a file; `path` is relative to the line's folder.
         public init(_ path: String, _ sql: String) {
             self.path = path
             self.sql = sql
@@ -24,9 +23,9 @@ public struct MigrationLine: Sendable {
         var isTableStep: Bool { path.hasPrefix("tables/") }
         var isRights: Bool { path == "routines/rights.sql" }
 
-        /// Differs when the text does: FNV-1a, 64 bits (draft-eastlake-fnv).
+        /// The checksum of the text: FNV-1a, 64 bits (draft-eastlake-fnv).
         ///
-        /// It finds changes; it is no protection against somebody who makes them.
+        /// It detects changes, but does not protect against deliberate collisions.
         var checksum: String {
             var hash: UInt64 = 0xcbf2_9ce4_8422_2325
             for byte in sql.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -35,25 +34,25 @@ public struct MigrationLine: Sendable {
         }
     }
 
-    /// Names that no module may have.
+    /// The names that a module must not have.
     static let reserved: Set<String> = ["engine", "errand"]
 
-    /// What the line is called: `engine`, or the module's name.
+    /// The name of the line: `engine`, or the module's name.
     public let module: String
-    /// The schema in which it makes its objects.
+    /// The schema of its objects.
     public let schema: String
-    /// The modules whose objects it uses; the engine is needed by all and not named.
+    /// The modules whose objects it uses, without the engine, which all need.
     public let needs: [String]
     let tables: [File]
     let routines: [File]
 
-    /// The line of a module.
+    /// Creates the line of a module.
     ///
     /// - Parameters:
-    ///   - module: its name, which is that of its schema too.
-    ///   - needs: the modules whose tables and functions its SQL names.
+    ///   - module: the name of the module and of its schema.
+    ///   - needs: the modules whose tables and functions its SQL uses.
     ///   - files: the files of its folders `tables` and `routines`, in any order. A module without
-    ///     tables of its own has none, and needs no installation.
+    ///     tables of its own has no files and needs no installation.
     public init(module: String, needs: [String] = [], files: [File]) {
         self.init(module: module, schema: module, needs: needs, files: files)
     }
@@ -68,12 +67,12 @@ public struct MigrationLine: Sendable {
             sorted.filter { !$0.isTableStep && !$0.isRights } + sorted.filter(\.isRights)
     }
 
-    /// Whether there is nothing to install.
+    /// Whether the line has nothing to install.
     public var isEmpty: Bool { tables.isEmpty && routines.isEmpty }
 
     var files: [File] { tables + routines }
 
-    /// What an older version of the line was: its first table steps and no more.
+    /// Returns an older version of the line: only its first table steps.
     package func older(steps: Int) -> MigrationLine {
         MigrationLine(
             module: module, schema: schema, needs: needs, files: Array(tables.prefix(steps)))

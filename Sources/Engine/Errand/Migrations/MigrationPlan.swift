@@ -1,9 +1,9 @@
-/// The order in which lines are applied: each after those that it needs.
+/// The order of the lines of a migration: each after those that it needs.
 struct MigrationPlan {
-    /// The engine's first.
+    /// The lines in order, the engine first.
     let lines: [MigrationLine]
 
-    /// - Throws: ``MigrationError/missingModule(_:neededBy:)``, ``MigrationError/circle(_:)``,
+    /// - Throws: ``MigrationError/missingModule(_:neededBy:)``, ``MigrationError/cycle(_:)``,
     ///   ``MigrationError/nameTaken(_:)``.
     init(
         _ modules: [MigrationLine], engine: MigrationLine = .engine
@@ -16,7 +16,7 @@ struct MigrationPlan {
         let named = Dictionary(modules.map { ($0.module, $0) }) { first, _ in first }
         func visit(_ line: MigrationLine, path: [String]) throws(MigrationError) {
             guard !ordered.contains(where: { $0.module == line.module }) else { return }
-            guard !path.contains(line.module) else { throw .circle(path + [line.module]) }
+            guard !path.contains(line.module) else { throw .cycle(path + [line.module]) }
             for need in line.needs {
                 guard let needed = named[need] else {
                     throw .missingModule(need, neededBy: line.module)
@@ -29,7 +29,8 @@ struct MigrationPlan {
         lines = ordered
     }
 
-    /// The engine, what is installed, and what is asked for with all that it needs.
+    /// Returns the lines of the engine, of the installed modules, and of the requested modules with
+    /// those that they need.
     ///
     /// - Throws: ``MigrationError/unknownModule(_:known:)``.
     func lines(
@@ -43,7 +44,7 @@ struct MigrationPlan {
             }
             wanted.insert(name)
         }
-        // Needs stand before those who need them.
+        // Needed modules come before those that need them.
         for line in lines.reversed() where wanted.contains(line.module) {
             wanted.formUnion(line.needs)
         }

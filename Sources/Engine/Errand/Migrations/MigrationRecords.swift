@@ -1,6 +1,6 @@
 package import ErrandPostgres
 
-/// What a database says of its migrations.
+/// The records of a database about its migrations.
 package struct MigrationRecords: Sendable {
     struct Applied: Sendable {
         var module: String
@@ -9,21 +9,21 @@ package struct MigrationRecords: Sendable {
         var at: Instant
     }
 
-    /// When each module was installed; empty without a schema of Errand.
+    /// The installation time of each module; empty without a schema of Errand.
     var installed: [String: Instant] = [:]
-    /// Every application, the earliest first.
+    /// Every application of a file, the earliest first.
     var applied: [Applied] = []
 
     init() {}
 
-    /// Reads both tables in one row set.
+    /// The query of both tables in one result.
     package static let statement = Statement(
         """
         SELECT m.name, m.installed_at, f.file, f.checksum, f.applied_at
         FROM errand.modules m LEFT JOIN errand.migrations f ON f.module = m.name ORDER BY f.id
         """)
 
-    /// What ``statement`` has returned.
+    /// Decodes the result of ``statement``.
     package init(_ rows: Rows) throws {
         for row in rows {
             let module = try row.text("name")
@@ -36,14 +36,14 @@ package struct MigrationRecords: Sendable {
         }
     }
 
-    /// The names of the modules that are installed, for what needs no more.
+    /// Returns only the names of the installed modules.
     package static func installedModules(_ session: Session) async throws -> Set<String> {
         Set(try await session.query("SELECT name FROM errand.modules").map { try $0.text("name") })
     }
 
     /// - Throws: ``MigrationError/earlierLayout``.
     static func read(_ session: Session) async throws -> MigrationRecords {
-        // Not to_regclass(): behind a lock it may answer from what this session knew before it.
+        // Not to_regclass(): it may answer from a cache that is older than the lock.
         let found = try await session.query(
             """
             SELECT coalesce(bool_or(n.nspname = 'errand' AND c.relname = 'migrations'), false),
@@ -58,10 +58,11 @@ package struct MigrationRecords: Sendable {
         return try MigrationRecords(await session.query(statement))
     }
 
-    /// Where the engine and each module stand, in the order in which they are applied; modules of
-    /// the database that are not among these come last.
+    /// Returns the status of the engine and of each module, in the order of their application.
     ///
-    /// - Throws: ``MigrationError`` when modules do not fit together.
+    /// Unknown modules of the database come last.
+    ///
+    /// - Throws: ``MigrationError`` if the dependencies of the modules are invalid.
     package func status(of modules: [MigrationLine]) throws(MigrationError) -> [ModuleStatus] {
         let known = try MigrationPlan(modules).lines.filter { !$0.isEmpty }.map(status)
         let others = installed.keys.filter { name in !known.contains { $0.module == name } }
@@ -73,7 +74,7 @@ package struct MigrationRecords: Sendable {
             }
     }
 
-    /// Where a line stands.
+    /// Returns the status of a line.
     func status(of line: MigrationLine) -> ModuleStatus {
         let ours = applied.filter { $0.module == line.module }
         var files = line.files.map { file in
@@ -82,8 +83,8 @@ package struct MigrationRecords: Sendable {
                 switch times.last {
                 case nil: .pending
                 case .some(let last) where last.checksum == file.checksum: .applied
-                // A step is what it was; of a routine, the database may have had this text before
-                // another one took its place.
+                // A step must not change. For a routine, the database may have had this text before
+                // it got a newer one.
                 case .some where file.isTableStep: .changed
                 case .some: times.contains { $0.checksum == file.checksum } ? .superseded : .pending
                 }

@@ -1,12 +1,12 @@
 import ErrandPostgres
 
-/// Brings one line up to date, within the transaction of the whole migration.
+/// Upgrades one line within the transaction of the migration.
 struct MigrationRun {
     let line: MigrationLine
     let records: MigrationRecords
     let session: Session
 
-    /// That of the whole migration, as `pg_current_xact_id()` tells it.
+    /// The transaction of the migration, as returned by `pg_current_xact_id()`.
     let transaction: String
 
     /// - Returns: the paths of the files that were applied.
@@ -17,7 +17,7 @@ struct MigrationRun {
             switch file.state {
             case .changed: throw MigrationError.changed(module: line.module, file: file.path)
             case .unknown: throw MigrationError.unknown(module: line.module, file: file.path)
-            // An older program must not take a function back to what it was.
+            // An older program must not revert a function.
             case .applied, .pending, .superseded: break
             }
         }
@@ -34,7 +34,7 @@ struct MigrationRun {
         }
         for file in steps { try await apply(file) }
         guard !steps.isEmpty || !routines.isEmpty else { return [] }
-        // Functions call each other across files: their bodies are checked when all are there.
+        // Functions call each other across files, so their bodies are checked after all files.
         try await session.script("SET LOCAL check_function_bodies = off")
         for file in routines { try await apply(file) }
         try await session.script("SET LOCAL check_function_bodies = on")
@@ -48,7 +48,7 @@ struct MigrationRun {
         } catch {
             throw MigrationError.failed(module: line.module, file: file.path, cause: error)
         }
-        // Before anything more is written, which would be kept at once.
+        // Check before further writes, which would be committed at once.
         guard try await Self.transaction(of: session) == transaction else {
             throw MigrationError.endedTransaction(module: line.module, file: file.path)
         }
@@ -61,12 +61,12 @@ struct MigrationRun {
         }
     }
 
-    /// The running transaction of a session.
+    /// Returns the current transaction of a session.
     static func transaction(of session: Session) async throws -> String {
         try await session.query("SELECT pg_current_xact_id()::text", []).text(0, 0)
     }
 
-    /// Has PostgreSQL compile every function of the schema, as it would have when it was made.
+    /// Checks the body of every function of the schema, as CREATE FUNCTION does by default.
     private func checkBodies() async throws {
         let functions = try await session.query(
             """

@@ -1,28 +1,28 @@
 public import ErrandPostgres
 
-/// Where the engine or one module stands in a database.
+/// The migration status of the engine or of one module in a database.
 public struct ModuleStatus: Sendable {
-    /// One file of the module.
+    /// A file of the module.
     public struct File: Sendable {
-        /// Where a file stands.
+        /// The status of a file.
         public enum State: String, Sendable {
-            /// The database has it as this program has it.
+            /// The database has the same text as this program.
             case applied
-            /// The database lacks it, or has an older text of a routine.
+            /// The database lacks the file, or has an older text of a routine.
             case pending
-            /// A step differs from what was applied.
+            /// A step differs from the version that was applied.
             case changed
-            /// The database has it, and this program does not.
+            /// The database has the file, but this program does not.
             case unknown
-            /// The database has a newer text of a routine, by a newer version of the program.
+            /// The database has a newer text of a routine, from a newer version of the program.
             case superseded
         }
 
         /// `tables/NNN_name.sql` or `routines/name.sql`.
         public let path: String
-        /// Where it stands.
+        /// The status.
         public let state: State
-        /// When it was applied last.
+        /// The time of the last application.
         public let appliedAt: Instant?
     }
 
@@ -32,19 +32,18 @@ public struct ModuleStatus: Sendable {
     public let needs: [String]
     /// Whether this program has the module.
     public let isKnown: Bool
-    /// When it was installed; nil when it is not.
+    /// The time of the installation; nil if the module is not installed.
     public let installedAt: Instant?
-    /// The files that the program or the database knows; those of a module that is not installed
-    /// are pending.
+    /// The files of the program and of the database; all pending if the module is not installed.
     public let files: [File]
 
-    /// Whether the database has it.
+    /// Whether the module is installed.
     public var isInstalled: Bool { installedAt != nil }
 
-    /// The paths of the files that wait to be applied.
+    /// The paths of the pending files.
     public var pending: [String] { files.filter { $0.state == .pending }.map(\.path) }
 
-    /// A file in whose state the database is ahead of the program, or differs from it.
+    /// The first file for which the database is newer than the program, or differs from it.
     public var deviating: File? {
         files.first { ![.applied, .pending].contains($0.state) }
     }

@@ -1,10 +1,14 @@
 public import ErrandPostgres
 
-/// Makes the schema of the engine and of modules in one database, brings it up to date, and says
-/// where it stands.
+/// Creates and upgrades the schema of the engine and of modules in a database.
 ///
-///     try await Migrator(pool).migrate()                                     // the engine alone
-///     try await Migrator(pool, modules: [shop]).migrate(adding: ["shop"])    // with a module
+/// ```swift
+/// try await Migrator(pool).migrate()                                   // the engine alone
+/// try await Migrator(pool, modules: [shop]).migrate(adding: ["shop"])  // with a module
+/// ```
+///
+/// A migration is one transaction under an advisory lock: any number of processes may start it at
+/// once, and if it fails, the database is unchanged.
 public struct Migrator: Sendable {
     private enum Connection: Sendable {
         case pool(Pool)
@@ -15,16 +19,16 @@ public struct Migrator: Sendable {
     private let modules: [MigrationLine]
     private let engine: MigrationLine
 
-    /// A migrator for the database of a pool, that knows the engine and these modules.
+    /// Creates a migrator for the database of a pool, for the engine and these modules.
     public init(_ pool: Pool, modules: [MigrationLine] = []) {
         connection = .pool(pool)
         self.modules = modules
         engine = .engine
     }
 
-    /// The same by one session.
+    /// Creates a migrator that uses one session.
     ///
-    /// - Parameter engine: another one than this program's stands for an older version, in tests.
+    /// - Parameter engine: the line of the engine; tests pass an older version.
     package init(
         session: Session, modules: [MigrationLine] = [], engine: MigrationLine = .engine
     ) {
@@ -33,20 +37,18 @@ public struct Migrator: Sendable {
         self.engine = engine
     }
 
-    /// Brings the engine and the installed modules up to date, and installs more of them.
+    /// Upgrades the engine and the installed modules, and installs further modules.
     ///
-    /// All of it is one transaction under an advisory lock: when anything fails, the database is
-    /// as it was before. Running it again does nothing. It takes as long as the longest of its
-    /// statements and the wait for another migration: the pool's `timeLimit` has to allow that.
-    /// - Parameter names: modules to install, with all that they need; none: only the engine and
-    ///   what is installed.
-    /// - Returns: the files that were applied, in their order.
-    /// - Throws: ``MigrationError``; `PostgresError` when the database cannot be reached, or a
-    ///   connection pooler stands before it.
+    /// Running it again changes nothing. The pool's `timeLimit` must allow for the longest
+    /// statement and for waiting for another migration.
+    /// - Parameter names: modules to install with the modules that they need.
+    /// - Returns: the applied files, in order.
+    /// - Throws: ``MigrationError``; `PostgresError` if the database is unreachable or behind a
+    ///   connection pooler.
     @discardableResult
     public func migrate(adding names: [String] = []) async throws -> [AppliedMigration] {
         let plan = try MigrationPlan(modules, engine: engine)
-        // Names are checked before anything is connected.
+        // Check the names before connecting.
         _ = try plan.lines(installed: [], adding: names)
         return try await withSession { session in
             try await session.requireOwnProcess(for: "migrating")
@@ -65,26 +67,27 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Where the engine and each module stand, in the order in which they are applied; modules of
-    /// the database that this program does not have come last.
+    /// Returns the status of the engine and of each module, in the order of their application.
+    ///
+    /// Modules of the database that this program does not have come last.
     ///
     /// - Throws: ``MigrationError``, `PostgresError`.
     public func status() async throws -> [ModuleStatus] {
         try await withSession { try await MigrationRecords.read($0).status(of: modules) }
     }
 
-    /// The modules that ``migrate(adding:)`` would bring up to date or install.
+    /// Returns the modules that ``migrate(adding:)`` would upgrade or install.
     package func planned(adding names: [String]) async throws -> Set<String> {
         let plan = try MigrationPlan(modules, engine: engine)
         let installed = try await status().filter(\.isInstalled).map(\.module)
         return Set(try plan.lines(installed: Set(installed), adding: names).map(\.module))
     }
 
-    /// Refuses a schema that is older than this program: the engine's, or that of one of the
-    /// modules that this migrator knows, which must be installed.
+    /// Throws if the schema of the engine, or of a module of this migrator, is missing or older
+    /// than this program.
     ///
-    /// A newer one may be meant, as while a new version is rolled out.
-    /// - Returns: where it differs without being older, for the log.
+    /// A newer schema is accepted, as during the rollout of a new version.
+    /// - Returns: the newer parts of the schema, for the log.
     /// - Throws: ``MigrationError``.
     @discardableResult
     public func requireCurrent() async throws -> [ModuleStatus] {
@@ -109,10 +112,10 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// "errand" and a letter, as a number.
+    /// The advisory lock of migrations: "errandm" as a number.
     static let lock: Int64 = 0x65_72_72_61_6e_64_6d
 
-    /// What is known of migrations; the engine's own files come after it.
+    /// The tables of the migration records, created before the engine's files are applied.
     private static let records = """
         CREATE SCHEMA IF NOT EXISTS errand;
         CREATE TABLE IF NOT EXISTS errand.modules (
@@ -150,7 +153,7 @@ public struct Migrator: Sendable {
     }
 }
 
-/// A file that was applied now.
+/// A file that a migration applied.
 public struct AppliedMigration: Equatable, Sendable {
     /// `engine`, or the module's name.
     public let module: String

@@ -1,76 +1,78 @@
 package import ErrandPostgres
 
-/// What is to be done about one schedule at one moment.
+/// The decision about one schedule at one time: runs, skips, misses and cancellations.
 ///
-/// Pure: it asks no clock and no database, so that an outage, a clock step or a quarter can be
-/// run in a test, and `tick --dry-run` can say what would be done.
+/// It reads no clock and no database, so tests can simulate an outage, a clock step or a quarter,
+/// and `tick --dry-run` can show the decisions.
 package struct Decision: Sendable, Equatable {
-    /// An occurrence that gets a job.
+    /// An occurrence for which a job is created.
     package struct Run: Sendable, Equatable {
         package var due: Plan.Due
         package var isLate: Bool
-        /// Earlier ones that are merged into it, oldest first.
+        /// The earlier occurrences that are merged into it, oldest first.
         package var merged: [Instant] = []
     }
 
-    /// An occurrence that gets none.
+    /// An occurrence for which no job is created.
     package struct Skip: Sendable, Equatable {
         package var due: Instant
         package var reason: String
     }
 
-    /// Times that went by, without a break, for one reason.
+    /// Consecutive occurrences that were missed for one reason.
     package struct Miss: Sendable, Equatable {
         package var first: Instant
         package var last: Instant
-        /// Nil: too many to count.
+        /// The number of occurrences; nil if there were too many to count.
         package var count: Int?
         package var reason: String
     }
 
-    /// Jobs to be made, oldest first.
+    /// The jobs to create, oldest first.
     package var runs: [Run] = []
     package var skips: [Skip] = []
     package var misses: [Miss] = []
-    /// Occurrences that wait until the job of the last one has ended; of two, one is held.
+    /// The occurrence to hold until the job of the previous one has finished; at most one is held.
     package var held: Run?
-    /// A held one that gives way.
+    /// The held occurrence that another one replaces.
     package var unheld: Skip?
-    /// Jobs of this schedule to cancel, with the reason; running ones too if asked.
+    /// The jobs of this schedule to cancel, waiting or running.
     package var cancels: [Int64] = []
     package var cancelsRunning = false
-    /// The next occurrence; nil when nothing more is to come.
+    /// The next occurrence; nil if there is none.
     package var next: Plan.Due?
-    /// The latest occurrence dealt with.
+    /// The latest processed occurrence.
     package var lastDue: Instant?
 
-    /// An earlier run of the schedule that has not ended.
+    /// An earlier run of the schedule that is unfinished.
     package struct Open: Sendable, Equatable {
         package var due: Instant
         package var job: Int64
         package var isWaiting: Bool
     }
 
-    /// An occurrence that is less late than this is on time.
+    /// The delay up to which an occurrence counts as on time.
     package static let tolerance = Duration.seconds(60)
-    /// Occurrences of one schedule that are walked through one by one.
+    /// The maximum number of occurrences of one schedule that are enumerated.
     private static let walkLimit = 1_000
 
+    /// Decides on the due occurrences of a schedule.
+    ///
     /// - Parameters:
-    ///   - now: the clock.
-    ///   - horizon: occurrences up to here are decided on: `now`, or somewhat later for schedules
-    ///     whose overlap is allowed.
-    ///   - open: earlier runs that have not ended, oldest first.
-    ///   - heldDue: an occurrence that is held already.
+    ///   - now: the current time.
+    ///   - horizon: the end of the decided period: `now`, or somewhat later for schedules that
+    ///     allow overlap.
+    ///   - open: earlier unfinished runs, oldest first.
+    ///   - heldDue: the occurrence that is already held.
     package init(
         _ schedule: StoredSchedule, _ plan: Plan, now: Instant, horizon: Instant, open: [Open],
         heldDue: Instant?
     ) {
         lastDue = schedule.lastDue
-        // A clock that was wrong has left it somewhere in the future.
+        // A wrong clock may have set it in the future.
         if schedule.replan == .clock, let last = lastDue, last > now { lastDue = nil }
         next = Self.firstDue(schedule, plan, now: now, &misses)
-        // What was planned anew lies ahead, mostly.
+        // A newly computed occurrence usually lies in the future.
         guard let first = next, first.at <= horizon else { return }
         let passed = Passed(plan, from: first, to: horizon, now: now, schedule.catchUp)
         let last = passed.list.last?.due ?? first.due
@@ -83,7 +85,7 @@ package struct Decision: Sendable, Equatable {
         }
     }
 
-    /// Keeps to a limit of runs: the first of them take place, and with the last it ends.
+    /// Applies the run limit: keeps the first `left` runs, and ends the schedule after the last.
     private mutating func end(after left: Int64) {
         let left = Int(max(left, 0))
         guard runs.count + (held == nil ? 0 : 1) >= left else { return }
@@ -97,13 +99,14 @@ package struct Decision: Sendable, Equatable {
         }
     }
 
-    private static let limitReached = "its limit of runs was reached"
+    private static let limitReached = "the run limit was reached"
 
-    /// Where to begin; what a pause or a change passed over is noted as missed.
+    /// Returns the first occurrence to decide on, and adds those that a pause or a change skipped
+    /// to `misses`.
     private static func firstDue(
         _ schedule: StoredSchedule, _ plan: Plan, now: Instant, _ misses: inout [Miss]
     ) -> Plan.Due? {
-        // Not the row's own next_at: that may have been put off.
+        // Not the row's next_at, which may have been postponed.
         let present = schedule.nextDue.map { plan.timed($0) }
         guard let replan = schedule.replan else { return present }
         if let limit = schedule.runLimit, schedule.runs >= limit { return nil }
@@ -112,12 +115,12 @@ package struct Decision: Sendable, Equatable {
         case .tzdata:
             return underNewRules(schedule, plan, now: now)
         case .clock:
-            // By another clock it may have been dealt with less far than it is now here.
+            // The wrong clock may have stopped before the current time.
             return plan.next(after: min(schedule.lastDue ?? now, now))
         case .new: return plan.firstMade(after: asked)
         case .edited:
             guard let present else { return plan.firstMade(after: asked) }
-            // A time that both have is as due as it was.
+            // A time of both the old and the new schedule stays due.
             if plan.contains(present.due) { return present }
             if present.due <= asked {
                 misses.append(
@@ -140,10 +143,10 @@ package struct Decision: Sendable, Equatable {
         }
     }
 
-    /// The first occurrence by rules that put times elsewhere.
+    /// Returns the first occurrence under changed time-zone rules.
     ///
-    /// One that they put before now is late, unless it stands for the one that was last run, by
-    /// the rules of then: to which of the two it is nearer tells.
+    /// The rules may move an occurrence before now. It is then late, unless it is the moved form of
+    /// the one that was last run: it counts as the nearer of that and of the planned next one.
     private static func underNewRules(
         _ schedule: StoredSchedule, _ plan: Plan, now: Instant
     ) -> Plan.Due? {
@@ -154,10 +157,10 @@ package struct Decision: Sendable, Equatable {
         return isNextOne ? first : plan.next(after: first.due)
     }
 
-    /// Occurrences that have come; when there are too many, the newest, as far as any policy looks.
+    /// The past occurrences; if there are too many, the newest that a policy can use.
     private struct Passed {
         var list: [Plan.Due]
-        /// The first and the last of those that are not in the list.
+        /// The first and the last occurrence that are not in the list.
         var cut: (first: Instant, last: Instant)?
 
         init(
@@ -199,17 +202,17 @@ package struct Decision: Sendable, Equatable {
         guard !late.isEmpty else { return onTime }
         let reachable = late.filter { now.durationSince($0.at) <= policy.window }
         var taken: ArraySlice<Plan.Due> = reachable.suffix(policy.limit)
-        var reason = "no scheduler ran, and catch-up is \(policy.policy)"
+        var reason = "no scheduler ran; catch-up is \(policy.policy)"
         switch policy {
         case .none: taken = []
         case .latest:
             if !onTime.isEmpty { taken = [] }
             reason =
-                reachable.isEmpty ? tooOld(policy) : "no scheduler ran; the latest stands for it"
+                reachable.isEmpty ? tooOld(policy) : "no scheduler ran; only the latest was run"
         case .all, .merge:
             reason =
                 taken.count == policy.limit
-                ? "no scheduler ran, and catch-up takes no more than \(policy.limit)"
+                ? "no scheduler ran; catch-up is limited to \(policy.limit)"
                 : tooOld(policy)
         }
         note(late.prefix(late.count - taken.count), after: passed.cut, reason)
@@ -223,10 +226,12 @@ package struct Decision: Sendable, Equatable {
     private func tooOld(_ policy: CatchUp) -> String {
         let seconds = policy.window.components.seconds
         let length = seconds % 86_400 == 0 ? "\(seconds / 86_400) d" : "\(seconds) s"
-        return "no scheduler ran, and it lies further back than the catch-up window of \(length)"
+        return "no scheduler ran; older than the catch-up window of \(length)"
     }
 
-    /// - Parameter cut: those before them that were too many to walk through.
+    /// Adds missed occurrences.
+    ///
+    /// - Parameter cut: the earlier occurrences that were too many to enumerate.
     private mutating func note(
         _ missed: ArraySlice<Plan.Due>, after cut: (first: Instant, last: Instant)?,
         _ reason: String
@@ -239,19 +244,19 @@ package struct Decision: Sendable, Equatable {
                 first: first, last: last, count: cut == nil ? missed.count : nil, reason: reason))
     }
 
-    /// What an unended earlier run does to each.
+    /// Applies the overlap rule to each run.
     private mutating func overlapped(
         _ wanted: [Run], _ rule: Overlap, _ open: [Open], _ heldDue: Instant?
     ) {
         var isBusy = !open.isEmpty || heldDue != nil
-        let last = open.last.map { "job \($0.job) of \($0.due) had not ended" }
+        let last = open.last.map { "job \($0.job) of \($0.due) was unfinished" }
         for run in wanted {
             switch rule {
             case .allow: runs.append(run)
             case .skip:
                 if isBusy {
                     skips.append(
-                        Skip(due: run.due.due, reason: last ?? "the run before it had not ended"))
+                        Skip(due: run.due.due, reason: last ?? "the previous run was unfinished"))
                 } else {
                     runs.append(run)
                 }
@@ -261,7 +266,9 @@ package struct Decision: Sendable, Equatable {
                     runs.append(run)
                 } else if let waiting = held?.due.due ?? heldDue {
                     skips.append(
-                        Skip(due: run.due.due, reason: "that of \(waiting) was waiting already"))
+                        Skip(
+                            due: run.due.due,
+                            reason: "the occurrence of \(waiting) was already waiting"))
                 } else {
                     held = run
                 }
@@ -275,7 +282,8 @@ package struct Decision: Sendable, Equatable {
             }
         }
         guard let newest = wanted.last else { return }
-        // Not those that a backfill or another clock has made of this one or of later ones.
+        // Not the jobs of this or later occurrences, which a backfill or another clock may have
+        // created.
         let earlier = open.filter { $0.due < newest.due.due }
         switch rule {
         case .allow, .skip, .bufferOne: break
@@ -284,14 +292,15 @@ package struct Decision: Sendable, Equatable {
             cancels = earlier.map(\.job)
             cancelsRunning = true
             if let heldDue, heldDue < newest.due.due {
-                unheld = Skip(due: heldDue, reason: "replaced by that of \(newest.due.due)")
+                unheld = Skip(
+                    due: heldDue, reason: "replaced by the occurrence of \(newest.due.due)")
             }
         }
     }
 
     private mutating func giveWay(_ earlier: [Run], to run: Run) {
         skips += earlier.map {
-            Skip(due: $0.due.due, reason: "replaced by that of \(run.due.due)")
+            Skip(due: $0.due.due, reason: "replaced by the occurrence of \(run.due.due)")
         }
     }
 }

@@ -2,13 +2,13 @@ import FoundationEssentials
 package import ErrandPostgres
 
 extension JobKinds {
-    /// What `errand.enqueue()` should know of the kinds, and the schedules whose jobs these queues
-    /// get.
+    /// Returns the statements that declare the kinds for `errand.enqueue()`, and the schedules of
+    /// these queues.
     ///
-    /// A schedule whose queue nobody works would leave a job that waits for ever, and nothing but
-    /// skipped occurrences behind it: whoever works the queue declares it.
+    /// Only workers of its queue declare a schedule: without a worker, its first job would wait
+    /// forever and its further occurrences would be skipped.
     package func declarations(schedulesOf queues: Set<String>) throws -> [Statement] {
-        // In one order for all: workers that start together must not wait for each other in a ring.
+        // A fixed order, so that workers that start together cannot deadlock.
         let kinds = registrations.values.sorted { $0.kind < $1.kind }.map { known in
             Statement(
                 Statements.declareKind,
@@ -32,7 +32,7 @@ extension JobKinds {
             }
     }
 
-    /// The queues that get the jobs of schedules.
+    /// The queues of the schedules' jobs.
     package var scheduledQueues: Set<String> { Set(schedules.values.map(queue(of:))) }
 
     private func queue(of schedule: Schedule) -> String {

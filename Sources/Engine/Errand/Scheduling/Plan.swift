@@ -3,22 +3,22 @@ package import ErrandRecurrence
 
 /// The times of one schedule, with its start, end and jitter.
 package struct Plan: Sendable {
-    /// One occurrence: when it is due by the calendar, and when its job is made.
+    /// An occurrence: its due time by the calendar, and the creation time of its job.
     package struct Due: Sendable, Hashable {
         package var due: Instant
         package var at: Instant
     }
 
     private let id: Int64
-    /// Its times without regard to start, end and jitter.
+    /// The times without regard to start, end and jitter.
     package let timetable: Timetable
-    /// The second since 1970 before which nothing happens.
+    /// The earliest occurrence, in seconds since 1970.
     package let starts: Int?
-    /// Nothing happens from then on.
+    /// The time from which there are no occurrences.
     package let ends: Instant?
     private let jitter: Int64
 
-    /// - Throws: ``JobError/invalid(_:)`` when its expression or zone cannot be read here.
+    /// - Throws: ``JobError/invalid(_:)`` if the expression or the zone is invalid here.
     package init(_ schedule: StoredSchedule, zones: ZoneDatabase) throws(JobError) {
         try self.init(
             id: schedule.id, recurrence: schedule.recurrence, zone: schedule.zone,
@@ -31,7 +31,7 @@ package struct Plan: Sendable {
         starts: Instant?, ends: Instant?, jitter: Duration, zones: ZoneDatabase
     ) throws(JobError) {
         self.id = id
-        // An interval counts from the start; nothing lies before the first whole second of it.
+        // An interval counts from the first whole second of the start.
         self.starts = starts?.secondRoundedUp
         self.ends = ends
         self.jitter = jitter.milliseconds
@@ -54,14 +54,14 @@ package struct Plan: Sendable {
         return Timetable(recurrence, in: place, gap: gap, repeats: repeats, anchor: anchor)
     }
 
-    /// The first occurrence after a moment; nil when there is none before the end.
+    /// Returns the first occurrence after a time; nil if there is none before the end.
     package func next(after moment: Instant) -> Due? {
         let second = max(moment.secondRoundedDown, (starts ?? .min / 2) - 1)
         guard let found = timetable.next(after: second) else { return nil }
         return due(at: found.at)
     }
 
-    /// The last occurrence before a moment; nil when there is none since the start.
+    /// Returns the last occurrence before a time; nil if there is none since the start.
     package func previous(before moment: Instant) -> Due? {
         let second = min(moment, ends ?? .infinity).secondRoundedUp
         guard let found = timetable.previous(before: second), found.at >= starts ?? .min else {
@@ -70,8 +70,9 @@ package struct Plan: Sendable {
         return due(at: found.at)
     }
 
-    /// The first occurrence whose job is to be made after a moment: with jitter it may have been
-    /// due before.
+    /// Returns the first occurrence whose job is created after a time.
+    ///
+    /// With jitter, it may have been due before.
     func firstMade(after moment: Instant) -> Due? {
         if let last = previous(before: moment.adding(.microseconds(1))), last.at > moment {
             return last
@@ -79,7 +80,7 @@ package struct Plan: Sendable {
         return next(after: moment)
     }
 
-    /// Whether something is due at just this moment.
+    /// Returns whether an occurrence is due at exactly this time.
     func contains(_ due: Instant) -> Bool {
         next(after: due.adding(.seconds(-1)))?.due == due
     }
@@ -89,18 +90,18 @@ package struct Plan: Sendable {
         return due < ends ?? .infinity ? timed(due) : nil
     }
 
-    /// An occurrence with the time at which its job is made.
+    /// Returns an occurrence with the creation time of its job.
     func timed(_ due: Instant) -> Due {
         guard jitter > 0 else { return Due(due: due, at: due) }
         let second = due.secondRoundedDown
-        // Never past the next occurrence.
+        // The delay must not exceed the time until the next occurrence.
         let room = timetable.next(after: second).map { Int64($0.at - second) * 1000 } ?? jitter
         let late = Self.share(id, second) % UInt64(min(jitter, room))
         return Due(due: due, at: due.adding(.milliseconds(Int64(late))))
     }
 
-    /// The same number for the same occurrence, evenly spread: SplitMix64 (Steele, Lea, Flood
-    /// 2014) over both.
+    /// Returns an evenly distributed hash of an occurrence: SplitMix64 (Steele, Lea, Flood 2014)
+    /// over both numbers.
     private static func share(_ id: Int64, _ second: Int) -> UInt64 {
         var mixed =
             UInt64(bitPattern: Int64(second)) &+ UInt64(bitPattern: id) &* 0x9e37_79b9_7f4a_7c15
@@ -113,7 +114,7 @@ package struct Plan: Sendable {
 extension Instant {
     private static let unixEpochInSeconds = 946_684_800
 
-    /// A whole second since 1970.
+    /// Creates the instant of a whole second since 1970.
     package init(unixSeconds: Int) {
         self.init(microseconds: Int64(unixSeconds - Self.unixEpochInSeconds) * 1_000_000)
     }

@@ -2,58 +2,59 @@ public import FoundationEssentials
 import ErrandPostgres
 public import ErrandRecurrence
 
-/// A job to be made by the clock, declared in the program that runs it.
+/// A recurring job, declared in the program that runs it.
 ///
 /// ```swift
 /// kinds.schedule(
 ///     Schedule("coupons.remind", "30 9 * * MON-FRI", in: "America/Toronto", run: Remind()))
 /// ```
 ///
-/// Each occurrence is one job, made once however many processes run the schedule; its context says
-/// when it was due (``JobContext/occurrence``). An operator can change, pause or trigger it with
-/// `errand schedule`; what an operator changed stays when the program declares it again.
+/// Each occurrence is one job, created once however many processes run schedules.
+/// ``JobContext/occurrence`` holds the time for which it was due. Operators change, pause and
+/// trigger schedules with `errand schedule`; their changes survive the next start of the program.
 public struct Schedule: Sendable {
-    /// The stable name: up to 100 of `a-z 0-9 . _ -`.
+    /// The stable name: up to 100 characters of `a-z 0-9 . _ -`.
     public var name: String
     /// A cron expression of five fields, or six with seconds first, a macro such as `@daily`, or
     /// `@every 90s`.
     public var recurrence: String
-    /// The IANA name of the zone whose clock counts.
+    /// The IANA name of the time zone.
     public var zone: String
-    /// What becomes of times that the clock leaves out; nil as Vixie cron does.
+    /// The rule for local times that a clock change skips; nil as in Vixie cron.
     public var gap: GapRule?
-    /// What becomes of times that come twice; nil as Vixie cron does.
+    /// The rule for local times that a clock change repeats; nil as in Vixie cron.
     public var repeats: RepeatRule?
-    /// Nothing before this.
+    /// The first possible occurrence.
     public var starts: Date?
-    /// Nothing from this on.
+    /// No occurrence at or after this time.
     public var ends: Date?
-    /// Each occurrence is late by a share of this, always the same for the same occurrence.
+    /// The maximum delay of an occurrence.
+    ///
+    /// The delay of one occurrence is always the same.
     public var jitter: Duration
-    /// What becomes of times at which no scheduler ran.
+    /// The rule for occurrences that were due while no scheduler ran.
     public var catchUp: CatchUp
-    /// What becomes of an occurrence while the job of the last one has not ended.
+    /// The rule for an occurrence while the job of the previous one is unfinished.
     public var overlap: Overlap
-    /// Pauses itself when so many jobs in a row have died; nil never.
+    /// The number of consecutive dead jobs after which the schedule pauses; nil for never.
     public var pauseAfter: Int?
-    /// Ends after so many jobs; nil never.
+    /// The number of jobs after which the schedule ends; nil for never.
     public var runLimit: Int?
-    /// Another queue than the kind's.
+    /// The queue; nil for that of the kind.
     public var queue: String?
-    /// Another priority than the kind's.
+    /// The priority; nil for that of the kind.
     public var priority: Priority?
-    /// Another number of attempts than the kind's.
+    /// The maximum number of attempts; nil for that of the kind.
     public var maxAttempts: Int?
 
     let kind: String
     let argsVersion: Int
     let args: [UInt8]
 
-    /// A schedule that makes jobs with these arguments.
+    /// Creates a schedule that enqueues jobs with these arguments.
     ///
-    /// - Throws: ``JobError`` when the arguments cannot be encoded, or when the schedule could
-    ///   never be: a recurrence that cannot be read, limits out of their range, an end before the
-    ///   start. The text names what was found and what is expected.
+    /// - Throws: ``JobError`` if the arguments cannot be encoded or the schedule is invalid: an
+    ///   unreadable recurrence, a limit out of range, an end before the start.
     public init<Work: Job>(
         _ name: String, _ recurrence: String, in zone: String = "UTC", run job: Work,
         gap: GapRule? = nil, repeats: RepeatRule? = nil, starts: Date? = nil, ends: Date? = nil,
@@ -84,10 +85,10 @@ public struct Schedule: Sendable {
 }
 
 extension Schedule {
-    /// What is wrong with it, wherever it runs; nil when nothing is.
+    /// Why the schedule is invalid; nil if it is valid.
     var fault: String? {
         if !JobKinds.isName(name, limit: 100) {
-            return "its name: expected up to 100 of a-z, 0-9, dot, dash, underscore"
+            return "name: expected up to 100 of a-z, 0-9, dot, dash, underscore"
         }
         do throws(RecurrenceError) { _ = try Recurrence(recurrence) } catch {
             return "\(recurrence): \(error)"
@@ -95,61 +96,65 @@ extension Schedule {
         if let queue, !JobKinds.isName(queue, limit: 63) {
             return "queue \(queue): expected up to 63 of a-z, 0-9, dot, dash, underscore"
         }
-        if jitter < .zero { return "a jitter of \(jitter): expected none or more" }
-        if catchUp.window < .zero { return "a catch-up window of \(catchUp.window)" }
+        if jitter < .zero { return "jitter \(jitter): expected 0 or more" }
+        if catchUp.window < .zero {
+            return "catch-up window \(catchUp.window): expected 0 or more"
+        }
         if catchUp.policy != "none", !(1...1_000).contains(catchUp.limit) {
-            return "a catch-up limit of \(catchUp.limit): expected 1 to 1000"
+            return "catch-up limit \(catchUp.limit): expected 1 to 1000"
         }
         if let pauseAfter, pauseAfter < 1 { return "pauseAfter \(pauseAfter): expected 1 or more" }
         if let runLimit, runLimit < 1 { return "runLimit \(runLimit): expected 1 or more" }
         if let maxAttempts, !(1...32_767).contains(maxAttempts) {
             return "maxAttempts \(maxAttempts): expected 1 to 32767"
         }
-        if let starts, let ends, ends <= starts { return "it ends before it starts" }
+        if let starts, let ends, ends <= starts { return "the end is not after the start" }
         return nil
     }
 }
 
-/// What becomes of times that passed while no scheduler ran.
+/// The rule for occurrences that were due while no scheduler ran.
 ///
-/// An occurrence that is less than a minute late is on time. What lies further back than the
-/// window, or is more than the limit (1 to 1000), is missed, and the history says so: an outage
-/// never ends in a flood.
+/// An occurrence that is less than a minute late counts as on time. Occurrences beyond the window
+/// or the limit (1 to 1000) are recorded as missed, so an outage never ends in a flood of jobs.
 public enum CatchUp: Sendable, Hashable {
-    /// They are missed.
+    /// Run none: all are recorded as missed.
     case none
-    /// The last of them gets a job.
+    /// Run the latest occurrence.
     case latest(within: Duration = .seconds(7 * 86_400))
-    /// Each gets a job, the newest `limit` of them.
+    /// Run each occurrence, up to the newest `limit`.
     case all(within: Duration = .seconds(7 * 86_400), limit: Int = 100)
-    /// All of them get one job, whose context lists them.
+    /// Run one job for all occurrences; its context lists them.
     case merge(within: Duration = .seconds(7 * 86_400), limit: Int = 100)
 }
 
-/// What becomes of an occurrence while the job of an earlier one has not ended.
+/// The rule for an occurrence while the job of an earlier one is unfinished.
 ///
-/// A job that waits, runs or is to be tried again has not ended.
+/// A job is unfinished while it waits, runs or retries.
 public enum Overlap: String, Sendable, Codable, CaseIterable {
-    /// It gets its job all the same.
+    /// Create the job regardless.
     case allow
-    /// It gets none.
+    /// Create no job.
     case skip
-    /// One waits for the last to end; further ones get none.
+    /// Hold one occurrence until the earlier job has finished; skip further ones.
     case bufferOne = "buffer-one"
-    /// It takes the place of one that has not started; one that runs, or waits for another
-    /// attempt, goes on beside it.
+    /// Cancel an earlier job that has not started. A running or retrying one continues beside the
+    /// new job.
     case replace
-    /// The earlier job is cancelled, and this one starts when that has ended.
+    /// Cancel the earlier job, and start the new one when it has ended.
     case cancel
 }
 
-/// Which occurrence of a schedule a job is for.
+/// The occurrence of a schedule for which a job was created.
 public struct ScheduledOccurrence: Sendable, Hashable, Codable {
     /// The schedule's name.
     public var schedule: String
-    /// When it was due; rules about days and quarters should go by this and not by the clock.
+    /// The due time.
+    ///
+    /// Rules about days and quarters should use it instead of the clock.
     public var due: Date
-    /// Earlier ones that are merged into this one, oldest first (``CatchUp/merge(within:limit:)``).
+    /// The earlier occurrences that this one includes, oldest first
+    /// (``CatchUp/merge(within:limit:)``).
     public var missed: [Date]
 
     enum CodingKeys: String, CodingKey { case schedule, due, missed }
@@ -160,7 +165,7 @@ public struct ScheduledOccurrence: Sendable, Hashable, Codable {
         self.missed = missed.map(\.date)
     }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Decodes the form of ``encode(to:)``.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         schedule = try values.decode(String.self, forKey: .schedule)
@@ -168,7 +173,7 @@ public struct ScheduledOccurrence: Sendable, Hashable, Codable {
         missed = try values.decodeIfPresent([Instant].self, forKey: .missed)?.map(\.date) ?? []
     }
 
-    /// Writes times as RFC 3339.
+    /// Encodes times as RFC 3339.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(schedule, forKey: .schedule)

@@ -1,6 +1,6 @@
 package import ErrandPostgres
 
-/// What operators add and change by hand.
+/// Additions and changes by operators.
 extension Schedules {
     /// A schedule before and after a change.
     package struct Change: Sendable {
@@ -14,13 +14,15 @@ extension Schedules {
         var listing: Listing
     }
 
-    /// Adds a schedule; of several that do so at once, one does.
+    /// Adds a schedule.
+    ///
+    /// Of several concurrent calls, one succeeds.
     ///
     /// - Parameters:
-    ///   - settings: a JSON object, by the names of the columns.
-    ///   - note: why it starts paused; nil when it does not.
-    /// - Returns: false when there is one of that name.
-    /// - Throws: ``JobError/invalid(_:)`` for an expression or zone that cannot be read.
+    ///   - settings: a JSON object with the names of the columns.
+    ///   - note: why the schedule starts paused; nil if it does not.
+    /// - Returns: false if a schedule of that name exists.
+    /// - Throws: ``JobError/invalid(_:)`` for an invalid expression or zone.
     package func add(
         _ name: String, settings: [UInt8], pausedWith note: String? = nil,
         by operatorName: String, reason: String? = nil
@@ -45,10 +47,10 @@ extension Schedules {
 
     /// Changes settings of a schedule.
     ///
-    /// - Parameter settings: what to change, as a JSON object, given what there is.
-    /// - Returns: nil when there is no schedule of that name. When all is so already, nothing is
-    ///   written, and both sides are the same.
-    /// - Throws: ``JobError/invalid(_:)`` for an expression or zone that cannot be read.
+    /// - Parameter settings: returns the changes, as a JSON object, from the current schedule.
+    /// - Returns: nil if there is no schedule of that name. If nothing changes, nothing is written
+    ///   and both sides are equal.
+    /// - Throws: ``JobError/invalid(_:)`` for an invalid expression or zone.
     package func change(
         _ name: String, by operatorName: String, reason: String? = nil,
         _ settings: @Sendable (Listing) throws -> [UInt8]
@@ -77,12 +79,12 @@ extension Schedules {
         }
     }
 
-    /// The names of all schedules, ascending.
+    /// Returns the names of all schedules, ascending.
     package func names() async throws -> [String] {
         try await session.query(Statements.scheduleNames, []).map { try $0.text(0) }
     }
 
-    /// What time it is for the schedules, in a database that has their table.
+    /// Returns the current time for the schedules, in a database that has their table.
     package func now() async throws -> Instant {
         try await session.query(
             "SELECT clock_timestamp(), EXISTS (SELECT FROM errand.schedules)", []

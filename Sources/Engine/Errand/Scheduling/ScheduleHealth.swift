@@ -1,26 +1,26 @@
 package import ErrandPostgres
 
-/// What may be amiss with the schedules of a database.
+/// The health of the schedules of a database.
 package struct ScheduleHealth: Sendable {
-    /// All schedules.
+    /// The number of schedules.
     package var count: Int
-    /// Those that wait for someone to resume them.
+    /// The number of paused schedules.
     package var paused: Int
-    /// Those of them that paused themselves because their jobs failed.
+    /// The number of schedules that are paused because their jobs failed.
     package var pausedByFailures: Int
-    /// Those that a scheduler should have dealt with a minute ago or earlier.
+    /// The number of schedules that are overdue by a minute or more.
     package var overdue: Int
-    /// The one of them that has waited longest.
+    /// The schedule that has been overdue for the longest time.
     package var longestOverdue: String?
-    /// Whether a process leads in running them.
-    package var isLed: Bool
-    /// The newest time-zone data with which a next time was computed.
+    /// Whether a scheduler is running.
+    package var hasScheduler: Bool
+    /// The newest version of time-zone data with which a next time was computed.
     package var plannedWith: String?
-    /// Schedules whose kind of job no program has declared, with that kind.
+    /// The schedules whose kind of job no program has declared, with that kind.
     package var undeclared: [(schedule: String, kind: String)]
 
     package static let statement = Statement(
-        Statements.scheduleHealth, [.int64(Lead.scheduler.lock)])
+        Statements.scheduleHealth, [.int64(Role.scheduler.lock)])
 
     package init(_ row: Row) throws {
         count = Int(try row.int64("total"))
@@ -28,14 +28,14 @@ package struct ScheduleHealth: Sendable {
         pausedByFailures = Int(try row.int64("failed"))
         overdue = Int(try row.int64("overdue"))
         longestOverdue = try row.optionalText("longest")
-        isLed = try row.bool("is_led")
+        hasScheduler = try row.bool("is_led")
         plannedWith = try row.optionalText("planned_with")
         undeclared = Array(zip(try row.textArray("asking"), try row.textArray("undeclared")))
     }
 }
 
 extension Schedules {
-    /// Looks at all schedules.
+    /// Checks all schedules.
     package func health() async throws -> ScheduleHealth {
         try ScheduleHealth(await session.query(ScheduleHealth.statement)[0])
     }

@@ -1,17 +1,17 @@
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// What one pass over the schedules did.
+/// The totals of one pass over the schedules.
 package struct PassSummary: Sendable, Equatable {
-    /// Jobs made.
+    /// The created jobs.
     package var enqueued = 0
-    /// Occurrences that got none because an earlier run had not ended.
+    /// The occurrences that were skipped because an earlier run was unfinished.
     package var skipped = 0
-    /// Runs of times that went by unused.
+    /// The periods of missed occurrences.
     package var missed = 0
-    /// Occurrences that wait for an earlier run.
+    /// The occurrences that wait for an earlier run.
     package var held = 0
-    /// Schedules looked at.
+    /// The processed schedules.
     package var schedules = 0
 
     static func += (sum: inout Self, part: Self) {
@@ -23,10 +23,10 @@ package struct PassSummary: Sendable, Equatable {
     }
 }
 
-/// Decides on what is due and makes its jobs, in transactions of some hundred schedules.
+/// Decides on due occurrences and creates their jobs, in transactions of some hundred schedules.
 ///
-/// Any number of these may run at once: a schedule's row is locked by one of them, and the
-/// primary key of its occurrences lets each be dealt with once.
+/// Any number of passes may run at once: each locks the rows of its schedules, and the primary key
+/// of the occurrences ensures that each is processed once.
 package struct SchedulePass: Sendable {
     let session: Session
     let zones: ZoneDatabase
@@ -34,7 +34,7 @@ package struct SchedulePass: Sendable {
     let log: Log
 
     static let batchSize = 500
-    /// Jobs that one transaction makes, about.
+    /// The approximate maximum number of jobs of one transaction.
     private static let jobLimit = 5_000
 
     package init(session: Session, zones: ZoneDatabase, clock: ScheduleClock, log: Log) {
@@ -44,22 +44,22 @@ package struct SchedulePass: Sendable {
         self.log = log
     }
 
-    /// One decision, to be shown.
+    /// A decision of a dry run.
     package struct Preview: Sendable {
         package var schedule: StoredSchedule
         package var decision: Decision
     }
 
-    /// The clock, and when there is something to do.
+    /// The current time and the next due times.
     package struct Reading: Sendable {
         package var now: Instant
-        /// When the next occurrence is due; nil: never.
+        /// The due time of the next occurrence; nil if there is none.
         package var head: Instant?
-        /// The next that must be decided on at its time and not ahead of it, if it is near.
+        /// The due time of the next occurrence that must not be decided on early, if it is near.
         package var exact: Instant?
     }
 
-    /// Asks what time it is and when something is due.
+    /// Reads the current time and the next due times.
     package func read(ahead: Duration) async throws -> Reading {
         let row = try await session.query(
             Statements.scheduleClock,
@@ -70,20 +70,20 @@ package struct SchedulePass: Sendable {
             exact: try row.optionalTimestamp("exact"))
     }
 
-    /// Has computed anew what other time-zone data or a wrong clock has left behind.
+    /// Marks schedules that were planned with other time-zone data or a wrong clock for replanning.
     package func refreshPlans(at now: Instant) async throws {
         let changed = try await session.query(
             Statements.refreshPlans, [.timestamp(now), .text(zones.version)]
         ).affected
         if changed > 0 {
-            log.info("the next times of \(changed) schedules are computed anew")
+            log.info("computing the next times of \(changed) schedules again")
         }
     }
 
-    /// Deals with all that is due.
+    /// Processes all due occurrences.
     ///
-    /// - Parameter ahead: how far ahead of its time an occurrence may be decided on whose overlap
-    ///   is allowed; its job then waits for the time.
+    /// - Parameter ahead: how early an occurrence that allows overlap may be decided on; its job
+    ///   then waits for the due time.
     package func fire(at now: Instant, ahead: Duration = .zero) async throws -> PassSummary {
         var sum = PassSummary()
         while !Task.isCancelled {
@@ -94,14 +94,15 @@ package struct SchedulePass: Sendable {
         return sum
     }
 
-    /// Deals with what has just fallen due: not with what waits for its first time, or is late.
+    /// Processes occurrences that have just become due, but no new schedules and no late
+    /// occurrences.
     func fireUrgent(at now: Instant) async throws -> PassSummary {
         try await fireSome(at: now, since: now.adding(.zero - Decision.tolerance)).summary
     }
 
-    /// Deals with some schedules in one transaction, those first that have waited longest.
+    /// Processes some schedules in one transaction, the longest overdue first.
     ///
-    /// - Returns: what was done, and whether there may be more to do at once.
+    /// - Returns: the totals, and whether more schedules may be due.
     func fireSome(
         at now: Instant, ahead: Duration = .zero, since: Instant = .negativeInfinity
     ) async throws -> (summary: PassSummary, hasMore: Bool) {
@@ -120,8 +121,8 @@ package struct SchedulePass: Sendable {
             var unreadable: [Int64] = []
             var jobCount = 0
             for (schedule, decision) in try decisions(on: list, now, horizon: horizon, session) {
-                // The rest stays as it is, for the next transaction: an outage of many schedules
-                // must not become one of a million jobs.
+                // Leave the rest to the next transaction: a long outage of many schedules must not
+                // become one transaction with a million jobs.
                 guard jobCount < Self.jobLimit else { break }
                 sum.schedules += 1
                 guard let decision else {
@@ -131,17 +132,17 @@ package struct SchedulePass: Sendable {
                 decided.append((schedule, decision))
                 jobCount += decision.runs.count
             }
-            var firing = Firing()
+            var writes = OccurrenceWrites()
             let free = try unlocked(decided.flatMap(\.decision.cancels), session)
             for (schedule, decision) in decided {
-                try firing.add(
+                try writes.add(
                     decision, for: schedule, cancelling: decision.cancels.filter(free.contains),
                     isRealTime: clock.isReal)
                 sum.skipped += decision.skips.count
                 sum.missed += decision.misses.count
                 sum.held += decision.held == nil ? 0 : 1
             }
-            var statements = firing.statements(plannedWith: zones.version)
+            var statements = writes.statements(plannedWith: zones.version)
             if !unreadable.isEmpty {
                 statements.append(
                     Statement(
@@ -152,7 +153,7 @@ package struct SchedulePass: Sendable {
         }
     }
 
-    /// What is to be done about each; nil for one that cannot be read here.
+    /// Returns the decision on each schedule; nil for one that is invalid here.
     private func decisions(
         on list: [StoredSchedule], _ now: Instant, horizon: Instant, _ session: isolated Session
     ) throws -> some Sequence<(StoredSchedule, Decision?)> {
@@ -177,13 +178,12 @@ package struct SchedulePass: Sendable {
     private func plan(_ schedule: StoredSchedule) -> Plan? {
         do throws(JobError) { return try Plan(schedule, zones: zones) } catch {
             log.error(
-                "schedule \(schedule.name) cannot be read here, and is tried again in a minute: "
-                    + "\(error)")
+                "schedule \(schedule.name) is invalid here; retrying in a minute: \(error)")
             return nil
         }
     }
 
-    /// What would be done at a moment, without doing it.
+    /// Returns the decisions for a time without executing them: a dry run.
     package func preview(at now: Instant, limit: Int) async throws -> [Preview] {
         let rows = try await session.query(
             Statements.dueSchedules,
@@ -204,7 +204,7 @@ package struct SchedulePass: Sendable {
         var held: Instant?
     }
 
-    /// Of those schedules for which it matters.
+    /// Reads the open runs of the schedules whose overlap rule needs them.
     private func openRuns(
         of list: [StoredSchedule], _ session: isolated Session
     ) throws -> [Int64: OpenRuns] {

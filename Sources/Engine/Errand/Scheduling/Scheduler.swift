@@ -3,83 +3,83 @@ package import ErrandRecurrence
 
 /// Runs the schedules of a database.
 ///
-/// Any number of these may run, with any number of `errand schedule tick` beside them: each
-/// occurrence is made once. To save cost one at a time leads and the others stand by.
+/// Any number of schedulers and of `errand schedule tick` may run at once: each occurrence runs
+/// once. To save cost, one scheduler at a time works and the others stand by.
 package struct Scheduler: Sendable {
     private let session: Session
     private let clock: ScheduleClock
     private let zones: ZoneDatabase
     private let log: Log
-    private let patience: Duration
+    private let timeout: Duration
     private let wake = Signal()
-    private let seat: LeadSeat
-    private let vitals: Vitals?
+    private let leadership: LeadershipRole
+    private let stats: WorkerStats?
 
-    /// Occurrences whose overlap is allowed get their jobs this much ahead; so the way through
-    /// the database is over when they are due.
+    /// How early the jobs of occurrences that allow overlap are created, so that they are committed
+    /// when they are due.
     private static let ahead = Duration.seconds(2)
     private static let pollInterval = Duration.seconds(1)
-    /// How often to look while an occurrence waits for the end of a job.
+    /// How often to check whether the job that a held occurrence waits for has finished.
     private static let settleInterval = Duration.milliseconds(250)
     private static let refreshInterval = Duration.seconds(60)
-    /// How often to look whether a schedule that is due is still locked by somebody.
+    /// How often to retry a due schedule that another process has locked.
     private static let lockedInterval = Duration.milliseconds(20)
 
-    /// - Parameter patience: a leader that asks nothing for so long has lost its place.
+    /// - Parameter timeout: the time without a query after which another process takes over.
     package init(
         database: String, clock: ScheduleClock = .server, pooling: Pooling = .detected,
-        zones: ZoneDatabase, patience: Duration, log: Log, vitals: Vitals? = nil
+        zones: ZoneDatabase, timeout: Duration, log: Log, stats: WorkerStats? = nil
     ) {
         var settings = SessionSettings(
-            database, name: Lead.scheduler.sessionName, setup: Self.setup)
+            database, name: Role.scheduler.sessionName, setup: Self.setup)
         settings.pooling = pooling
         self.init(
-            settings, clock: clock, zones: zones, patience: patience, seat: LeadSeat(.scheduler),
-            log: log, vitals: vitals)
+            settings, clock: clock, zones: zones, timeout: timeout,
+            leadership: LeadershipRole(.scheduler), log: log, stats: stats)
     }
 
     static let setup = Statements.poolSetup + ["SET statement_timeout = '60s'"]
 
-    /// - Parameter settings: of its session.
+    /// - Parameter settings: the settings of its session.
     init(
         _ settings: SessionSettings, clock: ScheduleClock = .server, zones: ZoneDatabase,
-        patience: Duration, seat: LeadSeat, log: Log, vitals: Vitals? = nil
+        timeout: Duration, leadership: LeadershipRole, log: Log, stats: WorkerStats? = nil
     ) {
         session = Session(settings)
         self.clock = clock
         self.zones = zones
-        self.patience = patience
-        self.seat = seat
+        self.timeout = timeout
+        self.leadership = leadership
         self.log = log
-        self.vitals = vitals
+        self.stats = stats
     }
 
-    /// Leads whenever it can, until the task is cancelled.
+    /// Runs as the scheduler, or stands by, until the task is cancelled.
     package func run() async {
-        let loop = LeadLoop(
-            seat: seat, session: session, patience: patience, log: log,
-            interrupted: "the schedules were interrupted", resolved: "schedules run again",
-            vitals: vitals)
+        let loop = LeaderLoop(
+            leadership: leadership, session: session, timeout: timeout, log: log,
+            interrupted: "the scheduler was interrupted", resolved: "the scheduler runs again",
+            stats: stats)
         await loop.run { onPassed in
-            log.debug("leading: schedules run here, with time-zone data \(zones.version)")
+            log.debug("this process is the scheduler, with time-zone data \(zones.version)")
             try await lead(onPassed)
         }
     }
 
     private struct LockLost: Error, CustomStringConvertible {
-        var description: String { "the connection was lost, and with it the lead" }
+        var description: String { "the connection that held the scheduler's lock was lost" }
     }
 
-    /// Does once what a leader does all the time: all that is due now.
+    /// Processes all due occurrences once.
     package func tick() async throws -> PassSummary {
         let pass = SchedulePass(session: session, zones: zones, clock: clock, log: log)
         let now = try await pass.read(ahead: .zero).now
         try await pass.refreshPlans(at: now)
-        let settling = Settling(session: session, clock: clock, log: log)
-        try await settling.all(at: now)
+        let results = OccurrenceResults(session: session, clock: clock, log: log)
+        try await results.all(at: now)
         let done = try await pass.fire(at: now)
-        // What a run has just made way for need not wait for the next tick.
-        if done.held > 0 { _ = try await settling.releaseHeld(at: now) }
+        // Release held occurrences now that an earlier run has made way, not at the next tick.
+        if done.held > 0 { _ = try await results.releaseHeld(at: now) }
         await session.close()
         return done
     }
@@ -94,56 +94,57 @@ package struct Scheduler: Sendable {
         }
         var round = Round(
             pass: SchedulePass(session: session, zones: zones, clock: clock, log: log),
-            settling: Settling(session: session, clock: clock, log: log), zones: zones,
+            results: OccurrenceResults(session: session, clock: clock, log: log), zones: zones,
             ahead: clock.isReal ? Self.ahead : .zero, log: log)
         var next = ContinuousClock.now
-        // What is due and was passed over is locked by somebody: not looked at before this.
-        var patience = ContinuousClock.now
+        // A due schedule that was skipped is locked by another process: do not retry it earlier.
+        var timeout = ContinuousClock.now
         while !Task.isCancelled {
             guard !lost.isStopped else { throw LockLost() }
             let reading = try await round.pass.read(ahead: round.ahead)
             let asked = ContinuousClock.now
-            if let exact = reading.exact, exact <= reading.now, asked >= patience {
-                // Before all else: what is decided on at its time is late from now on.
+            if let exact = reading.exact, exact <= reading.now, asked >= timeout {
+                // First, because these occurrences must be decided on at their due time.
                 let done = try await round.pass.fireUrgent(at: reading.now)
-                if done.schedules == 0 { patience = .now + Self.lockedInterval }
+                if done.schedules == 0 { timeout = .now + Self.lockedInterval }
                 if done.held > 0 { next = min(next, .now + Self.settleInterval) }
             } else if asked >= next {
                 next = .now + (try await round.run(reading))
             } else {
                 let exact = reading.exact.map {
-                    max(asked + clock.wait(for: $0.durationSince(reading.now)), patience)
+                    max(asked + clock.wait(for: $0.durationSince(reading.now)), timeout)
                 }
                 let end = min(next, exact ?? next)
                 await wake.wait(upTo: end - .now)
-                // Woken before the time: a schedule was changed.
+                // Woken early: a schedule was changed.
                 if ContinuousClock.now < end { next = .now }
             }
             onPassed()
         }
     }
 
-    /// What a leader does about once a second.
+    /// The work of a scheduler about once a second.
     private struct Round {
         let pass: SchedulePass
-        let settling: Settling
+        let results: OccurrenceResults
         let zones: ZoneDatabase
         let ahead: Duration
         let log: Log
         private var nextRefresh = ContinuousClock.now
-        private var place = Settling.Place()
+        private var place = OccurrenceResults.Place()
 
         init(
-            pass: SchedulePass, settling: Settling, zones: ZoneDatabase, ahead: Duration, log: Log
+            pass: SchedulePass, results: OccurrenceResults, zones: ZoneDatabase, ahead: Duration,
+            log: Log
         ) {
             self.pass = pass
-            self.settling = settling
+            self.results = results
             self.zones = zones
             self.ahead = ahead
             self.log = log
         }
 
-        /// - Returns: how long to wait until the next.
+        /// - Returns: the wait before the next round.
         mutating func run(_ reading: SchedulePass.Reading) async throws -> Duration {
             if zones.refresh() {
                 log.info("time-zone data is now \(zones.version)")
@@ -153,12 +154,13 @@ package struct Scheduler: Sendable {
                 try await pass.refreshPlans(at: reading.now)
                 nextRefresh = .now + Scheduler.refreshInterval
             }
-            // One page of them each time: a backlog of a million open jobs is read in turns.
-            place = try await settling.page(after: place, at: reading.now) ?? Settling.Place()
-            let isHolding = try await settling.releaseHeld(at: reading.now)
+            // Read one page per round, as there may be a million open jobs.
+            place =
+                try await results.page(after: place, at: reading.now) ?? OccurrenceResults.Place()
+            let isHolding = try await results.releaseHeld(at: reading.now)
             if let head = reading.head, head <= reading.now.adding(ahead) {
                 let done = try await pass.fireSome(at: reading.now, ahead: ahead)
-                // Of many a part each time, so that none that must be on time waits for them all.
+                // Process part of a large number, so that punctual schedules need not wait for all.
                 if done.hasMore { return .zero }
                 if done.summary.held > 0 { return Scheduler.settleInterval }
             }
@@ -166,7 +168,7 @@ package struct Scheduler: Sendable {
             return ahead > .zero ? Self.untilHalf(after: reading.now) : Scheduler.pollInterval
         }
 
-        /// Until the clock stands between two seconds: at the whole ones jobs start.
+        /// Returns the time until halfway between two seconds; jobs start at whole seconds.
         private static func untilHalf(after now: Instant) -> Duration {
             let second: Int64 = 1_000_000
             let passed = ((now.microseconds + second / 2) % second + second) % second

@@ -2,7 +2,7 @@ import FoundationEssentials
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// What operators see of the schedules, and what they may do to them.
+/// Listings and changes of schedules, for operators.
 package struct Schedules: Sendable {
     let session: Session
     let zones: ZoneDatabase
@@ -12,16 +12,16 @@ package struct Schedules: Sendable {
         self.zones = zones
     }
 
-    /// A schedule as a listing shows it.
+    /// A schedule in a listing.
     package struct Listing: Sendable {
         package var schedule: StoredSchedule
-        /// Settings in which an operator's change differs from the program's declaration.
+        /// The settings that an operator changed from the program's declaration.
         package var changed: [String]
-        /// What it asks for, as a JSON object by the names of the columns.
+        /// The settings, as a JSON object with the names of the columns.
         package var settings: [UInt8]
-        /// What its declaration asks for, likewise; nil for one that an operator added.
+        /// The declared settings, likewise; nil for a schedule that an operator added.
         package var declared: [UInt8]?
-        /// The latest occurrence that was dealt with on its own, and what became of it.
+        /// The latest individually processed occurrence, and its outcome.
         package var last: (due: Instant, outcome: String)?
 
         init(_ row: Row) throws {
@@ -32,7 +32,7 @@ package struct Schedules: Sendable {
         }
     }
 
-    /// All schedules by name, or the one of that name.
+    /// Returns all schedules, ordered by name, or the one of that name.
     package func list(named name: String? = nil) async throws -> [Listing] {
         let answers = try await session.pipeline([
             Statement(Statements.schedules, [.optional(name)]),
@@ -49,13 +49,13 @@ package struct Schedules: Sendable {
         }
     }
 
-    /// Adds a schedule or changes settings of one.
+    /// Adds a schedule or changes its settings.
     ///
     /// - Parameters:
-    ///   - settings: a JSON object, by the names of the columns; what it does not name stays.
-    ///   - args: JSON; nil leaves them.
+    ///   - settings: a JSON object with the names of the columns; other settings are unchanged.
+    ///   - args: the arguments as JSON; nil leaves them unchanged.
     /// - Returns: whether the schedule is new.
-    /// - Throws: ``JobError/invalid(_:)`` for an expression or zone that cannot be read.
+    /// - Throws: ``JobError/invalid(_:)`` for an invalid expression or zone.
     package func put(
         _ name: String, settings: [UInt8], args: [UInt8]?, by operatorName: String
     ) async throws -> Bool {
@@ -72,18 +72,18 @@ package struct Schedules: Sendable {
             Statements.putSchedule,
             [.text(name), .json(settings), .optionalJSON(args), .text(operatorName)]
         ).bool(0, 0)
-        // Read back whole: a change of one setting may spoil another.
+        // Check the whole row: a change of one setting may invalidate another.
         let row = try session.query(Statements.lockSchedule, [.text(name)])[0]
         let stored = try StoredSchedule(row)
         let plan = try Plan(stored, zones: zones)
-        // One that has ended can be changed in other things.
+        // An ended schedule can still be changed in other settings.
         guard stored.replan == nil || plan.next(after: stored.replanAt) != nil else {
-            throw JobError.invalid("it would never run: nothing comes before its end")
+            throw JobError.invalid("it would never run: it has no occurrence before its end")
         }
         return isNew
     }
 
-    /// Forgets a schedule and its history; false when there is none of that name.
+    /// Deletes a schedule and its history; returns false if there is none of that name.
     package func remove(
         _ name: String, by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> Bool {
@@ -96,9 +96,10 @@ package struct Schedules: Sendable {
         }
     }
 
-    /// Makes a change and, if there was something to change, its line in the audit.
+    /// Executes a change and, if it had an effect, writes its line of the audit log.
     ///
-    /// - Parameter change: says whether it changed something, and what the line says of it.
+    /// - Parameter change: executes the change and returns whether it had an effect, and its
+    ///   description for the audit log.
     private func noted(
         _ verb: String, _ name: String, by operatorName: String,
         _ change:
@@ -115,7 +116,7 @@ package struct Schedules: Sendable {
         }
     }
 
-    /// Writes a line of the audit.
+    /// Writes a line of the audit log.
     static func note(
         _ verb: String, _ name: String, by operatorName: String, reason: String? = nil,
         change: [UInt8]? = nil, _ session: isolated Session
@@ -126,7 +127,7 @@ package struct Schedules: Sendable {
         _ = try session.query(line.statement)
     }
 
-    /// Stops a schedule; false when there is none of that name.
+    /// Pauses a schedule; returns false if there is none of that name.
     package func pause(
         _ name: String, by operatorName: String, note: String?
     ) async throws -> Bool {
@@ -137,7 +138,7 @@ package struct Schedules: Sendable {
         }
     }
 
-    /// Lets a paused schedule go on, with what comes from now on; false when it was not paused.
+    /// Resumes a paused schedule from now on; returns false if it was not paused.
     package func resume(
         _ name: String, by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> Bool {
@@ -146,16 +147,16 @@ package struct Schedules: Sendable {
         }
     }
 
-    /// Makes a job of a schedule now, out of turn.
+    /// Creates a job of a schedule now, regardless of its times.
     ///
-    /// - Returns: the job; nil when there is no such schedule.
+    /// - Returns: the job; nil if there is no such schedule.
     package func trigger(
         _ name: String, by operatorName: String = "unknown", reason: String? = nil
     ) async throws -> Int64? {
         try await session.transaction { session in
             guard let schedule = try Self.locked(name, session) else { return nil }
             let now = try session.query("SELECT clock_timestamp()", []).timestamp(0, 0)
-            var firing = Firing()
+            var firing = OccurrenceWrites()
             try firing.add(schedule, due: now, origin: "trigger", runAt: nil)
             let made = try session.pipeline(firing.statements())[0]
             guard !made.isEmpty else { return nil }
@@ -176,11 +177,11 @@ package struct Schedules: Sendable {
 
     // MARK: History
 
-    /// What became of an occurrence, or of an unbroken run of missed ones.
+    /// The outcome of an occurrence, or of consecutive missed ones.
     package struct HistoryEntry: Sendable {
         package var firstDue: Instant
         package var lastDue: Instant
-        /// How many; nil: too many to have been counted.
+        /// The number of occurrences; nil if there were too many to count.
         package var count: Int?
         package var decidedAt: Instant
         package var job: Int64?
@@ -191,7 +192,7 @@ package struct Schedules: Sendable {
         package var endedAt: Instant?
     }
 
-    /// The newest entries of a schedule before a moment.
+    /// Returns the newest entries of a schedule before a time.
     package func history(
         of schedule: StoredSchedule, before: Instant = .infinity, limit: Int
     ) async throws -> [HistoryEntry] {
@@ -212,20 +213,20 @@ package struct Schedules: Sendable {
 
     // MARK: Backfill
 
-    /// What a backfill would do.
+    /// The plan of a backfill.
     package struct Backfill: Sendable {
         package var schedule: StoredSchedule
-        /// Occurrences that have had no job, oldest first.
+        /// The occurrences without a job, oldest first.
         package var missing: [Instant]
-        /// Those that have, and get no other.
+        /// The number of occurrences that already have a job.
         package var taken: Int
-        /// There are more than the limit.
+        /// Whether there are more occurrences than the limit.
         package var isCut: Bool
     }
 
-    /// Occurrences from a moment up to, not including, another.
+    /// Plans a backfill of the occurrences from a time up to, but not including, another.
     ///
-    /// - Returns: nil when there is no such schedule.
+    /// - Returns: nil if there is no such schedule.
     package func backfill(
         _ name: String, from: Instant, to end: Instant, limit: Int
     ) async throws -> Backfill? {
@@ -249,9 +250,9 @@ package struct Schedules: Sendable {
         return made
     }
 
-    /// Makes the jobs of a backfill; an occurrence that was dealt with meanwhile gets none.
+    /// Creates the jobs of a backfill, except for occurrences that were processed meanwhile.
     ///
-    /// - Returns: how many jobs were made.
+    /// - Returns: the number of created jobs.
     package func run(
         _ backfill: Backfill, by operatorName: String = "unknown", reason: String? = nil,
         onProgress: @Sendable (Int) -> Void = { _ in }
@@ -269,13 +270,13 @@ package struct Schedules: Sendable {
                 guard let schedule = try Self.locked(name, session) else {
                     return 0
                 }
-                var firing = Firing()
+                var firing = OccurrenceWrites()
                 for due in part {
                     try firing.add(schedule, due: due, origin: "backfill", runAt: nil)
                 }
                 let statements = firing.statements(retaking: [.skipped])
                 let count = try session.pipeline(statements)[0].count
-                // A line for each transaction: what was made stays made if the rest never comes.
+                // A line for each transaction, because its jobs remain if a later one fails.
                 if count > 0 {
                     try Self.note(
                         "backfill", name, by: operatorName, reason: reason, change: change,

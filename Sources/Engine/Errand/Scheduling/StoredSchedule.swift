@@ -1,7 +1,7 @@
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// A schedule as its row says it.
+/// A schedule as stored in its row.
 package struct StoredSchedule: Sendable {
     package var id: Int64
     package var name: String
@@ -15,7 +15,7 @@ package struct StoredSchedule: Sendable {
     package var kind: String
     package var args: [UInt8]
     package var argsVersion: Int16
-    /// Of the job: the schedule's own, or the kind's, or the standard.
+    /// The queue of the job: the schedule's, or that of the kind, or the default.
     package var queue: String
     package var priority: Int16
     package var maxAttempts: Int16
@@ -30,38 +30,38 @@ package struct StoredSchedule: Sendable {
     package var runs: Int64
     package var failures: Int
     package var replan: Replan?
-    /// When that was asked for.
+    /// The time of the request to replan.
     package var replanAt: Instant
     package var pausedAt: Instant?
     package var pausedBy: String?
     package var pauseNote: String?
-    /// Whether a program declares it; else an operator added it.
+    /// Whether a program declares it; otherwise an operator added it.
     package var isDeclared: Bool
     package var createdAt = Instant.negativeInfinity
     package var changedAt: Instant?
     package var changedBy: String?
     package var plannedWith: String?
 
-    /// Why the next time is to be computed anew.
+    /// Why the next time must be computed again.
     package enum Replan: String, Sendable {
         case new, edited, resumed, tzdata, clock
     }
 
-    /// Nothing more is to come.
+    /// Whether the schedule has no further occurrence.
     package var hasEnded: Bool { nextAt == nil }
 
-    /// Whether a scheduler should have dealt with it a minute ago or earlier.
+    /// Returns whether the schedule is overdue by a minute or more.
     package func isOverdue(at now: Instant) -> Bool {
         guard pausedAt == nil, let nextAt else { return false }
         guard nextAt == .negativeInfinity else {
             return now.durationSince(nextAt) > Decision.tolerance
         }
-        // Its times are to be computed since somebody added or changed it.
+        // A new or changed schedule waits for the computation of its times.
         guard replan == .new || replan == .edited else { return false }
         return now.durationSince(changedAt ?? createdAt) > Decision.tolerance
     }
 
-    /// The lane in which its jobs wait.
+    /// The lane of its jobs.
     var lane: Lane { Lane(queue: queue, kind: kind, version: Int(argsVersion)) }
 }
 
@@ -97,7 +97,7 @@ extension StoredSchedule {
         replan = try row.optionalText("replan").flatMap(Replan.init(rawValue:))
         pausedAt = try row.optionalTimestamp("paused_at")
         pausedBy = try row.optionalText("paused_by")
-        pauseNote = try row.optionalText("pause_note")
+        pauseNote = try row.optionalText("pause_reason")
         isDeclared = try row.bool("is_declared")
         createdAt = try row.timestamp("created_at")
         changedAt = try row.optionalTimestamp("changed_at")
@@ -107,7 +107,7 @@ extension StoredSchedule {
 }
 
 extension CatchUp {
-    /// As the columns have it.
+    /// Creates the rule from the values of the columns.
     package init(policy: String, window: Duration, limit: Int) {
         switch policy {
         case "none": self = .none
@@ -117,7 +117,7 @@ extension CatchUp {
         }
     }
 
-    /// Its word.
+    /// The name of the rule, as stored in the column.
     package var policy: String {
         switch self {
         case .none: "none"
@@ -127,7 +127,7 @@ extension CatchUp {
         }
     }
 
-    /// How far back it reaches.
+    /// The maximum age of the occurrences that it runs.
     package var window: Duration {
         switch self {
         case .none: .zero
@@ -135,7 +135,7 @@ extension CatchUp {
         }
     }
 
-    /// How many occurrences it takes at most.
+    /// The maximum number of occurrences that it runs.
     package var limit: Int {
         switch self {
         case .none: 0
@@ -145,9 +145,10 @@ extension CatchUp {
     }
 }
 
-/// What a schedule asks for, by column, as `errand.put_schedule` takes it.
+/// The settings of a schedule, by column, in the form that `errand.put_schedule` takes.
 ///
-/// A declaration names every setting, so that one it no longer makes goes back to the default.
+/// A declaration contains every setting, so that one that the program no longer sets returns to its
+/// default.
 package struct ScheduleSettings: Sendable, Encodable {
     package var recurrence: String
     package var zone: String
@@ -215,7 +216,7 @@ package struct ScheduleSettings: Sendable, Encodable {
         try values.encode(maxAttempts, forKey: .maxAttempts)
         try values.encode(catchUp.policy, forKey: .catchUp)
         try values.encode(catchUp.window.components.seconds, forKey: .catchUpWindow)
-        // Where it means nothing it is the column's default.
+        // The column's default where the limit does not apply.
         switch catchUp {
         case .none, .latest: try values.encode(100, forKey: .catchUpLimit)
         case .all(_, let limit), .merge(_, let limit):

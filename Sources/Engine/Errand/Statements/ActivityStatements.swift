@@ -1,13 +1,13 @@
 extension Statements {
-    /// For the rest of the transaction: numbers wait for no lock and no disk, because the next
-    /// heartbeat waits for them.
+    /// Limits the waits of the transaction for locks and the disk, because the next heartbeat waits
+    /// for it.
     package static let hurry = """
         SELECT set_config('lock_timeout', '500ms', true),
             set_config('statement_timeout', '2s', true),
             set_config('synchronous_commit', 'off', true)
         """
 
-    /// Writes rows of worker $1; one that is there already gets the new numbers.
+    /// Inserts rows of worker $1, or replaces their numbers.
     package static let writeActivity = """
         INSERT INTO errand.activity AS a (minute, worker, queue, kind, started, completed, retried,
             dead, cancelled, snoozed, wait_buckets, wait_counts, run_buckets, run_counts)
@@ -27,18 +27,18 @@ extension Statements {
             run_counts = excluded.run_counts
         """
 
-    /// Nobody can ask for what was done so long ago.
+    /// Deletes rows that are older than any query can reach.
     package static let forgetActivity = """
         DELETE FROM errand.activity WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM errand.activity
             WHERE minute < clock_timestamp() - interval '25 hours' LIMIT 10000))
         """
 
-    /// Puts together what all workers did within ten minutes, once that is more than an hour ago:
-    /// a day is then read from a few thousand rows.
+    /// Merges the rows of all workers for ten minutes after an hour, so that a day is read from a
+    /// few thousand rows.
     ///
-    /// No worker changes rows as old. What comes late all the same is added: a bucket may stand in
-    /// a histogram twice.
+    /// Workers do not change rows of that age. Late rows are added nevertheless, so a histogram may
+    /// contain a bucket twice.
     package static let gatherActivity = """
         WITH old AS (
             DELETE FROM errand.activity

@@ -1,6 +1,6 @@
-/// Ending jobs before they have run, or asking that they end.
+/// Cancelling waiting jobs, and requesting the cancellation of running ones.
 extension Statements {
-    /// Ends waiting jobs; their claims decide: a job that was claimed in the meantime stays.
+    /// Cancels waiting jobs; a job that was claimed meanwhile is skipped.
     package static let cancelWaiting = """
         WITH ended AS (
             DELETE FROM errand.jobs WHERE id = ANY ($1) AND claimed_by IS NULL RETURNING *
@@ -28,8 +28,8 @@ extension Statements {
         FROM asked
         """
 
-    /// How many days the history keeps a cancelled job of which no worker has the kind at hand:
-    /// what it asks for itself, or a week.
+    /// The retention in days of a cancelled job outside a worker that has its kind: the job's own,
+    /// or a week.
     package static let keepDays = """
         SELECT coalesce(least(((options ->> 'retention_s')::bigint + 86399) / 86400,
             3650), 7)::int

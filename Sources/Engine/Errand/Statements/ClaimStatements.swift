@@ -1,8 +1,7 @@
 extension Statements {
-    /// What a worker needs of a job's options: where most came from would only be decoded for
-    /// nothing.
+    /// The options of a job without its origin, which a worker does not need.
     ///
-    /// What somebody wrote by hand and is no object asks for nothing.
+    /// A value that is not an object, written by hand, counts as no options.
     private static let overrides = """
         CASE WHEN jsonb_typeof(options) = 'object' THEN nullif(options - 'origin', '{}') END
             AS options
@@ -19,14 +18,15 @@ extension Statements {
             attempt = attempt + 1
         """
 
-    /// Takes the popped jobs that nobody holds: one round trip whatever the batch, and no indexed
-    /// column changed, so that it is a heap-only update.
+    /// Claims the popped jobs that are not claimed, in one round trip.
     ///
-    /// An id that is claimed, finished, or not due (it was staged, then rescheduled) is dropped in
-    /// silence: popping decided nothing. A worker that was declared dead claims nothing.
+    /// It changes no indexed column, so it is a heap-only update.
+    ///
+    /// An id that is claimed, finished, or not due (because it was rescheduled after staging) is
+    /// ignored: popping does not give ownership. A worker that was declared dead claims nothing.
     package static let claim = claim("")
 
-    /// The same, but not of these queues ($4).
+    /// The same, except for these queues ($4).
     package static let claimOutside = claim("AND queue <> ALL ($4)")
 
     private static func claim(_ condition: String) -> String {
@@ -38,14 +38,16 @@ extension Statements {
         """
     }
 
-    /// The same past rows that somebody's transaction has locked.
+    /// The same, but skips rows that another transaction has locked, for example to replace the
+    /// arguments of a waiting job.
     ///
-    /// Such as one that replaces the arguments of a waiting job: its row comes again with the
-    /// feeder's next look. It costs a lock for each row, so it is used only where the plain claim
-    /// met one (`lock_timeout`).
+    /// The feeder stages skipped jobs again.
+    ///
+    /// It locks each row, so it is used only after the plain claim met a locked row
+    /// (`lock_timeout`).
     package static let claimUnlocked = claimUnlocked("")
 
-    /// The same, but not of these queues ($4).
+    /// The same, except for these queues ($4).
     package static let claimUnlockedOutside = claimUnlocked("AND queue <> ALL ($4)")
 
     private static func claimUnlocked(_ condition: String) -> String {
@@ -60,7 +62,7 @@ extension Statements {
         """
     }
 
-    /// Gives back what a broken connection may have claimed without our hearing of it.
+    /// Requeues jobs of a claim whose answer was lost with its connection.
     package static let unclaim = """
         UPDATE errand.jobs
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL, attempt = attempt - 1
@@ -69,12 +71,12 @@ extension Statements {
         """
 }
 
-/// All SQL of the engine, one statement each.
+/// The SQL statements of the engine.
 package enum Statements {
-    /// What every session of the engine sets.
+    /// The settings of every session of the engine.
     ///
-    /// A sequential scan is never right for a queue; on a fresh table without statistics the
-    /// planner may think otherwise.
+    /// A sequential scan is never right for a queue, but the planner may choose one for a fresh
+    /// table without statistics.
     package static let sessionSetup = [
         "SET TimeZone = 'UTC'",
         "SET enable_seqscan = off",
@@ -86,16 +88,22 @@ package enum Statements {
         "SET idle_in_transaction_session_timeout = '60s'",
     ]
 
-    /// For the sessions that handlers and clients use: their own statements are planned as usual.
+    /// The settings of the sessions of handlers and clients, whose statements are planned as usual.
     package static let poolSetup = ["SET TimeZone = 'UTC'", "SET jit = off"]
 
-    /// Rescuing reads the whole table, because no index names the claim: planned as usual.
+    /// The settings of the maintenance session.
     ///
-    /// It waits for nobody: whoever waits for a partition to be dropped would hold up all endings.
+    /// Recovering jobs reads the whole table, because no index contains the claim, so sequential
+    /// scans are allowed.
+    ///
+    /// It does not wait for locks: waiting to drop a partition would block all results.
     package static let maintenanceSetup =
         poolSetup + ["SET statement_timeout = '60s'", "SET lock_timeout = '200ms'"]
 
-    /// A lost claim only frees the job, and the fence turns its old owner away: no fsync.
+    /// The settings of the claimers' sessions.
+    ///
+    /// Without fsync a crash may lose a claim, which only requeues the job; the fence refuses the
+    /// results of the lost claim.
     package static let claimSessionSetup =
         sessionSetup + ["SET synchronous_commit = off", "SET lock_timeout = '50ms'"]
 }

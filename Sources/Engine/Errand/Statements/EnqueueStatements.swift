@@ -1,5 +1,5 @@
 extension Statements {
-    /// Inserts many jobs of one kind and one set of options; ids come back in the order given.
+    /// Inserts many jobs of one kind with the same options, and returns their ids in order.
     package static let enqueue = """
         INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
             tags, options, args, run_at)
@@ -9,7 +9,7 @@ extension Statements {
         RETURNING id, run_at
         """
 
-    /// The same without a time for each: all due now.
+    /// The same, with all jobs due now.
     package static let enqueueNow = """
         INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
             tags, options, args, run_at)
@@ -18,7 +18,7 @@ extension Statements {
         RETURNING id, run_at
         """
 
-    /// The same for jobs that handlers make; those without a parent come from elsewhere.
+    /// The same with a parent for each job; null for a job that no handler enqueued.
     package static let enqueueChildren = """
         INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
             tags, options, args, run_at)
@@ -31,7 +31,7 @@ extension Statements {
         RETURNING id, run_at
         """
 
-    /// Jobs with unique keys, each decided on its own.
+    /// Inserts jobs with unique keys, each decided separately.
     package static let enqueueUnique = """
         SELECT made.job_id, made.due_at, made.outcome
         FROM unnest($9::jsonb[], $10::timestamptz[], $11::text[]) AS a (args, run_at, key)
@@ -39,7 +39,7 @@ extension Statements {
             make_interval(secs => $13), $14, $15, $7, $3, $8) AS made
         """
 
-    /// Jobs in bulk; the columns that the COPY stream carries.
+    /// The bulk insert, with the columns of the COPY stream.
     package static let copy = """
         COPY errand.jobs (queue, kind, args_version, priority, max_attempts, run_at, not_after,
             tags, options, args)
@@ -50,12 +50,12 @@ extension Statements {
         INSERT INTO errand.queues (name) VALUES ($1) ON CONFLICT DO NOTHING
         """
 
-    /// Tells the feeder, at commit, that a lane has new jobs, the first of them due at a time.
+    /// Notifies the feeder at commit that a lane has new jobs, and when the first of them is due.
     package static let wake = "SELECT errand.wake($1, $2)"
 
     package static let instance = "SELECT id::text FROM errand.instance"
 
-    /// Writes down what a kind asks for, for errand.enqueue().
+    /// Stores the defaults of a kind for errand.enqueue().
     package static let declareKind = """
         INSERT INTO errand.kinds AS k (kind, args_version, queue, priority, max_attempts,
             sensitive)

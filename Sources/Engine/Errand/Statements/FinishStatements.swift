@@ -1,8 +1,8 @@
 extension Statements {
-    /// Moves completed jobs to the history, where the fence still holds: token for token.
+    /// Moves completed jobs to the history if the fence holds, that is, if their tokens match.
     ///
-    /// `keep_days` of null leaves no trace. Returns nothing: the count says how many moved, and
-    /// what is missing was fenced off.
+    /// A `keep_days` of null keeps nothing. The affected rows are the moved jobs; the fence refused
+    /// the others.
     package static let complete = """
         WITH ended AS (
             DELETE FROM errand.jobs j
@@ -23,9 +23,10 @@ extension Statements {
         SELECT count(*) FROM ended
         """
 
-    /// Ends jobs that were not done: cancelled or dead, with the reason; a dead one keeps the
-    /// error of its last attempt and has no day on which it may be forgotten, a cancelled one
-    /// without `keep_days` leaves no trace.
+    /// Finishes cancelled and dead jobs, with the reason.
+    ///
+    /// A dead letter keeps the error of its last attempt and has no end of retention. A cancelled
+    /// job without `keep_days` is not kept.
     package static let giveUp = """
         WITH ended AS (
             DELETE FROM errand.jobs j
@@ -51,10 +52,10 @@ extension Statements {
         SELECT count(*) FROM ended
         """
 
-    /// Lets jobs wait again: after a failure (with its error), a snooze, or handed back unstarted.
+    /// Returns jobs to waiting after a failure (with its error), after a snooze, or as requeued.
     ///
-    /// `refund` 1 takes the attempt back; a null delay keeps the time that the job was due, so
-    /// that it is first in line again.
+    /// A `refund` of 1 does not count the attempt. A null delay keeps the due time, so that the job
+    /// is first in its lane again.
     package static let putBack = """
         UPDATE errand.jobs j
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL,
@@ -72,7 +73,7 @@ extension Statements {
         RETURNING j.id, j.queue, j.kind, j.args_version, j.priority, j.run_at
         """
 
-    /// Records an effect outside the database as done, if the claim still holds.
+    /// Records an effect outside the database as done if the claim still holds.
     package static let recordOnce = """
         INSERT INTO errand.once_effects (job_id, key, result)
         SELECT j.id, $3, $4 FROM errand.jobs j WHERE j.id = $1 AND j.claim_token = $2

@@ -1,8 +1,8 @@
-/// Which lanes have jobs, found by steps through an index.
+/// Queries for the lanes that have jobs, by stepping through an index.
 extension Statements {
-    /// The lanes that hold jobs, found by walking the index from one to the next.
+    /// The lanes that have jobs; each step reads the next lane from the index.
     ///
-    /// $1 names a queue, or null for all of them.
+    /// $1 is a queue, or null for all queues.
     package static let lane = """
         lane AS (
             SELECT first.* FROM (
@@ -18,12 +18,12 @@ extension Statements {
                     (lane.queue, lane.kind, lane.args_version)
                 ORDER BY j.queue, j.kind, j.args_version LIMIT 1
             ) next
-            -- The first one of another queue is the end.
+            -- Stop at the first lane of another queue.
             WHERE $1::text IS NULL OR next.queue = $1
         )
         """
 
-    /// The same, of all queues.
+    /// The lanes of all queues.
     package static let allLanes = """
         lane AS (
             (SELECT queue, kind, args_version FROM errand.jobs

@@ -1,19 +1,20 @@
 extension Statements {
-    /// All limits; there are few.
+    /// All limits.
+    ///
+    /// There are few.
     package static let knownLimits =
         "SELECT queue, running, rate_per_s, set_at FROM errand.queue_limits"
 
-    /// One claim of a limited queue at a time; a statement of its own, so that the next one sees
-    /// what the claim before it has committed.
+    /// Locks a limited queue for one claim, without waiting.
     ///
-    /// It waits for nobody.
+    /// A separate statement, so that the next one sees what the previous claim has committed.
     package static let lockLimit =
         "SELECT queue FROM errand.queue_limits WHERE queue = $1 FOR UPDATE NOWAIT"
 
-    /// Slots that count: their jobs are still claimed with their tokens.
+    /// The occupied slots: their jobs are still claimed with the slots' tokens.
     ///
-    /// `OFFSET 0` keeps the order of the look, a probe of the primary key for each slot: a
-    /// planner that knows nothing of the slots may think that reading all jobs is better.
+    /// `OFFSET 0` forces a lookup of the primary key for each slot. Without statistics on the
+    /// slots, the planner might read all jobs.
     private static func held(_ queue: String) -> String {
         """
         SELECT s.job_id FROM errand.slots s CROSS JOIN LATERAL (
@@ -23,14 +24,13 @@ extension Statements {
         """
     }
 
-    /// Claims of the popped jobs ($1) of queue $4 as many as may start, the best first.
+    /// Claims those of the popped jobs ($1) of queue $4 that the limit allows, in order.
     ///
-    /// Under the lock of ``lockLimit``. A queue whose limit was taken away meanwhile is claimed
-    /// without one, and one that is limited by its rate alone has no slots. The slots are walked
-    /// once: to count those that hold, and to sweep up the others. While somebody keeps an old
-    /// transaction open, what was swept cannot be cleaned away and each walk passes it again:
-    /// claims of this queue then get slower with each job that it runs. Only what is claimed needs
-    /// to survive a crash of the server, so only then is the commit synced to disk.
+    /// It runs under the lock of ``lockLimit``. If the limit was removed meanwhile, it claims
+    /// without one. A queue with only a rate limit has no slots. One scan of the slots counts the
+    /// occupied ones and deletes the others. A long transaction elsewhere keeps the deleted rows
+    /// from being vacuumed, which slows down the claims of this queue with each job that it runs.
+    /// Only a claim must survive a crash of the server, so only then is the commit flushed to disk.
     package static let claimLimited = """
         WITH room AS MATERIALIZED (
             SELECT clock_timestamp() AS now, l.running, l.rate_per_s,
@@ -75,10 +75,11 @@ extension Statements {
         FROM claimed c
         """
 
-    /// Of a row `l` of `errand.queue_limits`: how many may start at a time; null without a rate.
+    /// The number of jobs that may start now, for a row `l` of `errand.queue_limits`; null without
+    /// a rate.
     ///
-    /// Beyond the next one a tenth of a second's worth may gather, so that who comes late for it
-    /// keeps up the rate.
+    /// Up to a tenth of a second of unused starts accumulates, so that late claims keep up the
+    /// rate.
     private static func tokens(_ now: String) -> String {
         """
         CASE WHEN l.rate_per_s IS NOT NULL THEN
@@ -88,8 +89,8 @@ extension Statements {
         """
     }
 
-    /// Of the popped jobs ($1) of queue $2, those that wait and are due; and in how many seconds
-    /// the rate lets the next one start.
+    /// The popped jobs ($1) of queue $2 that wait and are due, and the seconds until the rate
+    /// allows the next start.
     package static let leftWaiting = """
         SELECT id, queue, kind, args_version, priority, run_at, (
             SELECT greatest(0, (1 - \(tokens("clock_timestamp()"))) / l.rate_per_s)
@@ -98,19 +99,19 @@ extension Statements {
         WHERE id = ANY ($1) AND queue = $2 AND claimed_by IS NULL AND run_at <= clock_timestamp()
         """
 
-    /// Of the limit of a job's queue, for ``situation``.
+    /// The limit of a job's queue, for ``situation``.
     package static let limitOfJob = """
         LEFT JOIN LATERAL (
             SELECT l.running AS limit_running, l.rate AS limit_rate,
-                (SELECT count(*) FROM (\(held("l.queue"))) h) AS limit_held,
+                (SELECT count(*) FROM (\(held("l.queue"))) h) AS limit_in_use,
                 \(tokens("clock_timestamp()")) < 1 AS is_rate_used
             FROM errand.queue_limits l WHERE l.queue = job.queue
         ) ql ON true
         """
 
-    // MARK: What operators ask
+    // MARK: Statements for operators
 
-    /// The limits of all queues, or of $1, with what is used of them.
+    /// The limits of all queues, or of $1, and their use.
     package static let limits = """
         SELECT l.queue, l.running, l.rate_per_s, l.rate, l.set_at, l.set_by, l.reason,
             (SELECT count(*) FROM (\(held("l.queue"))) h) AS held,
@@ -118,11 +119,11 @@ extension Statements {
         FROM errand.queue_limits l WHERE $1::text IS NULL OR l.queue = $1 ORDER BY l.queue
         """
 
-    /// One at a time, so that the times at which limits were set follow their commits.
+    /// Serializes changes, so that the times of limits are in the order of their commits.
     package static let lockLimits = "SELECT pg_advisory_xact_lock(7596553775040557427)"
 
-    /// Limits queue $1 to $2 at once and $3 starts a second ($4 as it was asked); null leaves
-    /// what was.
+    /// Limits queue $1 to $2 running jobs and $3 starts per second ($4 as the operator wrote it);
+    /// null keeps the current value.
     package static let setLimit = """
         INSERT INTO errand.queue_limits (queue, running, rate_per_s, rate, set_by, reason)
         SELECT name, $2::int, $3::float8, $4::text, $5, $6::text FROM errand.queues WHERE name = $1
@@ -134,26 +135,26 @@ extension Statements {
         RETURNING set_at, pg_notify('errand_control', 'queues')::text
         """
 
-    /// Takes the limit of queue $1 away.
+    /// Removes the limit of queue $1.
     package static let removeLimit = """
         WITH gone AS (DELETE FROM errand.queue_limits WHERE queue = $1 RETURNING queue),
         swept AS (DELETE FROM errand.slots WHERE queue IN (SELECT queue FROM gone))
         SELECT queue, pg_notify('errand_control', 'queues')::text FROM gone
         """
 
-    /// Workers of queue $1 that are alive and have not heard of what was set at $2.
-    package static let limitUnheard = """
+    /// The live workers of queue $1 that do not apply the limit set at $2 yet.
+    package static let limitUnaware = """
         SELECT id FROM errand.workers
-        WHERE queues ? $1 AND limits_heard < $2
+        WHERE queues ? $1 AND limits_applied_at < $2
           AND last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
         ORDER BY id
         """
 
-    /// Counts what was claimed before all workers knew of the limit.
+    /// Adds slots for the jobs that were claimed before all workers knew of the limit.
     ///
-    /// Jobs are claimed in the order of their lane, so they stand near its head; what has run for
-    /// long, its worker has told of. So the look is short however many wait. It takes no lock: a
-    /// claim that comes meanwhile writes its slot itself, and one that ends frees it.
+    /// Jobs are claimed in the order of their lane, so recent claims are near its head, and workers
+    /// have reported long-running jobs. So the query is short even with a large backlog. It takes
+    /// no lock: a concurrent claim writes its own slot, and a concurrent result frees it.
     package static let fillSlots = """
         WITH RECURSIVE \(lane), claimed AS (
             SELECT j.id, j.claim_token

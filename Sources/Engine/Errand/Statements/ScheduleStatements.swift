@@ -1,5 +1,5 @@
 extension Statements {
-    /// A schedule with what its jobs get.
+    /// The columns of a schedule and the resolved options of its jobs.
     private static let scheduleColumns = """
         s.*, s.declared IS NOT NULL AS is_declared,
         coalesce(s.queue, k.queue, 'default') AS job_queue,
@@ -7,7 +7,7 @@ extension Statements {
         coalesce(s.max_attempts, k.max_attempts, 20::smallint) AS job_max_attempts
         """
 
-    /// All schedules, or the one of the name $1.
+    /// All schedules, or the one with the name $1.
     package static let schedules = """
         SELECT \(scheduleColumns), errand.changed_settings(s) AS changed,
             errand.schedule_settings(s) AS settings
@@ -18,7 +18,7 @@ extension Statements {
 
     package static let scheduleNames = "SELECT name FROM errand.schedules ORDER BY name"
 
-    /// What may be amiss; $1 is the advisory lock of the scheduler that leads.
+    /// The health of the schedules; $1 is the advisory lock of the scheduler.
     package static let scheduleHealth = """
         SELECT count(*) AS total, count(paused_at) AS paused,
             count(*) FILTER (WHERE paused_by = 'errand' AND failures >= pause_after) AS failed,
@@ -32,7 +32,7 @@ extension Statements {
                     SELECT oid FROM pg_database WHERE datname = current_database())
                   AND l.classid::bigint = $1 >> 32 AND l.objid::bigint = $1 & 4294967295
             ) AS is_led,
-            -- What is no release of tzdata, such as 'none', cannot be compared.
+            -- A value such as 'none' is not a release of tzdata and cannot be compared.
             max(planned_with) FILTER (WHERE planned_with ~ '^[0-9]') AS planned_with,
             coalesce(array_agg(kind ORDER BY kind, name) FILTER (WHERE NOT is_declared), '{}')
                 AS undeclared,
@@ -49,7 +49,7 @@ extension Statements {
         ) AS s
         """
 
-    /// PostgreSQL's clock, and by how many seconds the schedule that has waited longest is late.
+    /// PostgreSQL's clock, and the delay in seconds of the longest overdue schedule.
     package static let scheduleLateness = """
         SELECT c.now,
             greatest(coalesce(extract(epoch FROM c.now - (
@@ -59,10 +59,10 @@ extension Statements {
         FROM (SELECT clock_timestamp() AS now OFFSET 0) AS c
         """
 
-    /// The clock ($1, or PostgreSQL's own), when the next occurrence is due, and when the next of
-    /// those within $2 seconds that must not be decided on ahead.
+    /// The clock ($1, or PostgreSQL's), the due time of the next occurrence, and that of the next
+    /// one within $2 seconds that must not be decided on early.
     ///
-    /// A time long past is no time to wait for.
+    /// Times long past are not returned as times to wait for.
     package static let scheduleClock = """
         SELECT c.now,
             (SELECT min(s.next_at) FROM errand.schedules s WHERE s.paused_at IS NULL) AS head,
@@ -73,13 +73,13 @@ extension Statements {
         FROM (SELECT coalesce($1, clock_timestamp()) AS now OFFSET 0) AS c
         """
 
-    /// Has the times of some schedules computed anew: those made with older time-zone data than
-    /// $2 and not yet due, and those that a wrong clock has carried away.
+    /// Marks schedules for replanning: those planned with older time-zone data than $2 that are not
+    /// due yet, and those that a wrong clock has moved.
     package static let refreshPlans = """
         UPDATE errand.schedules
         SET replan = CASE WHEN last_due > $1 + interval '1 min' THEN 'clock' ELSE 'tzdata' END,
             replan_at = clock_timestamp(), next_at = '-infinity'
-        -- Past those that a program declares just now: they come with the next look.
+        -- Skip schedules that a program is declaring: the next run finds them.
         WHERE id IN (
             SELECT id FROM errand.schedules
             WHERE replan IS NULL AND (last_due > $1 + interval '1 min'
@@ -87,13 +87,13 @@ extension Statements {
             FOR UPDATE SKIP LOCKED)
         """
 
-    /// The next $3 schedules of which something is due at $1, or at $2 where that may be decided
-    /// ahead, and was not before $4.
+    /// Locks the next $3 schedules with an occurrence that is due at $1, or at $2 if it may be
+    /// decided on early, but not before $4.
     ///
-    /// Another scheduler's are passed over.
+    /// It skips those that another scheduler has locked.
     package static let lockDueSchedules = dueSchedules + " FOR UPDATE OF s SKIP LOCKED"
 
-    /// The same to look at.
+    /// The same without locks.
     package static let dueSchedules = """
         SELECT \(scheduleColumns)
         FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
@@ -108,7 +108,7 @@ extension Statements {
         WHERE s.name = $1 FOR UPDATE OF s
         """
 
-    /// What some schedules have open: held occurrences and jobs that have not ended.
+    /// The held occurrences and unfinished jobs of some schedules.
     package static let openOccurrences = """
         SELECT o.schedule_id, o.due_at, o.job_id, o.outcome = 'held' AS is_held,
             j.claimed_by IS NULL AND j.attempt = 0 AS is_waiting
@@ -118,10 +118,10 @@ extension Statements {
         ORDER BY o.schedule_id, o.due_at
         """
 
-    /// Makes the jobs of occurrences, each unless its occurrence has been dealt with.
+    /// Creates the jobs of occurrences that have not been processed.
     ///
-    /// The primary key of the occurrences decides, in the same transaction that makes the job.
-    /// One whose outcome is among $12 may be taken again.
+    /// The primary key of the occurrences decides, in the transaction that creates the job. An
+    /// occurrence whose outcome is among $12 may be processed again.
     package static let runOccurrences = """
         WITH due AS (
             SELECT d.*, nextval('errand.jobs_id_seq') AS job_id
@@ -151,16 +151,16 @@ extension Statements {
             UPDATE errand.schedules s SET runs = s.runs + t.made
             FROM (SELECT schedule_id, count(*) AS made FROM taken GROUP BY schedule_id) AS t
             WHERE s.id = t.schedule_id
-        ), told AS (
+        ), notified AS (
             SELECT pg_notify('errand_ready', lane)::text FROM (
                 SELECT DISTINCT queue || E'\\t' || kind || E'\\t' || args_version
                     || CASE WHEN run_at > clock_timestamp() THEN E'\\tlater' ELSE '' END AS lane
                 FROM made) AS lanes
         )
-        SELECT id, (SELECT count(*) FROM told) AS lanes FROM made
+        SELECT id, (SELECT count(*) FROM notified) AS lanes FROM made
         """
 
-    /// Writes down occurrences that get no job of their own, or not yet.
+    /// Records occurrences without a job of their own, or without one yet.
     package static let noteOccurrences = """
         INSERT INTO errand.schedule_occurrences (schedule_id, due_at, origin, outcome, reason,
             merged_into)
@@ -171,7 +171,7 @@ extension Statements {
         ON CONFLICT DO NOTHING
         """
 
-    /// A held occurrence that gives way to a later one.
+    /// Replaces a held occurrence by a later one.
     package static let releaseHeld = """
         UPDATE errand.schedule_occurrences o SET outcome = 'skipped', reason = n.reason
         FROM unnest($1::bigint[], $2::timestamptz[], $3::text[]) AS n (schedule_id, due_at, reason)
@@ -185,7 +185,7 @@ extension Statements {
             AS m (schedule_id, first_due, last_due, count, reason)
         """
 
-    /// Moves schedules on to their next occurrence; a null next_at ends one.
+    /// Advances schedules to their next occurrence; a null next_at ends a schedule.
     package static let advanceSchedules = """
         UPDATE errand.schedules s
         SET next_due = p.next_due, next_at = p.next_at, last_due = p.last_due, replan = NULL,
@@ -195,13 +195,12 @@ extension Statements {
         WHERE s.id = p.id
         """
 
-    /// Puts off a schedule that this program cannot read.
+    /// Postpones schedules that are invalid in this program.
     package static let putOffSchedules = """
         UPDATE errand.schedules SET next_at = $2 + interval '1 min' WHERE id = ANY ($1)
         """
 
-    /// Occurrences after the place ($1, $2) whose jobs have been made, and whether those have
-    /// ended.
+    /// The occurrences after the position ($1, $2) that have jobs, and whether these have finished.
     package static let openPage = """
         SELECT o.schedule_id, o.due_at, o.job_id, j.id IS NULL AS has_ended
         FROM errand.schedule_occurrences o LEFT JOIN errand.jobs j ON j.id = o.job_id
@@ -209,7 +208,7 @@ extension Statements {
         ORDER BY o.schedule_id, o.due_at LIMIT $3
         """
 
-    /// Schedules that hold an occurrence back, and whether the run before it has ended.
+    /// The schedules that hold an occurrence, and whether the previous run has finished.
     package static let holdingSchedules = """
         SELECT h.schedule_id, NOT EXISTS (
             SELECT FROM errand.schedule_occurrences o JOIN errand.jobs j ON j.id = o.job_id
@@ -219,20 +218,19 @@ extension Statements {
         ORDER BY h.schedule_id LIMIT 1000
         """
 
-    /// What is merged into the held occurrences of some schedules ($1, due at $2), oldest first.
+    /// The occurrences merged into the held ones of some schedules ($1, due at $2), oldest first.
     package static let mergedInto = """
         SELECT o.schedule_id, o.due_at
         FROM unnest($1::bigint[], $2::timestamptz[]) AS h (schedule_id, due_at)
         JOIN errand.schedules s ON s.id = h.schedule_id AND s.catch_up = 'merge'
         JOIN errand.schedule_occurrences o ON o.schedule_id = h.schedule_id
             AND o.merged_into = h.due_at AND o.due_at < h.due_at
-            -- As far back as merging reaches, and what may have waited since.
+            -- The range of merging, and the time that it may have waited.
             AND o.due_at >= h.due_at - make_interval(secs => s.catch_up_window_s + 86400)
         ORDER BY o.schedule_id, o.due_at
         """
 
-    /// Locks those of some jobs that nobody else has locked: who ends one just now is waited for
-    /// by nobody.
+    /// Locks those of some jobs that no other transaction has locked, without waiting.
     package static let lockJobs =
         "SELECT id FROM errand.jobs WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED"
 
@@ -241,7 +239,7 @@ extension Statements {
         WHERE id = ANY ($1)
         """
 
-    /// Takes the schedules of which jobs have ended; those of another scheduler wait.
+    /// Locks the schedules of finished jobs, except those that another scheduler has locked.
     package static let lockSchedules = """
         SELECT \(scheduleColumns)
         FROM errand.schedules s LEFT JOIN errand.kinds k ON k.kind = s.kind
@@ -254,29 +252,29 @@ extension Statements {
         FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::timestamptz[], $5::text[])
             AS e (schedule_id, due_at, outcome, ended_at, reason)
         WHERE o.schedule_id = e.schedule_id AND o.due_at = e.due_at AND o.outcome = 'enqueued'
-        -- Another scheduler may have written and counted some of them.
+        -- Another scheduler may have recorded and counted some of them.
         RETURNING o.schedule_id, o.due_at, o.outcome
         """
 
-    /// Counts failures in a row, and pauses a schedule that has had too many.
+    /// Stores the number of consecutive failures, and pauses schedules with too many.
     package static let countFailures = """
         UPDATE errand.schedules s
         SET failures = f.failures,
             paused_at = CASE WHEN f.note IS NULL THEN s.paused_at ELSE $4 END,
             paused_by = CASE WHEN f.note IS NULL THEN s.paused_by ELSE 'errand' END,
-            pause_note = coalesce(f.note, s.pause_note)
+            pause_reason = coalesce(f.note, s.pause_reason)
         FROM unnest($1::bigint[], $2::int[], $3::text[]) AS f (id, failures, note)
         WHERE s.id = f.id
         """
 
-    /// Forgets what lies further back than $2 days of one page of schedules after the id $1.
+    /// Deletes the history older than $2 days of one page of schedules after the id $1.
     package static let forgetOccurrences = """
         WITH page AS (
             SELECT id FROM errand.schedules WHERE id > $1 ORDER BY id LIMIT 1000
         ), forgotten AS (
             DELETE FROM errand.schedule_occurrences o USING page
             WHERE o.schedule_id = page.id AND o.due_at < now() - make_interval(days => $2)
-              -- A backfill of what is long past is remembered too.
+              -- Keep recent backfills of old occurrences.
               AND o.decided_at < now() - make_interval(days => $2)
               AND o.outcome NOT IN ('held', 'enqueued')
         ), missed AS (
@@ -287,9 +285,9 @@ extension Statements {
         SELECT max(id) FROM page
         """
 
-    // MARK: What operators do
+    // MARK: Statements for operators
 
-    /// Settings ($2, with the arguments $3 if any) for the schedule $1, in the name of $4.
+    /// Applies settings ($2, with the arguments $3 if any) to the schedule $1, for the operator $4.
     package static let putSchedule = """
         SELECT errand.put_schedule($1, $2::jsonb || CASE WHEN $3::jsonb IS NULL THEN '{}'
             ELSE jsonb_build_object('args', $3::jsonb) END, $4) AS is_new
@@ -299,15 +297,17 @@ extension Statements {
 
     package static let pauseSchedule = """
         UPDATE errand.schedules
-        SET paused_at = clock_timestamp(), paused_by = $2, pause_note = $3
+        SET paused_at = clock_timestamp(), paused_by = $2, pause_reason = $3
         WHERE name = $1
         """
 
-    /// What the pause passed over is noted as missed; the failures begin from nothing.
+    /// Resumes a schedule and resets its failures.
+    ///
+    /// Occurrences during the pause are recorded as missed.
     package static let resumeSchedule = """
         WITH resumed AS (
             UPDATE errand.schedules
-            SET paused_at = NULL, paused_by = NULL, pause_note = NULL, failures = 0,
+            SET paused_at = NULL, paused_by = NULL, pause_reason = NULL, failures = 0,
                 replan = 'resumed', replan_at = clock_timestamp(), next_at = '-infinity'
             WHERE name = $1 AND paused_at IS NOT NULL
             RETURNING id
@@ -324,7 +324,7 @@ extension Statements {
         WHERE $1::text IS NULL OR s.name = $1
         """
 
-    /// What became of the occurrences of the schedule $1 before $2, newest first.
+    /// The outcomes of the occurrences of the schedule $1 before $2, newest first.
     package static let scheduleHistory = """
         (
             SELECT o.due_at, o.due_at AS last_due, 1 AS count, o.decided_at, o.job_id, o.origin,
@@ -352,7 +352,7 @@ extension Statements {
         ORDER BY last_due DESC LIMIT $3
         """
 
-    /// Occurrences from $2 up to $3 that have or had their jobs.
+    /// The occurrences from $2 up to $3 that have or had a job.
     package static let takenOccurrences = """
         SELECT due_at FROM errand.schedule_occurrences
         WHERE schedule_id = $1 AND due_at >= $2 AND due_at < $3

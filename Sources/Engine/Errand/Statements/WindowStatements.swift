@@ -1,5 +1,5 @@
 extension Statements {
-    /// The lanes of live workers, and whether the duties' leader is one of them.
+    /// The lanes of live workers, and whether one of these is the feeder.
     package static let lanesToCheck = """
         SELECT DISTINCT q.name, k.kind
         FROM errand.workers w
@@ -9,13 +9,15 @@ extension Statements {
         ORDER BY 1, 2
         """
 
-    /// Of these ids, those that wait: a window may hold no others for long.
+    /// Those of these ids that wait.
+    ///
+    /// A window must not keep others for long.
     package static let stillWaiting = """
         SELECT id FROM errand.jobs WHERE id = ANY ($1) AND claimed_by IS NULL
         """
 
-    /// The first jobs of lanes ($1 queues, $2 kinds, $3 versions) that have been due for $4
-    /// seconds and wait, up to $5 of each priority.
+    /// The first waiting jobs of lanes ($1 queues, $2 kinds, $3 versions) that have been due for $4
+    /// seconds, up to $5 of each priority.
     package static let dueLongest = """
         SELECT l.n, j.id, p.priority::smallint AS priority
         FROM unnest($1::text[], $2::text[], $3::smallint[]) WITH ORDINALITY

@@ -1,15 +1,14 @@
 import ErrandPostgres
 import Synchronization
 
-/// Writes how jobs ended, many in one commit, each under its fence.
+/// Writes the results of jobs, many in one commit, each under its fence.
 ///
-/// It flushes when a thousand endings wait or, while jobs end one by one, at once; while a flush
-/// is under way the next gathers. Endings survive everything but the death of the process: while
-/// PostgreSQL is away they are kept and written later, and the fence drops those that came too
-/// late.
+/// It flushes a lone result at once, and under load collects up to a thousand results. Results that
+/// arrive during a flush wait for the next one. While PostgreSQL is unavailable, results are kept
+/// in memory and written later; the fence refuses those that come too late.
 final class Completer: Sendable {
     private struct State {
-        var endings: [Ending] = []
+        var results: [AttemptResult] = []
         var isClosed = false
         var summary = WorkerSummary()
         var isFlushing = false
@@ -21,13 +20,13 @@ final class Completer: Sendable {
     private let state = Mutex(State())
     private let signal = Signal()
     private let log: Log
-    private let complaint = Complaint()
-    /// Told of jobs that wait again and are due.
+    private let throttle = LogThrottle()
+    /// Called for jobs that wait again and are due.
     private let offer: @Sendable (Staged, Lane) -> Void
-    private let limits: LimitBoard
+    private let limits: LimitCache
 
     init(
-        session: Session, limits: LimitBoard, log: Log,
+        session: Session, limits: LimitCache, log: Log,
         offer: @escaping @Sendable (Staged, Lane) -> Void
     ) {
         self.limits = limits
@@ -36,25 +35,25 @@ final class Completer: Sendable {
         self.offer = offer
     }
 
-    func add(_ endings: [Ending]) {
-        guard !endings.isEmpty else { return }
+    func add(_ results: [AttemptResult]) {
+        guard !results.isEmpty else { return }
         let mustSignal = state.withLock { state in
-            defer { state.endings += endings }
-            // One signal is enough, and one more when there is enough to end the gathering.
-            return state.endings.isEmpty
-                || state.endings.count < Self.flushLimit
-                    && state.endings.count + endings.count >= Self.flushLimit
+            defer { state.results += results }
+            // One signal for the first result, and one when a full batch has been collected.
+            return state.results.isEmpty
+                || state.results.count < Self.flushLimit
+                    && state.results.count + results.count >= Self.flushLimit
         }
         if mustSignal { signal.raise() }
     }
 
-    /// What was written so far.
+    /// The totals of the written results.
     var summary: WorkerSummary { state.withLock { $0.summary } }
 
-    /// Whether all that was added has been written.
-    var isIdle: Bool { state.withLock { $0.endings.isEmpty && !$0.isFlushing } }
+    /// Whether all results have been written.
+    var isIdle: Bool { state.withLock { $0.results.isEmpty && !$0.isFlushing } }
 
-    /// No more endings will come: ``run()`` returns once all are written.
+    /// Accepts no more results: ``run()`` returns when all are written.
     func close() {
         state.withLock { $0.isClosed = true }
         signal.raise()
@@ -64,7 +63,7 @@ final class Completer: Sendable {
         var failures = 0
         var lastCount = 0
         while true {
-            // Under load, wait a moment for more; a lone ending goes at once.
+            // Under load, wait a moment for more; write a lone result at once.
             if lastCount > 50, lastCount < Self.flushLimit {
                 await signal.wait(upTo: .milliseconds(1))
             }
@@ -78,14 +77,14 @@ final class Completer: Sendable {
             do {
                 try await write(batch)
                 failures = 0
-                complaint.resolved(log, "the endings of jobs are written again")
+                throttle.resolved(log, "the results of jobs are written again")
             } catch PostgresError.server(let error) where error.isOfStatement {
                 await writeEach(of: batch, after: error)
             } catch {
                 putBack(batch)
                 failures += 1
-                complaint.warn(
-                    log, "\(batch.count) endings of jobs wait to be written: \(error)")
+                throttle.warn(
+                    log, "\(batch.count) results of jobs wait to be written: \(error)")
                 if Task.isCancelled { break }
                 let wait = Duration.milliseconds(min(20 << min(failures, 6), 1_000))
                 try? await Task.sleep(for: wait)
@@ -93,52 +92,52 @@ final class Completer: Sendable {
         }
     }
 
-    /// Endings to write; empty when there are none now, nil when there will be none.
-    private func take() -> [Ending]? {
+    /// Returns the results to write; empty if there are none yet, nil if no more will come.
+    private func take() -> [AttemptResult]? {
         state.withLock { state in
-            guard !state.endings.isEmpty else {
+            guard !state.results.isEmpty else {
                 state.isFlushing = false
                 return state.isClosed ? nil : []
             }
             state.isFlushing = true
-            if state.endings.count <= Self.flushLimit * 2 {
-                defer { state.endings = [] }
-                return state.endings
+            if state.results.count <= Self.flushLimit * 2 {
+                defer { state.results = [] }
+                return state.results
             }
-            defer { state.endings.removeFirst(Self.flushLimit) }
-            return Array(state.endings.prefix(Self.flushLimit))
+            defer { state.results.removeFirst(Self.flushLimit) }
+            return Array(state.results.prefix(Self.flushLimit))
         }
     }
 
-    /// One ending that PostgreSQL refuses for good must not hold up the others.
-    private func writeEach(of batch: [Ending], after error: ServerError) async {
+    /// Writes the results one by one, so that a refused result does not hold up the others.
+    private func writeEach(of batch: [AttemptResult], after error: ServerError) async {
         if batch.count == 1 {
-            // Not the details: PostgreSQL puts the whole row there, arguments and all.
+            // Without the details: PostgreSQL puts the whole row there, including its arguments.
             log.with("job", batch[0].id).error(
-                "the end of a job was refused: \(error.message) (SQLSTATE \(error.sqlState))")
-            let reason = "its end could not be written: \(error.message)"
+                "the result of a job was refused: \(error.message) (SQLSTATE \(error.sqlState))")
+            let reason = "its result could not be written: \(error.message)"
             var buried = batch[0]
             if case .dead = buried.verdict { return }
             buried.verdict = .dead(reason: reason, error: reason)
             return putBack([buried])
         }
-        for ending in batch {
-            do { try await write([ending]) } catch PostgresError.server(let error)
+        for result in batch {
+            do { try await write([result]) } catch PostgresError.server(let error)
                 where error.isOfStatement
             {
-                await writeEach(of: [ending], after: error)
+                await writeEach(of: [result], after: error)
             } catch {
-                putBack([ending])
+                putBack([result])
             }
         }
     }
 
-    private func putBack(_ batch: [Ending]) {
-        state.withLock { $0.endings.insert(contentsOf: batch, at: 0) }
+    private func putBack(_ batch: [AttemptResult]) {
+        state.withLock { $0.results.insert(contentsOf: batch, at: 0) }
     }
 
-    private func write(_ batch: [Ending]) async throws {
-        // One order for all, so that two sessions never wait for each other in a ring.
+    private func write(_ batch: [AttemptResult]) async throws {
+        // All sessions lock rows in the order of ids, so that they cannot deadlock.
         let sorted = batch.sorted { $0.id < $1.id }
         let flush = FinishBatch(sorted)
         let answers = try await session.pipeline(flush.statements)
@@ -163,9 +162,8 @@ final class Completer: Sendable {
         let fencedOff = max(missing - alreadyWritten, 0)
         if fencedOff > 0 {
             log.warning(
-                "\(fencedOff) endings came too late and were not written: their jobs had been "
-                    + "given to others, because this worker was silent for too long or "
-                    + "PostgreSQL was restarted")
+                "\(fencedOff) results were discarded: other workers have these jobs, because this "
+                    + "worker missed its heartbeats or PostgreSQL was restarted")
         }
         state.withLock { state in
             state.summary.completed += written.completed
@@ -174,13 +172,13 @@ final class Completer: Sendable {
             state.summary.dead += written.dead
             state.summary.cancelled += written.cancelled
             state.summary.snoozed += written.snoozed
-            state.summary.handedBack += written.handedBack
+            state.summary.requeued += written.requeued
             state.summary.fencedOff += fencedOff
         }
     }
 }
 
-/// The statements of one flush, and what they are expected to write.
+/// The statements of one flush, and the expected number of rows of each.
 private struct FinishBatch {
     enum Part {
         case completed(Int), givenUp(Int), waiting(Int)
@@ -190,16 +188,16 @@ private struct FinishBatch {
     var parts: [Part] = []
     var counts = WorkerSummary()
 
-    init(_ endings: [Ending]) {
-        var completed: [Ending] = []
-        var givenUp: [Ending] = []
-        var waiting: [Ending] = []
-        completed.reserveCapacity(endings.count)
-        for ending in endings {
-            switch ending.verdict {
-            case .completed: completed.append(ending)
-            case .cancelled, .dead: givenUp.append(ending)
-            case .waiting, .handedBack: waiting.append(ending)
+    init(_ results: [AttemptResult]) {
+        var completed: [AttemptResult] = []
+        var givenUp: [AttemptResult] = []
+        var waiting: [AttemptResult] = []
+        completed.reserveCapacity(results.count)
+        for result in results {
+            switch result.verdict {
+            case .completed: completed.append(result)
+            case .cancelled, .dead: givenUp.append(result)
+            case .waiting, .requeued: waiting.append(result)
             }
         }
         counts.completed = completed.count
@@ -208,7 +206,7 @@ private struct FinishBatch {
         add(waiting: waiting)
     }
 
-    private mutating func add(completed: [Ending]) {
+    private mutating func add(completed: [AttemptResult]) {
         guard !completed.isEmpty else { return }
         parts.append(.completed(completed.count))
         statements.append(
@@ -221,13 +219,13 @@ private struct FinishBatch {
                 ]))
     }
 
-    private mutating func add(givenUp: [Ending]) {
+    private mutating func add(givenUp: [AttemptResult]) {
         guard !givenUp.isEmpty else { return }
         var outcomes: [String] = []
         var reasons: [String] = []
         var errors: [String?] = []
-        for ending in givenUp {
-            switch ending.verdict {
+        for result in givenUp {
+            switch result.verdict {
             case .dead(let reason, let error):
                 counts.dead += 1
                 counts.failed += 1
@@ -239,7 +237,7 @@ private struct FinishBatch {
                 outcomes.append("cancelled")
                 reasons.append(Runner.storable(reason))
                 errors.append(nil)
-            case .completed, .waiting, .handedBack: break
+            case .completed, .waiting, .requeued: break
             }
         }
         parts.append(.givenUp(givenUp.count))
@@ -254,13 +252,13 @@ private struct FinishBatch {
                 ]))
     }
 
-    private mutating func add(waiting: [Ending]) {
+    private mutating func add(waiting: [AttemptResult]) {
         guard !waiting.isEmpty else { return }
         var refunds: [Int16] = []
         var delays: [Int64?] = []
         var errors: [String?] = []
-        for ending in waiting {
-            switch ending.verdict {
+        for result in waiting {
+            switch result.verdict {
             case .waiting(let delay, let error):
                 if error == nil {
                     counts.snoozed += 1
@@ -269,11 +267,11 @@ private struct FinishBatch {
                     counts.retried += 1
                 }
                 refunds.append(error == nil ? 1 : 0)
-                // No job is ever due in the past (see errand.jobs).
+                // A job is never due in the past (see errand.jobs).
                 delays.append(max(delay.milliseconds, 0))
                 errors.append(error)
-            case .handedBack:
-                counts.handedBack += 1
+            case .requeued:
+                counts.requeued += 1
                 refunds.append(1)
                 delays.append(nil)
                 errors.append(nil)
@@ -293,7 +291,8 @@ private struct FinishBatch {
 }
 
 extension ServerError {
-    /// Whether the statement itself is refused, for good; one that was never run because the
-    /// server does not let this client in may be taken once that is mended.
+    /// Whether the server refused the statement itself, so that repeating it cannot help.
+    ///
+    /// A refused login, in contrast, can be fixed.
     fileprivate var isOfStatement: Bool { !isTransient && severity == "ERROR" }
 }

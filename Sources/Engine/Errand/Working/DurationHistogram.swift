@@ -1,12 +1,12 @@
-/// How many durations fell into each of a row of buckets, from 100 µs to weeks.
+/// A histogram of durations, with buckets from 100 µs to weeks.
 ///
-/// A bucket is wider than the one before by a quarter of a doubling, so that whatever is read from
-/// it is at most 19 % off; two histograms are merged by adding.
+/// There are four buckets for each doubling, so a value read from the histogram is at most 19 %
+/// off. Adding merges two histograms.
 package struct DurationHistogram: Sendable, Equatable {
-    /// Bucket 0 holds everything up to here, in milliseconds.
+    /// The upper bound of bucket 0, in milliseconds.
     static let start = 0.1
     private static let perDoubling = 4
-    /// 100 µs doubled 36 times: 79 days; the last bucket holds all that is longer, too.
+    /// 100 µs doubled 36 times is 79 days; the last bucket also holds all longer durations.
     static let bucketCount = perDoubling * 36 + 1
     /// 2 to the power of a quarter, a half and three quarters.
     private static let steps = [
@@ -14,15 +14,15 @@ package struct DurationHistogram: Sendable, Equatable {
     ]
 
     private(set) var counts = [Int](repeating: 0, count: bucketCount)
-    /// How many durations it holds.
+    /// The number of durations.
     package private(set) var total = 0
 
-    /// An empty one.
+    /// Creates an empty histogram.
     package init() {}
 
-    /// Which bucket holds a duration in milliseconds.
+    /// Returns the bucket of a duration in milliseconds.
     ///
-    /// A negative one (clocks differ) counts as none.
+    /// A negative duration, from clocks that differ, counts as zero.
     static func bucket(ofMilliseconds value: Double) -> Int {
         let ratio = value / start
         guard ratio > 1 else { return 0 }
@@ -37,14 +37,15 @@ package struct DurationHistogram: Sendable, Equatable {
         return min(bucket, bucketCount - 1)
     }
 
-    /// Where a bucket ends, in milliseconds.
+    /// Returns the upper bound of a bucket, in milliseconds.
     static func end(of bucket: Int) -> Double {
         let doublings = Double(sign: .plus, exponent: bucket / perDoubling, significand: 1)
         let quarter = bucket % perDoubling
         return start * doublings * (quarter == 0 ? 1 : steps[quarter - 1])
     }
 
-    /// How many durations do not exceed each of these bounds: 100 µs doubled so many times.
+    /// Returns the number of durations up to each bound: 100 µs times 2 to the power of each of
+    /// `doublings`.
     package func counts(upToDoublings doublings: [Int]) -> [Int] {
         var (sum, next) = (0, 0)
         return doublings.map { doubling in
@@ -62,7 +63,9 @@ package struct DurationHistogram: Sendable, Equatable {
         total += 1
     }
 
-    /// Counts what a stored histogram has in one bucket; one that no bucket is called is skipped.
+    /// Adds the count of one bucket of a stored histogram.
+    ///
+    /// An unknown bucket is skipped.
     package mutating func add(_ count: Int, toBucket bucket: Int) {
         guard counts.indices.contains(bucket), count > 0 else { return }
         counts[bucket] += count
@@ -74,10 +77,9 @@ package struct DurationHistogram: Sendable, Equatable {
         for (bucket, count) in other.counts.enumerated() { add(count, toBucket: bucket) }
     }
 
-    /// The duration that this share (0 to 1) of them does not exceed; nil of none.
+    /// Returns the duration that a share (0 to 1) of them does not exceed; nil if empty.
     ///
-    /// It lies in the bucket of the exact one (the nearest rank), in between by how far into the
-    /// bucket's content the rank is.
+    /// The result is interpolated within the bucket that holds the nearest rank.
     package func percentile(_ share: Double) -> Duration? {
         guard total > 0 else { return nil }
         let rank = min(max(Int((share * Double(total)).rounded(.up)), 1), total)
@@ -94,7 +96,7 @@ package struct DurationHistogram: Sendable, Equatable {
         return nil
     }
 
-    /// The buckets that are not empty, for the table.
+    /// The non-empty buckets, for the table.
     var stored: (buckets: [Int], counts: [Int]) {
         let buckets = counts.indices.filter { counts[$0] > 0 }
         return (buckets, buckets.map { counts[$0] })

@@ -1,52 +1,53 @@
 import Synchronization
 
-/// The claimed jobs of one queue inside one worker: a few wait, as many run as the concurrency
-/// says, and it tells how many more to claim.
+/// The claimed jobs of one queue in one worker, waiting or running, and the number of jobs to claim
+/// next.
 final class LocalQueue: Sendable {
     private struct State {
-        /// Jobs that are run together: one, or a batch of a kind that takes batches.
+        /// Units of work: each is one job, or a batch of a kind with a batch handler.
         var waiting: [[ClaimedJob]] = []
         var head = 0
         var waitingCount = 0
-        /// Jobs being run, the runners that there are, and those of them that wait for a job.
+        /// The running jobs, the runners, and the runners that wait for a job.
         var running = 0
         var runners = 0
         var parked: [CheckedContinuation<[ClaimedJob]?, Never>] = []
         var isPaused = false
         var isClosed = false
-        var isFlooded = false
+        var isSaturated = false
         var finished = 0
         var failed = 0
-        /// Jobs a second, smoothed; decides how far ahead to claim.
+        /// Jobs per second, smoothed; decides how far ahead to claim.
         var rate = 0.0
         var rateSince = ContinuousClock.now
         var finishedAtRate = 0
-        /// Milliseconds that a job takes, smoothed; unknown at first.
+        /// The duration of a job in milliseconds, smoothed; unknown at first.
         var usualDuration: Double?
-        var wantsPoke = false
-        /// Of a limited queue: the most that may run at once, and until when nothing is to be had.
+        var wantsWakeUp = false
+        /// For a limited queue: the maximum number of running jobs, and the time until which no job
+        /// can be claimed.
         var most: Int?
         var heldUntil: ContinuousClock.Instant?
-        /// How often a slot of it has become free.
+        /// The number of slots that became free so far.
         var frees: UInt64 = 0
-        /// Claims that brought jobs, and the jobs that they brought.
+        /// The number of claims that returned jobs, and of these jobs.
         var claims = 0
         var claimed = 0
     }
 
     let options: WorkerOptions.Queue
     let lanes: [Lane]
-    let activity: ActivityBook
+    let activity: ActivityCounters
     private let batchLimits: [String: Int]
     private let largestBatch: Int
     private let state = Mutex(State())
 
-    /// The most that one claim takes.
+    /// The maximum number of jobs of one claim.
     static let claimLimit = 1_000
 
     init(options: WorkerOptions.Queue, kinds: JobKinds) {
         self.options = options
-        activity = ActivityBook(queue: options.name)
+        activity = ActivityCounters(queue: options.name)
         lanes = kinds.capabilities.compactMap { Lane(queue: options.name, capability: $0) }
         batchLimits = kinds.registrations.values.filter { $0.batchLimit > 1 }
             .reduce(into: [:]) { $0[$1.kind] = $1.batchLimit }
@@ -55,12 +56,12 @@ final class LocalQueue: Sendable {
             .map(\.batchLimit).max() ?? 1
     }
 
-    /// How many more jobs to claim now.
+    /// Returns the number of jobs to claim now.
     ///
-    /// Beyond the free slots, as many as end within 20 ms are claimed ahead, so that short jobs
-    /// come in batches while long ones are left for other workers. An idle queue goes by how long
-    /// its jobs took before, and takes four times its slots at most: when many fall due at one
-    /// moment, it need not come for them in small portions.
+    /// Besides jobs for the free slots, the queue claims the jobs that it finishes within 20 ms, so
+    /// that short jobs come in batches while long ones are left for other workers. An idle queue
+    /// estimates this from earlier durations, up to four times its slots, so that a burst of due
+    /// jobs does not arrive in small portions.
     func wanted() -> Int {
         state.withLock { state in
             guard !state.isPaused else { return 0 }
@@ -83,7 +84,7 @@ final class LocalQueue: Sendable {
 
     // MARK: A limited queue
 
-    /// Sets how many of it may run at once over all workers; nil is no limit.
+    /// Sets the maximum number of its jobs that run at once over all workers; nil for no limit.
     func limit(to most: Int?) {
         state.withLock { state in
             state.most = most
@@ -91,22 +92,22 @@ final class LocalQueue: Sendable {
         }
     }
 
-    /// How often a slot has become free, for ``hold(for:since:)``.
+    /// The number of slots that became free so far, for ``hold(for:since:)``.
     var frees: UInt64 { state.withLock(\.frees) }
 
-    /// Takes nothing more for a while, unless a slot has become free since it was asked for.
+    /// Claims nothing for a while, unless a slot became free after `frees` was read.
     func hold(for length: Duration, since frees: UInt64) {
         state.withLock { state in
             if state.frees == frees { state.heldUntil = .now + length }
         }
     }
 
-    /// Until when nothing is taken; nil when it may be.
+    /// The time until which nothing is claimed; nil if claiming is allowed.
     var heldUntil: ContinuousClock.Instant? { state.withLock(\.heldUntil) }
 
-    /// A slot has become free; returns whether more should be claimed now.
+    /// Records that a slot became free, and returns whether to claim more now.
     ///
-    /// To a queue that is limited by its rate alone it means nothing.
+    /// It has no effect on a queue that has only a rate limit.
     func release() -> Bool {
         state.withLock { state in
             guard state.most != nil else { return false }
@@ -132,15 +133,15 @@ final class LocalQueue: Sendable {
         state.finishedAtRate = state.finished
     }
 
-    /// What became of claimed jobs that a queue was given.
+    /// The result of ``add(_:)``.
     struct Taken {
-        /// How many runners to start for them.
+        /// The number of runners to start.
         var starting = 0
-        /// Not taken, because the queue was paused or closed in the meantime.
+        /// The jobs that were refused because the queue is paused or closed.
         var refused: [ClaimedJob] = []
     }
 
-    /// Takes over claimed jobs, best first.
+    /// Adds claimed jobs, in the order of the queue.
     func add(_ jobs: [ClaimedJob]) -> Taken {
         var handed: [(runner: CheckedContinuation<[ClaimedJob]?, Never>, unit: [ClaimedJob])] = []
         let taken = state.withLock { state in
@@ -149,7 +150,7 @@ final class LocalQueue: Sendable {
             guard !state.isPaused, !state.isClosed else { return Taken(refused: jobs) }
             gather(jobs, &state)
             while !state.parked.isEmpty, let unit = takeUnit(&state) {
-                // The one that was last at work is the most likely to be warm.
+                // The runner that parked last is the most likely to have warm caches.
                 handed.append((state.parked.removeLast(), unit))
             }
             let units = state.waiting.count - state.head
@@ -189,7 +190,7 @@ final class LocalQueue: Sendable {
         return unit
     }
 
-    /// Waits for what a runner runs next; nil ends the runner.
+    /// Waits for the next unit of work of a runner; nil ends the runner.
     func next() async -> [ClaimedJob]? {
         if let unit = state.withLock({ takeUnit(&$0) }) { return unit }
         return await withCheckedContinuation { runner in
@@ -203,7 +204,7 @@ final class LocalQueue: Sendable {
         }
     }
 
-    /// Ends the runners once they have run what they hold; returns what had not started.
+    /// Ends the runners after their current jobs, and returns the jobs that have not started.
     func close() -> [ClaimedJob] {
         let (jobs, parked) = state.withLock { state in
             state.isClosed = true
@@ -214,8 +215,9 @@ final class LocalQueue: Sendable {
         return jobs
     }
 
-    /// A runner has ended its jobs, which took so many milliseconds each; returns whether more
-    /// should be claimed now.
+    /// Records that a runner finished jobs, and returns whether to claim more now.
+    ///
+    /// - Parameter duration: the milliseconds that each of them took.
     func finished(_ count: Int, took duration: Float? = nil) -> Bool {
         state.withLock { state in
             state.running -= count
@@ -228,45 +230,45 @@ final class LocalQueue: Sendable {
         }
     }
 
-    /// Whether the dispatcher must be poked, this once, because it waits for other queues.
-    func takePoke() -> Bool {
+    /// Returns whether to wake the claimer, which waits for other queues, and resets the request.
+    func takeWakeUp() -> Bool {
         state.withLock { state in
-            defer { state.wantsPoke = false }
-            return state.wantsPoke
+            defer { state.wantsWakeUp = false }
+            return state.wantsWakeUp
         }
     }
 
     func countFailure() { state.withLock { $0.failed += 1 } }
 
-    /// Asks for a poke when this queue wants jobs: the dispatcher is about to wait for others.
+    /// Requests a wake-up for when this queue wants jobs: the claimer is about to wait for others.
     ///
-    /// - Returns: false when it wants some by now.
-    func pokeWhenWanted() -> Bool {
+    /// - Returns: false if the queue wants jobs already.
+    func wakeWhenWanted() -> Bool {
         state.withLock { state in
             guard state.isPaused || wanted(state) == 0 else { return false }
-            state.wantsPoke = true
+            state.wantsWakeUp = true
             return true
         }
     }
 
-    /// Whether it has so much to do that its claims are made apart from those of the others.
-    var isFlooded: Bool {
-        get { state.withLock { $0.isFlooded } }
-        set { state.withLock { $0.isFlooded = newValue && !$0.isPaused } }
+    /// Whether the queue is saturated, and has a claimer of its own.
+    var isSaturated: Bool {
+        get { state.withLock { $0.isSaturated } }
+        set { state.withLock { $0.isSaturated = newValue && !$0.isPaused } }
     }
 
-    /// Stops or resumes; returns what had been claimed and not started.
+    /// Pauses or resumes the queue, and returns the claimed jobs that have not started.
     func setPaused(_ isPaused: Bool) -> [ClaimedJob] {
         state.withLock { state in
             state.isPaused = isPaused
-            if isPaused { state.isFlooded = false }
+            if isPaused { state.isSaturated = false }
             return isPaused ? takeWaiting(&state) : []
         }
     }
 
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// What had been claimed and not started.
+    /// Removes and returns the claimed jobs that have not started.
     func takeWaiting() -> [ClaimedJob] { state.withLock { takeWaiting(&$0) } }
 
     private func takeWaiting(_ state: inout State) -> [ClaimedJob] {
@@ -279,10 +281,10 @@ final class LocalQueue: Sendable {
 
     var isIdle: Bool { state.withLock { $0.running == 0 && $0.waitingCount == 0 } }
 
-    /// For metrics: how often jobs were claimed, and how many.
+    /// The number of claims and of claimed jobs, for metrics.
     var claimCounts: (claims: Int, jobs: Int) { state.withLock { ($0.claims, $0.claimed) } }
 
-    /// For the heartbeat.
+    /// The counts for the heartbeat.
     var counts: (busy: Int, waiting: Int, finished: Int, failed: Int) {
         state.withLock { ($0.running, $0.waitingCount, $0.finished, $0.failed) }
     }

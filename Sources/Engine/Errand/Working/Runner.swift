@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ErrandPostgres
 
-/// Runs claimed jobs with their handlers and says how each ended.
+/// Runs claimed jobs with their handlers and reports their results.
 struct Runner: Sendable {
     let kinds: JobKinds
     let engine: Engine
@@ -11,7 +11,7 @@ struct Runner: Sendable {
     let log: Log
 
     private static let yieldInterval = 64
-    /// Days that a finished job is kept at most, each a partition that is made ahead.
+    /// The maximum retention of a finished job, in days; each day is a partition, created ahead.
     static let longestRetention: Int64 = 3_650
 
     /// Runs jobs of one queue until it is closed.
@@ -19,7 +19,7 @@ struct Runner: Sendable {
         var hasMore = true
         while hasMore {
             let handle = RunnerHandle()
-            // A task of its own, because cancelling one job must not end the worker's other work.
+            // A separate task, because cancelling one job must not end the worker's other work.
             let task = Task { await loop(queue, handle, onFinished) }
             handle.set(task)
             hasMore = await withTaskCancellationHandler {
@@ -30,34 +30,34 @@ struct Runner: Sendable {
         }
     }
 
-    /// Returns true when it stopped because one job was cancelled: the task is spent.
+    /// Returns true if it stopped because one job, and with it this task, was cancelled.
     private func loop(
         _ queue: LocalQueue, _ handle: RunnerHandle, _ onFinished: @Sendable () -> Void
     ) async -> Bool {
         var turn = 0
         while let unit = await queue.next() {
-            let endings = await run(unit, handle, queue.activity)
-            completer.add(endings)
-            for ending in endings where ending.isFailure { queue.countFailure() }
-            if queue.finished(unit.count, took: endings.first?.duration) { onFinished() }
+            let results = await run(unit, handle, queue.activity)
+            completer.add(results)
+            for result in results where result.isFailure { queue.countFailure() }
+            if queue.finished(unit.count, took: results.first?.duration) { onFinished() }
             if Task.isCancelled { return true }
             turn &+= 1
-            // A handler that never waits must not keep the threads from those of other queues.
+            // A handler that never suspends must not starve those of other queues of threads.
             if turn % Self.yieldInterval == 0 { await Task.yield() }
         }
         return false
     }
 
     private func run(
-        _ unit: [ClaimedJob], _ handle: RunnerHandle, _ activity: ActivityBook
-    ) async -> [Ending] {
-        var endings: [Ending] = []
+        _ unit: [ClaimedJob], _ handle: RunnerHandle, _ activity: ActivityCounters
+    ) async -> [AttemptResult] {
+        var results: [AttemptResult] = []
         guard let kind = kinds.registrations[unit[0].lane.kind],
             kind.versions.contains(unit[0].lane.version)
         else {
-            // Only known lanes are popped; but arguments may be replaced by those of a newer
-            // version between staging and claim: others can run them.
-            return unit.map { ending($0, .handedBack, since: .now, nil) }
+            // Only known lanes are popped, but a newer version of the arguments may have replaced
+            // these between staging and claim: other workers can run it.
+            return unit.map { attemptResult($0, .requeued, since: .now, nil) }
         }
         let clock = ContinuousClock.now
         let now = Instant.now()
@@ -65,18 +65,18 @@ struct Runner: Sendable {
         for job in unit {
             if let notAfter = job.notAfter, notAfter < now {
                 let reason = "its deadline \(notAfter) had passed before it could start"
-                endings.append(ending(job, .cancelled(reason: reason), since: clock, kind))
+                results.append(attemptResult(job, .cancelled(reason: reason), since: clock, kind))
             } else if job.isCancelRequested {
                 let reason = "cancelled while it ran"
-                endings.append(ending(job, .cancelled(reason: reason), since: clock, kind))
+                results.append(attemptResult(job, .cancelled(reason: reason), since: clock, kind))
             } else {
                 jobs.append(job)
             }
         }
-        let neverRan = endings.count
+        let neverRan = results.count
         guard !jobs.isEmpty else {
-            activity.ended(endings, at: now, neverRan: neverRan)
-            return endings
+            activity.ended(results, at: now, neverRan: neverRan)
+            return results
         }
         activity.started(jobs, at: now)
 
@@ -96,23 +96,23 @@ struct Runner: Sendable {
         for (place, job) in jobs.enumerated() {
             let (isOurs, interruption) = ends[place]
             guard isOurs else { continue }
-            let verdict: Ending.Verdict
+            let verdict: AttemptResult.Verdict
             switch result {
             case .success(let outcomes):
                 verdict = self.verdict(outcomes[place], of: job, kind)
             case .failure where interruption == nil && wasInterrupted:
-                // Another job of the batch was cancelled, and with it the handler of them all.
-                verdict = .handedBack
+                // The cancellation of another job of the batch ended the common handler.
+                verdict = .requeued
             case .failure(let error):
                 verdict = self.verdict(error, interruption, of: job, kind)
             }
-            tell(verdict, of: job)
-            var ended = ending(job, verdict, since: clock, kind)
+            logFailure(verdict, of: job)
+            var ended = attemptResult(job, verdict, since: clock, kind)
             ended.mayBeWritten = engine.takeWritten(job.id)
-            endings.append(ended)
+            results.append(ended)
         }
-        activity.ended(endings, at: now.adding(.now - clock), neverRan: neverRan)
-        return endings
+        activity.ended(results, at: now.adding(.now - clock), neverRan: neverRan)
+        return results
     }
 
     private func context(
@@ -135,13 +135,13 @@ struct Runner: Sendable {
             .with("attempt", job.attempt)
     }
 
-    /// Tells of failures, without their texts: what a handler throws may name people.
-    private func tell(_ verdict: Ending.Verdict, of job: ClaimedJob) {
+    /// Logs failures, without their texts: the errors of handlers may contain personal data.
+    private func logFailure(_ verdict: AttemptResult.Verdict, of job: ClaimedJob) {
         switch verdict {
         case .dead:
             log(of: job).warning(
-                "given up: 'errand job show \(job.id)' tells why, 'errand job retry \(job.id)' "
-                    + "runs it again")
+                "the job is a dead letter: 'errand job show \(job.id)' shows why, "
+                    + "'errand job retry \(job.id)' runs it again")
         case .waiting(let delay, .some):
             log(of: job).debug("the attempt failed; the next one is due in \(delay)")
         default: break
@@ -152,10 +152,10 @@ struct Runner: Sendable {
         job.overrides?.timeoutMs.map { .milliseconds($0) } ?? kind.options.timeout
     }
 
-    /// How an outcome becomes an ending.
+    /// Converts the outcome of a handler to a verdict.
     private func verdict(
         _ outcome: Outcome, of job: ClaimedJob, _ kind: Registration
-    ) -> Ending.Verdict {
+    ) -> AttemptResult.Verdict {
         switch outcome {
         case .done: .completed
         case .discard(let reason): .cancelled(reason: reason)
@@ -168,10 +168,10 @@ struct Runner: Sendable {
     private func verdict(
         _ error: any Error, _ interruption: RunningJobs.Interruption?, of job: ClaimedJob,
         _ kind: Registration
-    ) -> Ending.Verdict {
+    ) -> AttemptResult.Verdict {
         switch interruption {
         case .cancelled: return .cancelled(reason: "cancelled while it ran")
-        case .stopping: return .handedBack
+        case .stopping: return .requeued
         case .timedOut:
             let limit = timeout(job, kind)
             return failed(
@@ -184,10 +184,10 @@ struct Runner: Sendable {
         return failed(String(describing: error), after: nil, job, kind)
     }
 
-    /// A failed attempt: another one, or the dead letters.
+    /// Returns the verdict of a failed attempt: retried, or dead after the last one.
     func failed(
         _ text: String, after delay: Duration?, _ job: ClaimedJob, _ kind: Registration
-    ) -> Ending.Verdict {
+    ) -> AttemptResult.Verdict {
         let error = Self.storable(text)
         guard job.attempt < job.maxAttempts else {
             return .dead(
@@ -198,11 +198,11 @@ struct Runner: Sendable {
         return .waiting(delay: wait, error: error)
     }
 
-    func ending(
-        _ job: ClaimedJob, _ verdict: Ending.Verdict, since start: ContinuousClock.Instant,
+    func attemptResult(
+        _ job: ClaimedJob, _ verdict: AttemptResult.Verdict, since start: ContinuousClock.Instant,
         _ kind: Registration?
-    ) -> Ending {
-        Ending(
+    ) -> AttemptResult {
+        AttemptResult(
             id: job.id, token: job.token, lane: job.lane, verdict: verdict,
             duration: start.millisecondsSince, keepDays: kind.flatMap { keepDays(job, $0) })
     }
@@ -213,14 +213,14 @@ struct Runner: Sendable {
         return Int16(min((seconds - 1) / 86_400 + 1, Self.longestRetention))
     }
 
-    /// Error texts are kept up to 4,000 characters, without the NUL that JSON in PostgreSQL
-    /// cannot hold.
+    /// Shortens an error text to 4,000 characters and replaces NUL, which PostgreSQL's JSON cannot
+    /// hold.
     static func storable(_ text: String) -> String {
         String(text.prefix(4_000).map { $0 == "\0" ? "\u{FFFD}" : $0 })
     }
 }
 
-extension Ending {
+extension AttemptResult {
     var isFailure: Bool {
         switch verdict {
         case .waiting(_, .some), .dead: true

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The jobs that run in this worker: who can be cancelled, and until when each may take.
+/// The running jobs of this worker, with their tasks and time limits.
 final class RunningJobs: Sendable {
     /// Why a running job's task was cancelled.
     enum Interruption: Sendable, Equatable {
         case cancelled, timedOut, stopping
-        /// The job is no longer ours: nothing may be written.
+        /// Another worker has the job: this one must not write its result.
         case leaseLost
     }
 
@@ -24,8 +24,10 @@ final class RunningJobs: Sendable {
         var interruption: Interruption?
     }
 
-    /// One claim of a job: after a lost lease the same worker may run the same job again while
-    /// the handler of its earlier claim still goes on.
+    /// One claim of a job.
+    ///
+    /// After a lost lease, the same worker may claim the job again while the handler of the earlier
+    /// claim still runs.
     private struct Claim: Hashable {
         var id: Int64
         var token: Int64
@@ -46,10 +48,10 @@ final class RunningJobs: Sendable {
         entries.withLock { $0[Claim(job)] = entry }
     }
 
-    /// The job's handler has returned.
+    /// Removes a job whose handler has returned.
     ///
-    /// - Returns: false when it was given up before, and nothing is to be written; and why its
-    ///   task was cancelled, if it was.
+    /// - Returns: `isOurs`: false if the job was abandoned before, so that its result must not be
+    ///   written; `interruption`: why its task was cancelled, if it was.
     func end(_ job: ClaimedJob) -> (isOurs: Bool, interruption: Interruption?) {
         entries.withLock { entries in
             guard let entry = entries.removeValue(forKey: Claim(job)) else { return (false, nil) }
@@ -71,8 +73,8 @@ final class RunningJobs: Sendable {
         }
     }
 
-    // Under the lock: a runner takes its next job only after it has ended this one here, so the
-    // cancellation can never hit the wrong job.
+    // Called under the lock: a runner takes its next job only after `end`, so the cancellation
+    // cannot affect the wrong job.
     private static func interrupt(
         _ entries: inout [Claim: Entry], _ claim: Claim, _ why: Interruption
     ) {
@@ -83,14 +85,15 @@ final class RunningJobs: Sendable {
         entry.runner.cancel()
     }
 
-    /// Cancels what is over its time limit, and gives up what has ignored that for `patience`.
-    func expire(at now: ContinuousClock.Instant, patience: Duration) -> [Stuck] {
+    /// Cancels jobs that exceed their time limit, and abandons those that ignored the cancellation
+    /// for `timeout`.
+    func expire(at now: ContinuousClock.Instant, timeout: Duration) -> [Stuck] {
         entries.withLock { entries in
             var stuck: [Stuck] = []
             for (claim, entry) in entries where entry.deadline <= now {
                 if entry.interruption == nil {
                     Self.interrupt(&entries, claim, .timedOut)
-                } else if entry.deadline + patience <= now {
+                } else if entry.deadline + timeout <= now {
                     stuck.append(
                         Stuck(
                             job: entry.job, startedAt: entry.startedAt,
@@ -102,7 +105,7 @@ final class RunningJobs: Sendable {
         }
     }
 
-    /// Gives up all that still runs; what their handlers return later is not written.
+    /// Abandons all running jobs: the results of their handlers are not written.
     func abandonAll() -> [ClaimedJob] {
         entries.withLock { entries in
             defer { entries = [:] }
@@ -110,7 +113,7 @@ final class RunningJobs: Sendable {
         }
     }
 
-    /// Those that have run for a while: the ones worth asking the database about.
+    /// Returns the jobs that have run for at least `age`, for a check with the database.
     func running(since age: Duration) -> [Int64] {
         let limit = ContinuousClock.now - age
         return entries.withLock { entries in
@@ -118,7 +121,7 @@ final class RunningJobs: Sendable {
         }
     }
 
-    /// The ids of those that have run longest, the longest first.
+    /// Returns the ids of the longest-running jobs, the longest first.
     func oldest(_ limit: Int) -> [Int64] {
         let all = entries.withLock { $0.values.map { (at: $0.startedAt, id: $0.job.id) } }
         return all.sorted { $0 < $1 }.prefix(limit).map(\.id)
@@ -128,7 +131,7 @@ final class RunningJobs: Sendable {
     var count: Int { entries.withLock { $0.count } }
 }
 
-/// The task of a runner, so that one job's cancellation reaches it.
+/// The task of a runner, for the cancellation of its job.
 final class RunnerHandle: Sendable {
     private let state = Mutex<(task: Task<Bool, Never>?, isCancelled: Bool)>((nil, false))
 

@@ -1,11 +1,10 @@
 import ErrandPostgres
 
 extension Servers {
-    /// Refuses a schema that is missing, or older than this program.
+    /// Throws if the schema is missing, or older than this program.
     ///
-    /// One that is ahead of it may be meant, as while a new version is rolled out, and is only
-    /// logged.
-    /// - Throws: ``MigrationError``; `PostgresError` when the server cannot be reached.
+    /// A newer schema is only logged: it may be intended, as during the rollout of a new version.
+    /// - Throws: ``MigrationError``; `PostgresError` if the server is unreachable.
     func requireSchema(of modules: [MigrationLine], _ log: Log) async throws {
         let session = Session(settings("errand-migrations", setup: []))
         let ahead = try await Migrator(session: session, modules: modules).requireCurrent()

@@ -1,22 +1,24 @@
 public import ErrandPostgres
 public import ErrandRedis
 
-/// Where the servers are.
+/// The addresses of PostgreSQL and Redis.
 public struct Servers: Sendable {
-    /// As libpq takes it: a URI or `key=value` pairs.
+    /// The database in libpq's form: a URI or `key=value` pairs.
     public var database: String
-    /// Where Redis is.
+    /// The address of Redis.
     public var redis: RedisAddress
-    /// What stands before PostgreSQL: workers need a session of their own there.
+    /// Whether a connection pooler is between the program and PostgreSQL.
+    ///
+    /// Workers need direct sessions.
     public var pooling = Pooling.detected
 
-    /// The two servers that Errand needs.
+    /// Creates the addresses.
     public init(database: String, redis: RedisAddress) {
         self.database = database
         self.redis = redis
     }
 
-    /// How a worker's sessions connect.
+    /// Returns the connection settings of a worker's session.
     func settings(_ name: String, setup: [String]) -> SessionSettings {
         var settings = SessionSettings(database, name: name, setup: setup)
         settings.pooling = pooling

@@ -1,4 +1,4 @@
-/// Hands the queues for which runners are to be started from the dispatcher to the task group.
+/// Passes the claimer's requests to start runners to the task group.
 struct StartRequests: Sendable {
     let stream: AsyncStream<LocalQueue>
     private let continuation: AsyncStream<LocalQueue>.Continuation

@@ -2,21 +2,24 @@ import ErrandPostgres
 import ErrandRedis
 import ErrandThreads
 
-/// Makes the sessions, pools and windows of one worker, each named for what it does, so that
-/// `pg_stat_activity` and `CLIENT LIST` tell them apart.
+/// Creates the sessions, pools and windows of one worker.
+///
+/// Each is named for its purpose, as shown by `pg_stat_activity` and `CLIENT LIST`.
 struct WorkerConnections: Sendable {
     let servers: Servers
     let keys: RedisKeys
     let windowLimit: Int
 
     static func session(
-        _ name: String, at servers: Servers, on thread: OwnThread? = nil,
+        _ name: String, at servers: Servers, on thread: DedicatedThreadExecutor? = nil,
         setup: [String] = Statements.sessionSetup
     ) -> Session {
         Session(servers.settings(name, setup: setup), thread: thread)
     }
 
-    func session(_ name: String, on thread: OwnThread? = nil, setup: [String]) -> Session {
+    func session(
+        _ name: String, on thread: DedicatedThreadExecutor? = nil, setup: [String]
+    ) -> Session {
         Self.session(name, at: servers, on: thread, setup: setup)
     }
 
@@ -24,14 +27,14 @@ struct WorkerConnections: Sendable {
         Pool(servers.settings(name, setup: Statements.poolSetup), limit: limit)
     }
 
-    func window(_ name: String, on thread: OwnThread? = nil) -> ReadyWindow {
+    func window(_ name: String, on thread: DedicatedThreadExecutor? = nil) -> ReadyWindow {
         ReadyWindow(
             connection: Connection(servers.redis, name: name, thread: thread), keys: keys,
             limit: windowLimit)
     }
 
-    /// How jobs that wait again are told of: to the workers when they are due, or else to the
-    /// feeder.
+    /// Returns a function that stages a job that waits again: in its window if the job is due, or
+    /// else through a request to the feeder.
     static func offer(by client: JobClient) -> @Sendable (Staged, Lane) -> Void {
         { [offers = client.offers] job, lane in
             guard job.runAt <= .now() else {
@@ -39,7 +42,8 @@ struct WorkerConnections: Sendable {
                 return
             }
             offers?.offer([job], to: lane)
-            // Behind a backlog the window takes no offers; it was due before, and comes first.
+            // With a backlog the window accepts no new jobs, but this one was due before: the
+            // feeder stages it first.
             offers?.ask(for: lane.again(since: job.runAt))
         }
     }

@@ -1,17 +1,22 @@
 import FoundationEssentials
 
-/// How one worker process works.
+/// The options of a worker, with production defaults.
+///
+/// ```swift
+/// var options = WorkerOptions(queues: [.init("mail", concurrency: 16), .init("bulk", weight: 1)])
+/// options.grace = .seconds(60)
+/// ```
 public struct WorkerOptions: Sendable {
-    /// One queue that it works.
+    /// A queue of the worker.
     public struct Queue: Sendable, Equatable {
-        /// Its name.
+        /// The queue's name.
         public var name: String
-        /// Jobs of it that run at once.
+        /// The maximum number of its jobs that this worker runs at once.
         public var concurrency: Int
-        /// Its share when several queues have work, against those of the others.
+        /// Its share of claims relative to the other queues that have due jobs.
         public var weight: Int
 
-        /// A queue with 32 jobs at once and the same share as the others.
+        /// Creates a queue; by default it runs 32 jobs at once and has weight 1.
         public init(_ name: String, concurrency: Int = 32, weight: Int = 1) {
             self.name = name
             self.concurrency = max(concurrency, 1)
@@ -21,31 +26,31 @@ public struct WorkerOptions: Sendable {
 
     /// The queues.
     public var queues: [Queue]
-    /// A worker that stays silent this long has lost its jobs.
+    /// The lease: other workers recover the jobs of a worker that sent no heartbeat for this long.
     public var leaseTime: Duration = .seconds(20)
-    /// After the stop, how long running jobs may take to end.
+    /// How long running jobs may take after the stop before they are cancelled.
     public var grace: Duration = .seconds(20)
-    /// How often the feeder looks for what no wake-up told it of.
+    /// How often the feeder polls for due jobs that no wake-up announced.
     public var pollInterval: Duration = .seconds(1)
-    /// Ids that a lane may hold in Redis.
+    /// The maximum number of ids that a lane holds in Redis.
     public var windowLimit = WorkerOptions.standardWindow
-    /// End when nothing is due any more.
+    /// Whether the worker ends when no job is due.
     public var drain = false
-    /// Run the schedules of the database, if no other process does; never while draining.
+    /// Whether the worker is a candidate for the role scheduler; never while draining.
     public var runsSchedules = true
-    /// Connections to PostgreSQL that all handlers share, for `context.database`.
+    /// The maximum number of PostgreSQL connections that handlers share (`context.database`).
     ///
-    /// A handler waits when all of them are lent. A worker opens them only when they are needed,
-    /// and beside them up to ten of its own: mind `max_connections` of the server.
+    /// A handler waits while all of them are in use. The worker opens them on demand, besides up to
+    /// ten connections of its own: consider the server's `max_connections`.
     public var handlerConnections = 16
-    /// Who this is, in listings; by default the name of the machine.
+    /// The host name in listings; by default that of the machine.
     public var host = ProcessInfo.processInfo.hostName
-    /// Which program this is, in listings.
+    /// The program's version in listings.
     public var version = "0"
 
     static let standardWindow = 10_000
 
-    /// A worker of the given queues with production defaults.
+    /// Creates options for these queues.
     public init(queues: [Queue] = [Queue("default")]) {
         self.queues = queues
     }
@@ -53,24 +58,24 @@ public struct WorkerOptions: Sendable {
     var heartbeatInterval: Duration { leaseTime / 5 }
 }
 
-/// What a worker did.
+/// The totals of a worker's run.
 public struct WorkerSummary: Sendable, Equatable {
-    /// Jobs done.
+    /// Completed jobs.
     public var completed = 0
-    /// Attempts that failed, whatever became of their jobs.
+    /// Failed attempts.
     public var failed = 0
-    /// Of these, jobs that wait for another attempt.
+    /// Failed attempts whose jobs are retried.
     public var retried = 0
-    /// Jobs that went to the dead letters.
+    /// Jobs that became dead letters.
     public var dead = 0
-    /// Jobs discarded, too late to start, or cancelled.
+    /// Jobs that were cancelled, discarded or too late to start.
     public var cancelled = 0
-    /// Jobs put off by their handlers.
+    /// Snoozed attempts.
     public var snoozed = 0
-    /// Jobs given back unfinished at the stop.
-    public var handedBack = 0
-    /// Endings that came too late: the job was another worker's by then.
+    /// Unfinished jobs that were requeued at the stop.
+    public var requeued = 0
+    /// Results that the fence refused, because another worker had the job.
     public var fencedOff = 0
-    /// From the start to the end.
+    /// The duration of the run.
     public var duration: Duration = .zero
 }

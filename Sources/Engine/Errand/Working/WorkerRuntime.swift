@@ -5,97 +5,98 @@ import ErrandRedis
 import Synchronization
 import ErrandThreads
 
-/// What one run of a worker holds.
+/// The parts of a running worker.
 struct WorkerRuntime: Sendable {
     let kinds: JobKinds
     let options: WorkerOptions
-    let vitals: Vitals
+    let stats: WorkerStats
     let log: Log
     let handlerPool: Pool
     let ownPool: Pool
-    let heartSession: Session
+    let heartbeatSession: Session
     let finishing: Session
     let queues: [LocalQueue]
     let running = RunningJobs()
     let completer: Completer
-    let limits: LimitBoard
+    let limits: LimitCache
     let client: JobClient
-    let dispatcher: Dispatcher
-    /// Claims for flooded queues, where there are several.
-    let floodDispatcher: Dispatcher?
+    let claimer: Claimer
+    /// The claimer of the saturated queues, if the worker has several queues.
+    let saturatedClaimer: Claimer?
     let identity: WorkerIdentity
     let runner: Runner
-    let heart: Heart
-    let heartWake = Signal()
+    let heartbeat: Heartbeat
+    let heartbeatWake = Signal()
     let leadership: Leadership
     let scheduler: Scheduler?
-    let pokes: ReadyWindow
+    let staging: ReadyWindow
 
     init(
-        servers: Servers, kinds: JobKinds, options: WorkerOptions, vitals: Vitals, log: Log
+        servers: Servers, kinds: JobKinds, options: WorkerOptions, stats: WorkerStats, log: Log
     ) async throws {
-        (self.kinds, self.options, self.vitals) = (kinds, options, vitals)
-        heartSession = WorkerConnections.session("errand-heart", at: servers)
-        try await heartSession.requireOwnProcess(for: "a worker")
-        let instance = try await heartSession.query(Statements.instance).text(0, 0)
+        (self.kinds, self.options, self.stats) = (kinds, options, stats)
+        heartbeatSession = WorkerConnections.session("errand-heartbeat", at: servers)
+        try await heartbeatSession.requireOwnProcess(for: "a worker")
+        let instance = try await heartbeatSession.query(Statements.instance).text(0, 0)
         let keys = RedisKeys(instance: instance)
         let make = WorkerConnections(
             servers: servers, keys: keys, windowLimit: options.windowLimit)
-        pokes = make.window("errand-offer")
-        try await pokes.connection.connect()
+        staging = make.window("errand-offer")
+        try await staging.connection.connect()
         queues = options.queues.map { LocalQueue(options: $0, kinds: kinds) }
-        try await Self.declare(kinds, options, on: heartSession)
+        try await Self.declare(kinds, options, on: heartbeatSession)
         identity = WorkerIdentity(
-            try await Heart.register(heartSession, options: options, kinds: kinds, queues: queues))
+            try await Heartbeat.register(
+                heartbeatSession, options: options, kinds: kinds, queues: queues))
         self.log = log.with("worker", identity.id)
-        let dutySeat = LeadSeat(.duties, host: options.host, worker: identity)
-        let scheduleSeat = LeadSeat(.scheduler, host: options.host, worker: identity)
-        // Named after the worker: when it is dead, its transactions can be told from others'.
+        let feederLeadership = LeadershipRole(.feeder, host: options.host, worker: identity)
+        let schedulerLeadership = LeadershipRole(.scheduler, host: options.host, worker: identity)
+        // Named after the worker: the rescuer finds the transactions of a dead worker by it.
         let poolName = Rescuer.poolName(of: identity.id)
         handlerPool = make.pool(poolName, limit: options.handlerConnections)
-        // Apart, or handlers that all hold one session and ask for a second would wait for ever.
+        // A separate pool: handlers that each hold one session and need another would deadlock.
         ownPool = make.pool("errand-own", limit: 4)
 
         let engine = Engine(database: handlerPool, own: ownPool, instance: instance)
-        client = JobClient(pool: ownPool, window: pokes, redis: servers.redis, log: self.log)
+        client = JobClient(pool: ownPool, window: staging, redis: servers.redis, log: self.log)
         let offer = WorkerConnections.offer(by: client)
         finishing = make.session("errand-finish", setup: Statements.sessionSetup)
-        let limits = LimitBoard(queues)
-        self.limits = limits
+        limits = LimitCache(queues)
         completer = Completer(session: finishing, limits: limits, log: self.log, offer: offer)
-        let (queues, identity, pokes, workerLog) = (queues, identity, pokes, self.log)
-        func dispatcher(_ share: Dispatcher.Share) -> Dispatcher {
-            let thread = OwnThread(name: "errand-claim")
-            return Dispatcher(
+        let (queues, identity, staging, ownLog) = (queues, identity, staging, self.log)
+        let limits = limits
+        func claimer(_ share: Claimer.Share) -> Claimer {
+            let thread = DedicatedThreadExecutor(name: "errand-claim")
+            return Claimer(
                 thread: thread,
                 claims: make.session(
                     "errand-claim", on: thread, setup: Statements.claimSessionSetup),
                 window: make.window("errand-pop", on: thread), queues: queues, share: share,
-                worker: identity, limits: limits, vitals: vitals,
-                patience: options.drain ? .milliseconds(10) : .seconds(1), log: workerLog,
-                offer: offer)
+                worker: identity, limits: limits, stats: stats,
+                timeout: options.drain ? .milliseconds(10) : .seconds(1), log: ownLog, offer: offer)
         }
-        self.dispatcher = dispatcher(queues.count > 1 ? .calm : .all)
-        floodDispatcher = queues.count > 1 ? dispatcher(.flooded) : nil
+        self.claimer = claimer(queues.count > 1 ? .normal : .all)
+        saturatedClaimer = queues.count > 1 ? claimer(.saturated) : nil
         runner = Runner(
             kinds: kinds, engine: engine, client: client, running: running, completer: completer,
             log: self.log)
-        heart = Heart(
-            session: heartSession, options: options, kinds: kinds, identity: identity,
+        heartbeat = Heartbeat(
+            session: heartbeatSession, options: options, kinds: kinds, identity: identity,
             queues: queues, running: running, completer: completer, runner: runner,
             activity: ActivityWriter(worker: identity.id, queues: queues, log: self.log),
-            wakeDispatchers: { [calm = self.dispatcher, floodDispatcher] in
-                calm.room.raise()
-                floodDispatcher?.room.raise()
-                Self.poke(identity, over: pokes)
-            }, wake: heartWake, seats: [dutySeat, scheduleSeat], limits: limits, vitals: vitals,
-            log: self.log)
+            wakeClaimers: { [normal = self.claimer, saturatedClaimer] in
+                normal.room.raise()
+                saturatedClaimer?.room.raise()
+                Self.wake(identity, over: staging)
+            }, wake: heartbeatWake, leaderships: [feederLeadership, schedulerLeadership],
+            limits: limits, stats: stats, log: self.log)
         leadership = Self.leadership(
-            make, kinds, options, seat: dutySeat, name: Lead.duties.sessionName(of: identity.id),
-            offer: offer, log: self.log)
+            make, kinds, options, leadership: feederLeadership,
+            name: Role.feeder.sessionName(of: identity.id), offer: offer, log: self.log)
         scheduler = Self.scheduler(
-            servers, kinds, options, worker: identity.id, seat: scheduleSeat, log: self.log)
-        vitals.attach(
+            servers, kinds, options, worker: identity.id, leadership: schedulerLeadership,
+            log: self.log)
+        stats.attach(
             Self.numbers(queues, completer, [("handlers", handlerPool), ("own", ownPool)]),
             windows: WindowSizes(
                 servers.redis, instance: instance, lanes: queues.flatMap(\.lanes)))
@@ -112,13 +113,13 @@ struct WorkerRuntime: Sendable {
                     WorkerNumbers.Lending(
                         name: name, limit: pool.limit, lent: pool.lentCount,
                         waiting: pool.waitingCount)
-                }, handedBack: summary.handedBack, fencedOff: summary.fencedOff)
+                }, requeued: summary.requeued, fencedOff: summary.fencedOff)
         }
     }
 
     private static func scheduler(
         _ servers: Servers, _ kinds: JobKinds, _ options: WorkerOptions, worker: Int64,
-        seat: LeadSeat, log: Log
+        leadership: LeadershipRole, log: Log
     ) -> Scheduler? {
         let zones = ZoneDatabase()
         for schedule in kinds.schedules.values.sorted(by: { $0.name < $1.name }) {
@@ -128,24 +129,25 @@ struct WorkerRuntime: Sendable {
         }
         guard options.runsSchedules, !options.drain else { return nil }
         return Scheduler(
-            servers.settings(Lead.scheduler.sessionName(of: worker), setup: Scheduler.setup),
-            zones: zones, patience: options.leaseTime, seat: seat, log: log)
+            servers.settings(Role.scheduler.sessionName(of: worker), setup: Scheduler.setup),
+            zones: zones, timeout: options.leaseTime, leadership: leadership, log: log)
     }
 
     private static func leadership(
         _ make: WorkerConnections, _ kinds: JobKinds, _ options: WorkerOptions,
-        seat: LeadSeat, name: String, offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
+        leadership: LeadershipRole, name: String,
+        offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
     ) -> Leadership {
         let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
         let days = min((retention.max() ?? 0) / 86_400, Runner.longestRetention)
-        let place = FeedingPlace()
+        let place = FeederThread()
         return Leadership(
-            seat: seat, place: place,
+            leadership: leadership, place: place,
             feeding: make.session(name, on: place.thread, setup: Statements.sessionSetup),
             maintenance: make.session("errand-maintain", setup: Statements.maintenanceSetup),
             window: make.window("errand-stage", on: place.thread),
-            listening: make.window("errand-hear"), requests: Feeder.Requests(), options: options,
-            offer: offer, longestRetention: Int(days), log: log)
+            listening: make.window("errand-requests"), requests: Feeder.Requests(),
+            options: options, offer: offer, longestRetention: Int(days), log: log)
     }
 
     private static func declare(
@@ -160,21 +162,21 @@ struct WorkerRuntime: Sendable {
     func work(until stop: Stop) async throws {
         let onStop = stop.onStop { wakeAll() }
         defer { stop.forget(onStop) }
-        // A paused queue must not be popped from before the first heartbeat.
-        do { try await heart.readControls(stopping: stop) } catch {
+        // The worker must know the paused queues before the first pop.
+        do { try await heartbeat.readControls(stopping: stop) } catch {
             await leave()
             throw error
         }
-        vitals.beat()
-        vitals.begin()
+        stats.beat()
+        stats.begin()
         limits.onRoom { wantMore($0) }
-        // The feeder should hear of a new worker at once.
+        // Notify the feeder of the new worker at once.
         client.offers?.ask(for: "*")
         log.info(
             "working \(options.queues.map(\.name).joined(separator: ", ")) with "
                 + "\(kinds.names.count) kinds")
         await withTaskGroup(of: Void.self) { background in
-            background.addTask { await heart.run(stopping: stop) }
+            background.addTask { await heartbeat.run(stopping: stop) }
             background.addTask { await leadership.run() }
             if let scheduler { background.addTask { await scheduler.run() } }
             await withTaskGroup(of: Void.self) { finishing in
@@ -189,7 +191,7 @@ struct WorkerRuntime: Sendable {
         await leave()
     }
 
-    /// Claims and runs until the stop or the drain, then ends what runs.
+    /// Claims and runs jobs until the stop or the end of the drain, then winds down.
     private func runJobs(until stop: Stop) async {
         await withDiscardingTaskGroup { group in
             let starts = StartRequests()
@@ -206,7 +208,7 @@ struct WorkerRuntime: Sendable {
         }
     }
 
-    /// Claims until the stop or, when draining, until nothing is due.
+    /// Claims jobs until the stop or, when draining, until no job is due.
     private func dispatch(
         until stop: Stop, start: @escaping @Sendable (LocalQueue) -> Void
     ) async {
@@ -214,42 +216,42 @@ struct WorkerRuntime: Sendable {
         let onStop = stop.onStop { end.stop() }
         defer { stop.forget(onStop) }
         await withTaskGroup(of: Void.self) { group in
-            if let floodDispatcher {
-                let events = Dispatcher.Events(start: start, refuse: handBack) {
-                    dispatcher.room.raise()
-                    poke()
+            if let saturatedClaimer {
+                let events = Claimer.Events(start: start, refuse: requeue) {
+                    claimer.room.raise()
+                    wakeClaimer()
                 } isDrained: {
                     false
                 }
-                group.addTask { await floodDispatcher.run(until: end, events) }
+                group.addTask { await saturatedClaimer.run(until: end, events) }
             }
-            let events = Dispatcher.Events(start: start, refuse: handBack) {
-                floodDispatcher?.room.raise()
+            let events = Claimer.Events(start: start, refuse: requeue) {
+                saturatedClaimer?.room.raise()
             } isDrained: {
                 await isDrained()
             }
-            await dispatcher.run(until: end, events)
+            await claimer.run(until: end, events)
             end.stop()
-            floodDispatcher?.room.raise()
+            saturatedClaimer?.room.raise()
         }
     }
 
-    private func handBack(_ jobs: [ClaimedJob]) {
-        completer.add(jobs.map { runner.ending($0, .handedBack, since: .now, nil) })
+    private func requeue(_ jobs: [ClaimedJob]) {
+        completer.add(jobs.map { runner.attemptResult($0, .requeued, since: .now, nil) })
     }
 
     private func windDown(_ stop: Stop) async {
         for queue in queues {
-            handBack(queue.close())
+            requeue(queue.close())
         }
         let deadline = ContinuousClock.now + options.grace
-        // By the queues' count: a job that was handed over a moment ago is not yet in `running`.
+        // By the queues' counts: a job that a runner just received is not yet in `running`.
         func isBusy() -> Bool { queues.contains { $0.counts.busy > 0 } }
         while isBusy(), stop.hasGrace, ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(10))
         }
         if isBusy() {
-            log.warning("\(running.count) jobs did not end within the grace and are cancelled")
+            log.warning("\(running.count) jobs exceeded the grace period and are cancelled")
             let end = ContinuousClock.now + .seconds(2)
             while isBusy(), ContinuousClock.now < end {
                 running.interruptAll(.stopping)
@@ -258,40 +260,40 @@ struct WorkerRuntime: Sendable {
         }
         let abandoned = running.abandonAll()
         if !abandoned.isEmpty {
-            log.warning("\(abandoned.count) jobs ignored their cancellation and are handed back")
-            handBack(abandoned)
+            log.warning("\(abandoned.count) jobs ignored their cancellation and are requeued")
+            requeue(abandoned)
         }
-        try? await dispatcher.giveBackUnsure()
-        try? await floodDispatcher?.giveBackUnsure()
+        try? await claimer.requeueUnsure()
+        try? await saturatedClaimer?.requeueUnsure()
     }
 
-    /// A queue has room again: wakes its dispatcher wherever that waits.
+    /// Wakes the claimer of a queue that has room again, wherever it waits.
     private func wantMore(_ queue: LocalQueue) {
-        if queue.isFlooded, let floodDispatcher {
-            floodDispatcher.room.raise()
+        if queue.isSaturated, let saturatedClaimer {
+            saturatedClaimer.room.raise()
         } else {
-            dispatcher.room.raise()
-            if queue.takePoke() { poke() }
+            claimer.room.raise()
+            if queue.takeWakeUp() { wakeClaimer() }
         }
     }
 
     private func wakeAll() {
-        dispatcher.room.raise()
-        floodDispatcher?.room.raise()
-        heartWake.raise()
-        poke()
+        claimer.room.raise()
+        saturatedClaimer?.room.raise()
+        heartbeatWake.raise()
+        wakeClaimer()
     }
 
-    /// Ends the dispatcher's wait in Redis.
-    private func poke() { Self.poke(identity, over: pokes) }
+    /// Ends the claimer's wait in Redis.
+    private func wakeClaimer() { Self.wake(identity, over: staging) }
 
-    private static func poke(_ worker: WorkerIdentity, over window: ReadyWindow) {
-        Task { try? await window.poke(worker: worker.id) }
+    private static func wake(_ worker: WorkerIdentity, over window: ReadyWindow) {
+        Task { try? await window.wake(worker: worker.id) }
     }
 
-    /// Nothing runs here, nothing is due in PostgreSQL that could run here.
+    /// Returns whether no job runs here and PostgreSQL has no due job that could run here.
     private func isDrained() async -> Bool {
-        guard options.drain, queues.allSatisfy({ $0.isIdle && !$0.isFlooded }), completer.isIdle
+        guard options.drain, queues.allSatisfy({ $0.isIdle && !$0.isSaturated }), completer.isIdle
         else { return false }
         let lanes = queues.filter { !$0.isPaused }.flatMap(\.lanes)
         do {
@@ -302,7 +304,7 @@ struct WorkerRuntime: Sendable {
                     .int16Array(lanes.map { Int16($0.version) }),
                 ])
             guard try rows.bool(0, 0) else {
-                return completer.isIdle && !queues.contains(where: \.isFlooded)
+                return completer.isIdle && !queues.contains(where: \.isSaturated)
             }
             client.offers?.ask(for: "*")
             return false
@@ -313,16 +315,16 @@ struct WorkerRuntime: Sendable {
 
     private func leave() async {
         limits.onRoom(nil)
-        await heart.activity.write(on: heartSession)
+        await heartbeat.activity.write(on: heartbeatSession)
         do {
-            _ = try await heartSession.query(Statements.leave, [.int64(identity.id)])
+            _ = try await heartbeatSession.query(Statements.leave, [.int64(identity.id)])
         } catch {
-            log.warning("this worker could not sign off: \(error)")
+            log.warning("this worker could not delete its row in errand.workers: \(error)")
         }
-        await heartSession.close()
+        await heartbeatSession.close()
         await finishing.close()
-        await dispatcher.close()
-        await floodDispatcher?.close()
+        await claimer.close()
+        await saturatedClaimer?.close()
         await handlerPool.close()
         await ownPool.close()
     }

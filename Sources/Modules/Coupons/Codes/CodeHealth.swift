@@ -1,28 +1,28 @@
 package import ErrandPostgres
 
-/// Whether codes turn and can be checked, and whether somebody guesses them.
+/// The state of code rotation, and the guessing of codes.
 package struct CodeHealth: Sendable {
     /// One of the two series.
     package struct Series: Sendable {
         package var series: CodeSeries
-        /// How long an epoch is meant to last.
+        /// The configured length of an epoch.
         package var period: Duration
-        /// So many epochs are meant to be ready before they start.
+        /// The configured number of epochs to prepare ahead of their start.
         package var ahead: Int
-        /// So many are.
+        /// The number of prepared epochs.
         package var waiting: Int
-        /// For so long the present one has lasted; nil when there is none.
+        /// The age of the current epoch; nil when there is none.
         package var age: Duration?
-        /// Epochs, present or to come, whose secrets are not open.
+        /// The number of current and future epochs whose secrets are not open.
         package var closed: Int
     }
 
     package var series: [Series]
-    /// Whether anybody has a coupon that may be redeemed.
+    /// Whether any coupon can be redeemed.
     package var hasCoupons: Bool
     /// Bursts of guesses within the last hour.
     package var alerts: Int
-    /// Where the last of them was.
+    /// The establishment of the last burst.
     package var alertAt: String?
 
     private static let turning = """
@@ -51,7 +51,7 @@ package struct CodeHealth: Sendable {
              WHERE a.at > now() - interval '1 hour' ORDER BY a.id DESC LIMIT 1) AS alert_at
         """
 
-    /// Reads it all.
+    /// Reads the state of all series and the alerts.
     package static func read(_ session: Session) async throws -> CodeHealth {
         let rows = try await session.pipeline([Statement(turning), Statement(others)])
         let series = try rows[0].compactMap { row -> Series? in

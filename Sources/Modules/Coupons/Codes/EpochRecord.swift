@@ -1,17 +1,17 @@
 package import ErrandPostgres
 import ErrandSealing
 
-/// An epoch of the codes as operators see it, without its secret.
+/// A code epoch as operators see it, without its secret.
 package struct EpochRecord: Sendable {
     package var series: CodeSeries
     package var startsAt: Instant
-    /// When the next one starts; nil for the last.
+    /// The start of the next epoch; nil for the last.
     package var endsAt: Instant?
     package var goodUntil: Instant
     package var slot: Int
     /// The name of the key that sealed its secret.
     package var key: String?
-    /// Whether codes can be made and checked by it.
+    /// Whether PostgreSQL has the secret in memory to create and check codes.
     package var isOpen: Bool
     package var isPresent: Bool
     package var isOver: Bool
@@ -30,7 +30,7 @@ package struct EpochRecord: Sendable {
         ORDER BY e.series, e.starts_at
         """
 
-    /// All that there are; each series by their starts.
+    /// Returns all epochs, sorted by series and start.
     package static func list(_ session: Session) async throws -> [EpochRecord] {
         try await session.query(statement).map { row in
             let word = try row.text("series")

@@ -1,16 +1,16 @@
 import ErrandCrypto
 import ErrandPostgres
 
-/// The secret of an epoch, as it is kept sealed, and as PostgreSQL makes codes with it.
+/// The secret of an epoch: sealed for storage, and as HMAC blocks for PostgreSQL.
 struct EpochSecret: Sendable {
     private let key: SecretBytes
-    /// SHA-256 takes blocks of so many bytes.
+    /// The block size of SHA-256 in bytes.
     private static let block = 64
 
-    /// A new one, which nobody can guess.
+    /// Creates a random secret.
     init() throws(CryptoError) { key = try .random(32) }
 
-    /// Opens a sealed one.
+    /// Opens a sealed secret.
     init(
         sealed: [UInt8], of series: CodeSeries, from start: Int64, by keys: SealingKeys
     ) throws(CryptoError) {
@@ -27,11 +27,11 @@ struct EpochSecret: Sendable {
         "coupons.epochs:\(series.rawValue):\(start)"
     }
 
-    /// The same, over a row of coupons.epochs.
+    /// The sealing context as SQL over a row of coupons.epochs.
     static let contextInSQL =
         "'coupons.epochs:' || series || ':' || extract(epoch FROM starts_at)::bigint"
 
-    /// The key's block, combined with HMAC's inner and outer padding (RFC 2104).
+    /// The key block, combined with the inner and outer padding of HMAC (RFC 2104).
     var blocks: (inner: [UInt8], outer: [UInt8]) {
         let bytes = key.reveal()
         let padded = bytes + [UInt8](repeating: 0, count: Self.block - bytes.count)

@@ -28,7 +28,7 @@ enum EpochStatements {
             ])
     }
 
-    /// After its epoch was inserted.
+    /// Inserts the open secret; requires the row of its epoch.
     static func open(_ series: CodeSeries, _ start: Int64, _ secret: EpochSecret) -> Statement {
         let blocks = secret.blocks
         return Statement(

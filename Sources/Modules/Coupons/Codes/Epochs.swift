@@ -1,22 +1,22 @@
-/// One of the two ways in which a coupon's code is given.
+/// One of the two series of a coupon's codes.
 package enum CodeSeries: String, Sendable, CaseIterable {
-    /// Drawn for a scanner.
+    /// QR codes for scanners.
     case qr
-    /// To be typed; it turns more slowly.
+    /// Typed codes, which rotate more slowly.
     case typed
 }
 
-/// A stretch of time whose codes are made with one secret.
+/// A period whose codes are derived from one secret.
 ///
 /// Times are whole seconds since 1970.
 package struct Epoch: Sendable, Equatable {
     package var start: Int64
-    /// Its place in a cycle of 32: part of a typed code.
+    /// The slot in a cycle of 32, part of a typed code.
     package var slot: Int16
-    /// Its codes are taken until then, though the next epoch has started.
+    /// The end of the validity of its codes, after the next epoch has started.
     package var goodUntil: Int64
 
-    /// How many slots there are.
+    /// The number of slots.
     package static let slots: Int16 = 32
 
     package init(start: Int64, slot: Int16, goodUntil: Int64) {
@@ -26,34 +26,34 @@ package struct Epoch: Sendable, Equatable {
     }
 }
 
-/// What has to be done so that the codes of one series turn: pure arithmetic over its epochs.
+/// The changes that rotate the codes of one series: pure arithmetic over its epochs.
 package struct RotationPlan: Sendable, Equatable {
-    /// To be made, in order; each with a new secret.
+    /// The epochs to create, in order, each with a new secret.
     package var made: [Epoch] = []
-    /// The last epoch that was there, if its codes are to be taken longer than was thought: its
-    /// successor comes late.
+    /// The last existing epoch, if its validity must be extended because its successor starts
+    /// late.
     package var prolonged: Epoch?
-    /// The starts of those whose codes are good no more.
+    /// The starts of the epochs whose codes have expired.
     package var destroyed: [Int64] = []
 
-    /// Plans for a moment.
+    /// Plans the rotation at a time.
     ///
-    /// Epochs that were missed are not made up for: the next one starts now, and until then the
-    /// last one was good.
+    /// Missed epochs are not created: the next epoch starts now, and the last one is valid until
+    /// then.
     ///
     /// - Parameters:
-    ///   - epochs: those that there are, by their starts.
+    ///   - epochs: the existing epochs, sorted by start.
     ///   - now: the database's clock, in seconds since 1970.
-    ///   - period: how long a new epoch lasts, in seconds.
-    ///   - ahead: how many have to be there that have not started yet.
+    ///   - period: the length of a new epoch, in seconds.
+    ///   - ahead: the number of epochs to prepare ahead of their start.
     package init(_ epochs: [Epoch], now: Int64, period: Int64, ahead: Int) {
         guard let last = epochs.last else {
-            // On the clock's own steps.
+            // Align the first epoch to a multiple of the period.
             add(from: now - now % period, 0, now: now, period: period, ahead: ahead)
             return
         }
         guard let present = epochs.last(where: { $0.start <= now }) else {
-            // The clock was set back: until the first of them starts no code would be good.
+            // The clock was set back: no code would be valid until the first epoch starts.
             self = RotationPlan(replacing: epochs, now: now, period: period, ahead: ahead)
             return
         }
@@ -69,7 +69,7 @@ package struct RotationPlan: Sendable, Equatable {
         add(from: next, slot, now: now, period: period, ahead: ahead - waiting)
     }
 
-    /// Makes epochs one after the other until so many of them have yet to start.
+    /// Appends consecutive epochs until `ahead` of them start after `now`.
     private mutating func add(
         from first: Int64, _ slot: Int16, now: Int64, period: Int64, ahead: Int
     ) {
@@ -82,15 +82,15 @@ package struct RotationPlan: Sendable, Equatable {
         }
     }
 
-    /// Plans anew after a leak: no code that was ever shown is good any more.
+    /// Plans the replacement of all epochs after a leak; every code shown so far becomes invalid.
     ///
     /// - Parameters:
-    ///   - epochs: those that there are, by their starts; they all go.
-    ///   - now: the database's clock; the first new epoch starts then.
+    ///   - epochs: the existing epochs, sorted by start; all are destroyed.
+    ///   - now: the database's clock; the start of the first new epoch.
     package init(replacing epochs: [Epoch], now: Int64, period: Int64, ahead: Int) {
         destroyed = epochs.map(\.start)
         let slot = epochs.last.map { ($0.slot + 1) % Epoch.slots } ?? 0
-        // A code of before must not look like a wrong one of now.
+        // Use a new start: a code of a destroyed epoch must not count as a guess.
         var start = now
         while destroyed.contains(start) { start -= 1 }
         add(from: start, slot, now: now, period: period, ahead: ahead)

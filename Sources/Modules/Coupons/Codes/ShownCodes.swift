@@ -1,22 +1,22 @@
 package import Errand
 package import ErrandPostgres
 
-/// The codes of a coupon, as its person's app shows them: bearer secrets.
+/// The current codes of a coupon, as the app shows them; bearer secrets.
 package struct ShownCodes: Sendable {
     /// The text of the QR code.
     package var payload: String
-    /// When it turns; nil when that is not known.
+    /// When the QR code rotates; nil if unknown.
     package var payloadUntil: Instant?
     package var typed: String
     package var typedUntil: Instant?
 
-    /// What came of asking for them.
+    /// The result of a read.
     package enum Result: Sendable {
         case codes(ShownCodes)
-        /// It cannot be redeemed, so that it has none.
+        /// The coupon cannot be redeemed and has no codes.
         case none(CouponState)
         case unknown
-        /// No secret of the present is there; a worker was asked for it.
+        /// The current secret is missing; a job that creates it was enqueued.
         case notReady
     }
 
@@ -26,7 +26,7 @@ package struct ShownCodes: Sendable {
         WHERE c.id = $1
         """
 
-    /// The codes of one coupon; that somebody saw them is in the audit.
+    /// Reads the codes of one coupon and records the view in the audit log.
     package static func read(
         _ coupon: Int64, by session: Session, note: AuditLine
     ) async throws -> Result {

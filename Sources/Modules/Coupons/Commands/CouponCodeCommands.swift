@@ -10,34 +10,34 @@ import ErrandTerminal
 enum CouponCodeCommands {
     static let all = [code, qr]
 
-    /// A picture that a QR code is drawn as.
+    /// The image format of a QR code.
     private enum Format: String, CaseIterable, Sendable {
         case png, svg, terminal
     }
 
     private static let secrecy = """
-        Whoever has a code can redeem the coupon until it turns: that somebody saw it is in the \
-        audit, and no other command shows it.
+        A code is a bearer secret: anyone who has it can redeem the coupon until it rotates. The \
+        audit log records each view. No other command shows codes.
         """
 
     // MARK: code
 
     private static let code = Command(
-        "coupon", "code", effect: .looks,
-        summary: "Show the codes of a coupon, and until when each is the present one",
+        "coupon", "code", effect: .read,
+        summary: "Show the current codes of a coupon and when each rotates",
         discussion: secrecy + """
 
 
-            payload is the text of the QR code, typed is for tills that cannot scan. Each is taken \
-            for a while after it has turned.
+            payload is the text of the QR code; typed is the code for tills that cannot scan. \
+            Tills accept a code for a grace period after it rotates.
             """,
-        examples: [.init("errand coupon code 4711 --reason 'ticket 88'", "as the app shows them")],
-        options: [AuditOptions.reason], arguments: [CouponWords.id]
+        examples: [.init("errand coupon code 4711 --reason 'ticket 88'", "the codes in the app")],
+        options: [AuditOptions.reason], arguments: [CouponFormatting.id]
     ) { invocation in
         let codes = try await codes(invocation)
         try invocation.output.show(
             Record([
-                ("id", .id(invocation[CouponWords.id])), ("payload", .text(codes.payload)),
+                ("id", .id(invocation[CouponFormatting.id])), ("payload", .text(codes.payload)),
                 ("payload_until", .optional(codes.payloadUntil) { $0.cell }),
                 ("typed", .text(codes.typed)),
                 ("typed_until", .optional(codes.typedUntil) { $0.cell }),
@@ -45,25 +45,25 @@ enum CouponCodeCommands {
         return .done
     }
 
-    /// The codes, after it was recorded that they are shown.
+    /// Returns the codes, and records the view in the audit log.
     private static func codes(_ invocation: Invocation) async throws -> ShownCodes {
-        let id = invocation[CouponWords.id]
+        let id = invocation[CouponFormatting.id]
         let session = try invocation.session()
         let note = AuditLine(
             operatorName: invocation.operatorName, action: invocation.command.name,
             subject: "coupon \(id)", reason: invocation[AuditOptions.reason])
         switch try await ShownCodes.read(Int64(id), by: session, note: note) {
         case .codes(let codes): return codes
-        case .unknown: throw CouponWords.unknown(id)
+        case .unknown: throw CouponFormatting.unknown(id)
         case .none(let state):
             let words = state.rawValue.replacing("_", with: " ")
             throw CommandFailure(
-                exit: .refused, message: "coupon \(id) is \(words), and has no code",
-                hint: "'errand coupon show \(id)' tells more")
+                exit: .refused, message: "coupon \(id) is \(words) and has no code",
+                hint: "'errand coupon show \(id)' shows the details")
         case .notReady:
             throw CommandFailure(
-                exit: .failed, message: "the secrets of codes are not ready",
-                hint: "'errand doctor' tells whether a worker makes them; it needs "
+                exit: .failed, message: "the code secrets are not ready",
+                hint: "'errand doctor' shows whether a worker creates them; the worker needs "
                     + "\(KeySettings.variable) and the queue \(RotateCodes.options.queue)")
         }
     }
@@ -72,48 +72,48 @@ enum CouponCodeCommands {
 
     private static let format = Option<Format?>.value(
         "format", .choice(of: Format.self),
-        help: "Which picture (default: terminal on a terminal and png elsewhere, or as the name "
-            + "of --output-file ends)")
+        help: "Image format (default: the extension of --output-file; otherwise terminal on a "
+            + "terminal, png elsewhere)")
     private static let scale = Option<Int?>.integer(
         "scale", range: 1...QRSymbol.largestScale,
-        help: "Pixels on the side of a module of a png "
-            + "(default: 8)")
+        help: "Pixels per module of a png (default: 8)")
     private static let usualScale = 8
     private static let invert = Option.flag(
-        "invert", help: "Of a terminal without colours: for dark text on a light ground")
+        "invert", help: "Invert the code on a monochrome terminal with a light background")
     private static let file = Option<String?>.text(
         "output-file", placeholder: "FILE",
-        help: "Write the picture there, for its owner alone, and print when the code turns")
+        help: "Write the image to FILE, for its owner only, and print when the code rotates")
 
     private static let qr = Command(
-        "coupon", "qr", effect: .looks, summary: "Draw the present QR code of a coupon",
+        "coupon", "qr", effect: .read, summary: "Draw the current QR code of a coupon",
         discussion: secrecy + """
 
 
-            The picture is worthless soon after the code has turned: apps draw their own, from \
+            The image is invalid soon after the code rotates. Apps draw their own from \
             coupons.code().
             """,
         examples: [
             .init("errand coupon qr 4711", "on the terminal, for a till's scanner"),
             .init("errand coupon qr 4711 --format svg --output-file code.svg", "for a browser"),
         ],
-        options: [format, scale, invert, file, AuditOptions.reason], arguments: [CouponWords.id]
+        options: [format, scale, invert, file, AuditOptions.reason],
+        arguments: [CouponFormatting.id]
     ) { invocation in
         let format = try chosenFormat(invocation)
         let codes = try await codes(invocation)
         let bytes = try picture(codes.payload, format, invocation)
         let until = codes.payloadUntil.map {
-            "it turns at \(invocation.output.times.text($0.date))"
+            "the code rotates at \(invocation.output.times.text($0.date))"
         }
         guard let path = invocation[file] else {
             try invocation.output.screen.write(bytes)
-            invocation.output.note(until ?? "when it turns is not known")
+            invocation.output.note(until ?? "the next rotation is not scheduled")
             return .done
         }
         try TextFile.replace(path, with: bytes, isSecret: true)
         try invocation.output.show(
             Record([
-                ("id", .id(invocation[CouponWords.id])), ("file", .text(path)),
+                ("id", .id(invocation[CouponFormatting.id])), ("file", .text(path)),
                 ("format", .text(format.rawValue)),
                 ("payload_until", .optional(codes.payloadUntil) { $0.cell }),
             ]))
@@ -126,29 +126,29 @@ enum CouponCodeCommands {
         let output = invocation.output
         let path = invocation[file]
         let isShown = path == nil && output.screen.outputIsTerminal
-        let ending = path.flatMap { path in
+        let formatOfPath = path.flatMap { path in
             Format.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") }
         }
-        let format = invocation[format] ?? ending ?? (isShown ? .terminal : .png)
+        let format = invocation[format] ?? formatOfPath ?? (isShown ? .terminal : .png)
         func refuse(_ message: String, _ hint: String) -> CommandFailure {
             CommandFailure(exit: .usage, message: message, hint: hint)
         }
         if format == .png, isShown {
             throw refuse(
-                "a png is nothing for a terminal",
-                "--output-file FILE writes it to a file; --format terminal draws it here")
+                "a png cannot be shown on a terminal",
+                "use --output-file FILE, or --format terminal")
         }
         if path == nil, !output.isForPeople {
             throw refuse(
-                "a picture is printed as it is, not as \(output.format.rawValue)",
-                "with --output-file FILE it is told so when it turns; 'errand coupon code' "
-                    + "prints the code itself")
+                "an image cannot be printed as \(output.format.rawValue)",
+                "use --output-file FILE, or 'errand coupon code' for the text of the code")
         }
         if invocation[scale] != nil, format != .png {
-            throw refuse("--scale goes with --format png", "an svg fills the place that it gets")
+            throw refuse(
+                "--scale requires --format png", "leave it out: an svg scales to any size")
         }
         if invocation[invert], format != .terminal {
-            throw refuse("--invert goes with --format terminal", "leave it out")
+            throw refuse("--invert requires --format terminal", "leave it out")
         }
         return format
     }

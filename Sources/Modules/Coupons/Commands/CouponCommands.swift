@@ -16,31 +16,33 @@ enum CouponCommands {
     private static let ofPerson = Option<Int?>.integer(
         "person", range: 1...Int.max, placeholder: "ID", help: "Only this person's coupons")
     private static let ofEstablishment = Option<Int?>.integer(
-        "establishment", range: 1...Int.max, placeholder: "ID", help: "Only coupons for there")
+        "establishment", range: 1...Int.max, placeholder: "ID",
+        help: "Only this establishment's coupons")
     private static let states = Option<[CouponState]>.list(
         "state", .choice(of: CouponState.self, "STATE"),
-        help: "Only coupons that are usable, redeemed, expired, voided or not_yet_valid now")
+        help: "Only coupons in this state: usable, redeemed, expired, voided or not_yet_valid")
     private static let expiresBefore = Option<Instant?>.value(
-        "expires-before", JobWords.time, help: "Only those that expire before this time")
+        "expires-before", JobInputOptions.time, help: "Only coupons that expire before this time")
     private static let expiresAfter = Option<Instant?>.value(
-        "expires-after", JobWords.time, help: "Only those that expire at this time or later")
-    private static let starred = Option.flag("starred", help: "Only those that people starred")
+        "expires-after", JobInputOptions.time,
+        help: "Only coupons that expire at or after this time")
+    private static let starred = Option.flag("starred", help: "Only starred coupons")
 
     private static let list = Command(
-        "coupon", "ls", effect: .looks, summary: "List coupons, the newest first",
+        "coupon", "ls", effect: .read, summary: "List coupons, newest first",
         discussion: """
-            Coupons that are usable or not yet valid, asked for with --expires-before or \
-            --expires-after, come in the order in which they expire, unless they are one person's.
+            With --expires-before or --expires-after, coupons in the states usable and \
+            not_yet_valid are sorted by expiry, unless --person is given.
 
-            A listing answers at once: where few coupons pass, it ends after 100,000 that it \
-            looked through, and a note says where; it goes on from there with --cursor. Codes are \
-            not shown: that is what 'errand coupon code' is for.
+            A search scans at most 100,000 coupons. A note shows the id at which it stopped; \
+            --cursor continues from there. The listing has no codes: 'errand coupon code' shows \
+            them.
             """,
         examples: [
-            .init("errand coupon ls --person 42", "what somebody has"),
+            .init("errand coupon ls --person 42", "the coupons of one person"),
             .init(
                 "errand coupon ls --state usable --expires-before 2026-12-01T00:00:00Z",
-                "what expires soon, the soonest first"),
+                "coupons that expire soon, earliest first"),
         ],
         options: [
             ofPerson, ofEstablishment, states, expiresBefore, expiresAfter, starred,
@@ -56,20 +58,20 @@ enum CouponCommands {
         filter.expiresFrom = invocation[expiresAfter]
         if let before = filter.expiresBefore, let after = filter.expiresFrom, before <= after {
             throw CommandFailure(
-                exit: .usage, message: "nothing expires before \(before) and after \(after)",
-                hint: "--expires-before is to be the later of the two")
+                exit: .usage, message: "no coupon expires before \(before) and after \(after)",
+                hint: "--expires-before must be later than --expires-after")
         }
         filter.behind = invocation[PageOptions.cursor].map(Int64.init)
         filter.limit = invocation[PageOptions.limit]
         let page = try await CouponRows(session: try invocation.session()).page(filter)
-        let empty = page.stoppedAt == nil ? "no coupon passes these filters" : "none so far"
+        let empty = page.stoppedAt == nil ? "no coupons match" : "no matches so far"
         try invocation.output.list(
-            page.coupons.map(CouponWords.record), columns: listed, empty: empty)
+            page.coupons.map(CouponFormatting.record), columns: listed, empty: empty)
         let more = { (id: Int64) in invocation.line(behind: PageOptions.cursor, String(id)) }
         if let stop = page.stoppedAt {
             let count = HumanFormat.count(Int(CouponRows.reach))
             invocation.output.note(
-                "looked through \(count) coupons, as far as id \(stop); go on: \(more(stop))")
+                "stopped after \(count) coupons, at id \(stop); continue: \(more(stop))")
         } else if page.coupons.count == filter.limit, let last = page.coupons.last {
             invocation.output.note("more: \(more(last.id))")
         }
@@ -86,22 +88,22 @@ enum CouponCommands {
     private static let shownNotices = 50
 
     private static let show = Command(
-        "coupon", "show", effect: .looks,
-        summary: "Show one coupon: its life, its redemption, and what its person was told of it",
+        "coupon", "show", effect: .read,
+        summary: "Show one coupon, its redemption and its notices",
         discussion: """
-            Notices that are about this coupon alone are listed, the newest first; mails that \
-            gather all that expire on a day are not among them. Codes are not shown: that is what \
-            'errand coupon code' is for.
+            The notices are those about this coupon alone, newest first. Mails that list all \
+            coupons expiring on a day are not included. Codes are not shown: 'errand coupon code' \
+            shows them.
             """,
         examples: [.init("errand coupon show 4711", "why a till refuses it")],
-        arguments: [CouponWords.id]
+        arguments: [CouponFormatting.id]
     ) { invocation in
-        let id = invocation[CouponWords.id]
+        let id = invocation[CouponFormatting.id]
         let session = try invocation.session()
         guard let found = try await CouponRows(session: session).coupon(Int64(id)) else {
-            throw CouponWords.unknown(id)
+            throw CouponFormatting.unknown(id)
         }
-        var record = CouponWords.record(found.coupon)
+        var record = CouponFormatting.record(found.coupon)
         record.append("confirmation", .optional(found.redemption) { .text($0.confirmation) })
         record.append("terminal", .optional(found.redemption) { .text($0.terminal) })
         record.append("request_id", .optional(found.redemption) { .text($0.requestID) })
@@ -113,7 +115,7 @@ enum CouponCommands {
         let lines = notices.map { notice in
             Record([
                 ("id", .id(Int(notice.id))), ("kind", .text(notice.kind)),
-                ("status", .marked(notice.status, NotificationWords.style(notice.status))),
+                ("status", .marked(notice.status, NotificationFormatting.style(notice.status))),
                 ("created_at", notice.createdAt.cell),
                 ("reason", .optional(notice.reason) { .text($0) }),
             ])
@@ -122,7 +124,7 @@ enum CouponCommands {
             record.append("notices", .records(lines))
         }
         try invocation.output.show(
-            invocation.output.isForPeople ? NotificationWords.shortened(record) : record)
+            invocation.output.isForPeople ? NotificationFormatting.shortened(record) : record)
         return .done
     }
 
@@ -132,14 +134,14 @@ enum CouponCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The coupons' ids")
     private static let why = Option<String?>.value(
         "reason", .line("TEXT", upTo: 500),
-        help: "Why; its person may read it, and it is in the audit"
+        help: "Reason, visible to the person and in the audit log"
     ).required()
 
     private static let void = Command(
-        "coupon", "void", effect: .changes, summary: "Make coupons worthless, for good",
+        "coupon", "void", effect: .write, summary: "Void coupons permanently",
         discussion: """
-            No code of theirs is taken any more. One that was redeemed stays so (exit 4); one that \
-            was voided before keeps its first reason.
+            Tills refuse every code of a voided coupon. A redeemed coupon stays redeemed (exit 4). \
+            A coupon that is already voided keeps its first reason.
             """,
         examples: [.init("errand coupon void 4711 --reason 'printed twice'", "asks first")],
         options: [why], arguments: [ids]
@@ -149,7 +151,7 @@ enum CouponCommands {
             "void coupon\(ids.count == 1 ? "" : "s") "
                 + ids.prefix(10).map(String.init).joined(separator: ", ")
                 + (ids.count > 10 ? " and \(ids.count - 10) more" : "")
-                + ", which cannot be undone?")
+                + " permanently?")
         let rows = CouponRows(session: try invocation.session())
         let results = try await rows.void(
             ids.map(Int64.init), by: invocation.operatorName, reason: invocation[why]
@@ -162,50 +164,51 @@ enum CouponCommands {
         guard let first = failed.first else { return .done }
         let isUnknown = failed.allSatisfy { $0.value == .unknown }
         if failed.count == 1, isUnknown, results.count == 1 {
-            throw CouponWords.unknown(Int(first.key))
+            throw CouponFormatting.unknown(Int(first.key))
         }
         throw CommandFailure(
             exit: failed.count < results.count ? .partlyDone : isUnknown ? .notFound : .conflict,
             message: failed.count == 1
                 ? "coupon \(first.key) "
-                    + (first.value == .unknown ? "is not there" : "was redeemed before")
-                : "\(failed.count) of \(results.count) coupons were left as they are",
-            hint: "'errand coupon show \(first.key)' tells more")
+                    + (first.value == .unknown ? "does not exist" : "was already redeemed")
+                : "\(failed.count) of \(results.count) coupons were not voided",
+            hint: "'errand coupon show \(first.key)' shows the details")
     }
 
     // MARK: grant
 
     private static let person = Option<Int?>.integer(
-        "person", range: 1...Int.max, placeholder: "ID", help: "Who gets it"
+        "person", range: 1...Int.max, placeholder: "ID", help: "The person who gets the coupon"
     ).required()
     private static let establishment = Option<Int?>.integer(
-        "establishment", range: 1...Int.max, placeholder: "ID", help: "Where it counts"
+        "establishment", range: 1...Int.max, placeholder: "ID",
+        help: "The establishment that accepts the coupon"
     ).required()
     private static let title = Option<String?>.value(
-        "title", .line("TEXT", upTo: 200), help: "What it is for, as its person sees it"
+        "title", .line("TEXT", upTo: 200), help: "Title of the coupon, shown to the person"
     ).required()
     private static let expires = Option<Instant?>.value(
-        "expires", JobWords.time, help: "When it expires, such as 2026-12-31T23:00:00Z"
+        "expires", JobInputOptions.time, help: "Expiry time, such as 2026-12-31T23:00:00Z"
     ).required()
     private static let validFrom = Option<Instant?>.value(
-        "valid-from", JobWords.time, help: "Not valid before this time (default: now)")
+        "valid-from", JobInputOptions.time, help: "Not valid before this time (default: now)")
     private static let origin = Option<String?>.value(
         "origin", .line("NAME", upTo: 100),
-        help: "What earned it, such as complaint:88: a person gets one for each (default: a new "
-            + "one)")
+        help: "Reason for the grant, such as complaint:88; a person gets one coupon per origin "
+            + "(default: a new origin)")
 
     private static let grant = Command(
-        "coupon", "grant", effect: .changes, summary: "Give somebody a coupon by hand",
+        "coupon", "grant", effect: .write, summary: "Grant a coupon to a person",
         discussion: """
-            The same person and --origin again get no second one: the coupon that is there is \
-            named, as it was granted.
+            Granting is idempotent by person and --origin: a repeated grant prints the existing \
+            coupon, unchanged.
             """,
         examples: [
             .init(
                 """
                 errand coupon grant --person 42 --establishment 7 --title 'A coffee' \
                 --expires 2026-12-31T23:00:00Z --origin complaint:88
-                """, "a coffee for one's trouble")
+                """, "a free coffee after a complaint")
         ],
         options: [
             person, establishment, title, expires, validFrom, origin, AuditOptions.reason,
@@ -226,25 +229,25 @@ enum CouponCommands {
                 ]))
         }
         switch result {
-        case .granted(let id): try tell(id, "granted", grant, invocation)
+        case .granted(let id): try notify(id, "granted", grant, invocation)
         case .existing(let id):
-            try tell(id, "existing", grant, invocation)
+            try notify(id, "existing", grant, invocation)
             invocation.output.note(
-                "person \(grant.personID) was given it before, for the same origin; "
+                "person \(grant.personID) already has a coupon of this origin; "
                     + "'errand coupon show \(id)' shows it")
-        case .unknownPerson: throw NotificationWords.unknown(person: invocation[person])
+        case .unknownPerson: throw NotificationFormatting.unknown(person: invocation[person])
         case .unknownEstablishment:
-            throw CouponWords.unknown(establishment: invocation[establishment])
+            throw CouponFormatting.unknown(establishment: invocation[establishment])
         case .expired:
             throw CommandFailure(
                 exit: .usage,
                 message: "--expires \(grant.expiresAt): the coupon would never be "
-                    + "valid", hint: "name a time to come, behind that of --valid-from")
+                    + "valid", hint: "give a future time after --valid-from")
         }
         return .done
     }
 
-    private static func tell(
+    private static func notify(
         _ id: Int64, _ result: String, _ grant: Grant, _ invocation: Invocation
     ) throws {
         try invocation.output.show(

@@ -4,28 +4,28 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand coupon rotate`, `epochs` and `alerts`: what keeps codes turning, and who guesses them.
+/// `errand coupon rotate`, `epochs` and `alerts`: code rotation and bursts of guessed codes.
 enum CouponEpochCommands {
     static let all = [rotate, epochs, alerts]
 
     // MARK: rotate
 
     private static let replace = Option.flag(
-        "replace", help: "Destroy all secrets, after a leak: needs --reason, and asks")
+        "replace", help: "Replace all secrets after a leak; needs --reason, and asks first")
 
     private static let rotate = Command(
-        "coupon", "rotate", effect: .changes,
-        summary: "Turn the codes of all coupons now, as workers do twice a minute",
+        "coupon", "rotate", effect: .write,
+        summary: "Rotate the codes of all coupons now, as workers do twice a minute",
         discussion: """
-            Makes the secrets of epochs to come, destroys those whose codes are good no more, and \
-            opens those that a crash of PostgreSQL has taken from its memory. It needs the keys \
-            that \(KeySettings.variable) names, and does no harm beside workers.
+            Creates the secrets of future epochs, destroys the secrets of expired codes, and \
+            reopens secrets that PostgreSQL lost in a crash. It needs the keys of \
+            \(KeySettings.variable), and can run alongside workers.
 
-            With --replace no code that was ever shown is good any more: apps have to ask for new \
-            ones, which they do when a code turns.
+            --replace invalidates every code shown so far. Apps request new codes at the next \
+            rotation.
             """,
         examples: [
-            .init("errand coupon rotate", "for cron, where no worker has the keys"),
+            .init("errand coupon rotate", "for cron, if no worker has the keys"),
             .init("errand coupon rotate --replace --reason 'dump was lost'", "after a leak"),
         ],
         options: [replace, AuditOptions.reason]
@@ -35,12 +35,12 @@ enum CouponEpochCommands {
         guard !isReplacing || reason != nil else {
             throw CommandFailure(
                 exit: .usage, message: "--replace needs --reason TEXT",
-                hint: "say what has leaked: it stays in the audit")
+                hint: "describe the leak: the audit log keeps the reason")
         }
         let keys = try KeySettings.needed(invocation.environment)
         if isReplacing {
             try invocation.confirm(
-                "destroy the secrets of all codes, so that none that was shown is good any more?")
+                "replace all secrets and invalidate every code shown so far?")
         }
         let rotation = Rotation(sealing: keys, log: try invocation.log)
         let line = AuditLine(
@@ -54,7 +54,7 @@ enum CouponEpochCommands {
         try invocation.output.show(
             Record([
                 ("result", .text(isReplacing ? "replaced" : "rotated")),
-                ("made", .int(result.made)), ("destroyed", .int(result.destroyed)),
+                ("created", .int(result.made)), ("destroyed", .int(result.destroyed)),
                 ("opened", .int(result.opened)),
             ]))
         return .done
@@ -63,14 +63,15 @@ enum CouponEpochCommands {
     // MARK: epochs
 
     private static let epochs = Command(
-        "coupon", "epochs", effect: .looks,
-        summary: "List the epochs of the codes: when each starts, and until when it is good",
+        "coupon", "epochs", effect: .read,
+        summary: "List the code epochs: when each starts, and how long its codes are valid",
         discussion: """
-            Codes of an epoch are taken until GOOD UNTIL, though the next one has started. OPEN \
-            says whether PostgreSQL has its secret in memory, without which no code can be made or \
-            checked; KEY is the key that has sealed it. The secrets themselves nobody is shown.
+            Tills accept codes of an epoch until GOOD UNTIL, even after the next epoch has \
+            started. OPEN shows whether PostgreSQL has the secret in memory; without it, codes \
+            cannot be created or checked. KEY is the key that sealed the secret. No command shows \
+            the secrets.
             """,
-        examples: [.init("errand coupon epochs", "whether codes turn")]
+        examples: [.init("errand coupon epochs", "check that codes rotate")]
     ) { invocation in
         let epochs = try await EpochRecord.list(try invocation.session())
         try invocation.output.list(
@@ -94,28 +95,29 @@ enum CouponEpochCommands {
                 Column("series"), Column("starts_at"), Column("good_until"), Column("state"),
                 Column("is_open", title: "OPEN"), Column("key", isFlexible: true),
             ],
-            empty: "there are none: no worker with \(KeySettings.variable) and the queue "
-                + "\(RotateCodes.options.queue) was there yet, nor 'errand coupon rotate'")
+            empty: "no epochs: start a worker with \(KeySettings.variable) and the queue "
+                + "\(RotateCodes.options.queue), or run 'errand coupon rotate'")
         return .done
     }
 
     // MARK: alerts
 
     private static let ofEstablishment = Option<Int?>.integer(
-        "establishment", range: 1...Int.max, placeholder: "ID", help: "Only those there")
+        "establishment", range: 1...Int.max, placeholder: "ID",
+        help: "Only alerts of this establishment")
     private static let newer = Option<Duration?>.duration(
         "newer", range: .zero ... .seconds(100 * 365 * 86_400),
-        help: "Only those of the last 2h, 7d or so")
+        help: "Only alerts newer than this, e.g. 2h or 7d")
 
     private static let alerts = Command(
-        "coupon", "alerts", effect: .looks,
-        summary: "List bursts of wrong codes, the newest first",
+        "coupon", "alerts", effect: .read,
+        summary: "List bursts of wrong codes, newest first",
         discussion: """
-            One for an establishment and five minutes in which it sent as many wrong codes as \
-            coupons.guess_limits says (30, unless it was changed). TERMINAL is the one that \
-            guessed last; after 10 guesses a terminal is locked until the five minutes are over.
+            An alert is an establishment and a period of five minutes in which its wrong codes \
+            reached the limit of coupons.guess_limits (default: 30). TERMINAL is the terminal of \
+            the last guess. After 10 guesses a terminal is locked for the rest of the period.
             """,
-        examples: [.init("errand coupon alerts --newer 1d", "who guesses codes")],
+        examples: [.init("errand coupon alerts --newer 1d", "alerts of the last day")],
         options: [ofEstablishment, newer, PageOptions.limit, PageOptions.cursor]
     ) { invocation in
         let alerts = try await GuessAlert.list(
@@ -137,7 +139,7 @@ enum CouponEpochCommands {
                 Column("id"), Column("at"), Column("establishment"),
                 Column("establishment_name", title: "NAME", isFlexible: true), Column("terminal"),
                 Column("guesses"),
-            ], empty: "nobody has guessed codes that pass these filters")
+            ], empty: "no alerts match")
         if alerts.count == invocation[PageOptions.limit], let last = alerts.last {
             invocation.output.note(
                 "more: " + invocation.line(behind: PageOptions.cursor, String(last.id)))

@@ -5,46 +5,48 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand coupon verify` and `redeem`: what a till does.
+/// `errand coupon verify` and `redeem`: the operations of a till.
 enum CouponTillCommands {
     static let all = [verify, redeem]
 
     private static let code = Argument.several(
         ValueFormat.text("CODE"),
-        help: "As it was scanned or typed, or - to read it from standard input")
+        help: "The scanned or typed code, or - to read it from standard input")
     private static let establishment = Option<Int?>.integer(
-        "establishment", range: 1...Int.max, placeholder: "ID", help: "Where the till stands"
+        "establishment", range: 1...Int.max, placeholder: "ID",
+        help: "The establishment of the till"
     ).required()
     private static let name = ValueFormat<String>.line("NAME", upTo: 100)
     private static let anyTerminal = Option<String>.value(
         "terminal", name, default: "errand",
-        help: "Which till it is: wrong codes are counted for each")
+        help: "Name of the till; wrong codes are counted per till")
     private static let terminal = Option<String?>.value(
-        "terminal", name, help: "Which till it is, told from the others there"
+        "terminal", name, help: "Name of the till, unique in its establishment"
     ).required()
     private static let requestID = Option<String?>.value(
         "request-id", .line("TEXT", upTo: 100),
-        help: "The same when the till asks again by the same code: it gets the same "
-            + "confirmation (default: a new one)")
+        help: "Idempotency key: the same code and key return the same confirmation (default: a "
+            + "new key)")
 
     private static let reading = """
-        Blanks, hyphens and small letters do no harm. Quote a code that is typed: it may end in \
-        *, ~, $ or =. With - it stands in no list of processes and no history.
+        Case, blanks and hyphens are ignored. Quote a typed code: it may end in *, ~, $ or =. \
+        With -, the code appears in neither the process list nor the shell history.
         """
     private static let exits = """
-        Exits 2 when it is no code or was mistyped, 3 when no coupon has it, 5 when it is refused: \
-        turned, another establishment's, expired, not yet valid, voided, redeemed before, or \
-        too many wrong codes; 1 when workers have not prepared the secrets. JSON has the reason.
+        Exits 2 for a malformed or mistyped code, 3 for an unknown code and 5 for a refused \
+        one: rotated, of another establishment, expired, not yet valid, voided, redeemed before, \
+        or too many wrong codes. Exits 1 if workers have not prepared the secrets. The JSON field \
+        reason has the cause.
         """
 
     // MARK: verify
 
     private static let verify = Command(
-        "coupon", "verify", effect: .changes,
-        summary: "Tell whether a code is good at an establishment now",
+        "coupon", "verify", effect: .write,
+        summary: "Check whether a code is valid at an establishment now",
         discussion: """
-            It redeems nothing, and only 'coupon redeem' makes sure that nobody else does. Wrong \
-            codes are counted, and too many lock the terminal for up to five minutes.
+            Checking does not reserve the coupon: only 'coupon redeem' prevents another \
+            redemption. Wrong codes are counted; too many lock the terminal for up to five minutes.
 
             """ + reading + "\n\n" + exits,
         examples: [
@@ -64,17 +66,17 @@ enum CouponTillCommands {
     // MARK: redeem
 
     private static let redeem = Command(
-        "coupon", "redeem", effect: .changes, summary: "Redeem a coupon by its code",
+        "coupon", "redeem", effect: .write, summary: "Redeem a coupon by its code",
         discussion: """
-            Of any number of tills one gets the confirmation, and its person is told. A till whose \
-            answer was lost asks again with the same code and --request-id and gets the same one: \
-            a program should choose it.
+            A coupon is redeemed once, whatever the number of tills; its person is notified. To \
+            retry a lost request, repeat it with the same code and --request-id: the till gets the \
+            same confirmation. Programs should choose the id themselves.
 
             """ + reading + "\n\n" + exits,
         examples: [
             .init(
                 "errand coupon redeem - --establishment 7 --terminal bar --request-id 2026-118",
-                "reads the code, and may be repeated")
+                "reads the code from standard input; safe to repeat")
         ],
         options: [establishment, terminal, requestID, AuditOptions.reason], arguments: [code]
     ) { invocation in
@@ -82,7 +84,7 @@ enum CouponTillCommands {
         let till = try await till(invocation, invocation[terminal])
         let request = invocation[requestID] ?? UUID().uuidString.lowercased()
         if invocation[requestID] == nil, invocation.output.isForPeople {
-            // Before the request, whose answer may be lost.
+            // Printed before the request because the response may be lost.
             invocation.output.note("request id: \(request)")
         }
         let answer = try await till.redeem(code, requestID: request) { answer in
@@ -98,9 +100,9 @@ enum CouponTillCommands {
         return .done
     }
 
-    // MARK: What both do
+    // MARK: Shared
 
-    /// Refuses what cannot be a code before any server is asked.
+    /// Parses the code; refuses a malformed one before any server is contacted.
     private static func read(_ invocation: Invocation) throws -> CouponCode {
         let text = try invocation.word(
             invocation[code].joined(separator: " "), asking: "scan or type the code")
@@ -115,7 +117,7 @@ enum CouponTillCommands {
         let id = invocation[establishment]
         let till = Till(
             session: try invocation.session(), establishment: Int64(id), terminal: terminal)
-        guard try await till.isThere else { throw CouponWords.unknown(establishment: id) }
+        guard try await till.isThere else { throw CouponFormatting.unknown(establishment: id) }
         return till
     }
 
@@ -123,7 +125,7 @@ enum CouponTillCommands {
         _ answer: TillAnswer, requestID: String?, _ invocation: Invocation
     ) throws {
         let output = invocation.output
-        // A refusal is told in words, on standard error.
+        // A refusal is printed as an error, on standard error.
         if output.isForPeople, !answer.isAccepted { return }
         var record = Record([
             ("id", .optional(answer.couponID) { .id(Int($0)) }),
@@ -135,7 +137,7 @@ enum CouponTillCommands {
             ("ask_again_at", .optional(answer.askAgainAt) { $0.cell }),
         ])
         if let requestID { record.append("request_id", .text(requestID)) }
-        try output.show(output.isForPeople ? NotificationWords.shortened(record) : record)
+        try output.show(output.isForPeople ? NotificationFormatting.shortened(record) : record)
     }
 
     private static func refusal(
@@ -153,7 +155,7 @@ enum CouponTillCommands {
             switch answer.reason {
             case .redeemed: (", at", answer.redeemedAt)
             case .expired: (", at", answer.expiresAt)
-            case .tooManyGuesses: ("; ask again at", answer.askAgainAt)
+            case .tooManyGuesses: ("; retry at", answer.askAgainAt)
             default: ("", nil)
             }
         let words = at.1.map { "\(at.0) \(invocation.output.times.text($0.date))" } ?? ""

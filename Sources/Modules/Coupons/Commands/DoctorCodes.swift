@@ -4,21 +4,21 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What the doctor looks at for the sake of coupons' codes.
+/// The doctor's checks of coupon codes.
 enum DoctorCodes {
-    static func findings(of checkup: Checkup) async -> [Finding] {
-        // What cannot be read is found elsewhere: servers, migrations, rights.
-        guard let health = try? await CodeHealth.read(checkup.session) else { return [] }
-        let hasKeys = Variables(all: checkup.environment)[KeySettings.variable] != nil
+    static func findings(of context: ModuleContext) async -> [Finding] {
+        // Other checks report why it cannot be read: servers, migrations, rights.
+        guard let health = try? await CodeHealth.read(context.session) else { return [] }
+        let hasKeys = Variables(all: context.environment)[KeySettings.variable] != nil
         var findings = turning(health, remedy: remedy(hasKeys))
         if health.alerts > 0 {
             findings.append(
                 Finding(
-                    check: "codes", grade: .warning,
-                    found: "\(HumanFormat.count(health.alerts)) "
+                    check: "codes", severity: .warning,
+                    message: "\(HumanFormat.count(health.alerts)) "
                         + (health.alerts == 1 ? "burst" : "bursts")
                         + " of wrong codes within the last hour, the last at "
-                        + (health.alertAt ?? "an establishment that is gone"),
+                        + (health.alertAt ?? "a deleted establishment"),
                     remedy: "errand coupon alerts --newer 1h"))
         }
         guard findings.isEmpty else { return findings }
@@ -29,16 +29,16 @@ enum DoctorCodes {
         let isUsed = health.series.contains { $0.age != nil }
         return [
             Finding(
-                check: "codes", grade: .ok,
-                found: isUsed ? words.joined(separator: "; ") : "no coupon waits for them")
+                check: "codes", severity: .ok,
+                message: isUsed ? words.joined(separator: "; ") : "no coupons need codes")
         ]
     }
 
-    /// Turns them now, and says who is to do so from then on.
+    /// The commands that rotate the codes now and from then on.
     private static func remedy(_ hasKeys: Bool) -> String {
         (hasKeys ? "" : "\(KeySettings.variable)=FILE ")
-            + "errand coupon rotate  # and let a worker do so that has "
-            + (hasKeys ? "the keys, too" : "the FILE of 'errand key new', too")
+            + "errand coupon rotate  # then start a worker with "
+            + (hasKeys ? "these keys" : "the FILE of 'errand key new'")
             + ": errand work --queues \(RotateCodes.options.queue)"
     }
 
@@ -47,8 +47,8 @@ enum DoctorCodes {
             guard health.hasCoupons else { return [] }
             return [
                 Finding(
-                    check: "codes", grade: .warning,
-                    found: "there are coupons, and no worker has ever made codes for them",
+                    check: "codes", severity: .warning,
+                    message: "coupons exist, but no worker has ever created codes for them",
                     remedy: remedy)
             ]
         }
@@ -56,23 +56,23 @@ enum DoctorCodes {
             let name = series.series.rawValue
             if let age = series.age, age > series.period * 2 {
                 return Finding(
-                    check: "codes", grade: .critical,
-                    found: "\(name) codes should turn every \(HumanFormat.notation(series.period)) "
-                        + "and have not for \(HumanFormat.duration(age)): nobody rotates",
+                    check: "codes", severity: .critical,
+                    message: "\(name) codes have not rotated for \(HumanFormat.duration(age)); "
+                        + "they should rotate every \(HumanFormat.notation(series.period))",
                     remedy: remedy)
             }
             if series.closed > 0 {
                 return Finding(
-                    check: "codes", grade: .critical,
-                    found: "\(HumanFormat.count(series.closed)) secrets of \(name) codes are "
-                        + "sealed: these cannot be made or checked since PostgreSQL crashed",
+                    check: "codes", severity: .critical,
+                    message: "\(HumanFormat.count(series.closed)) secrets of \(name) codes are "
+                        + "sealed since PostgreSQL crashed: their codes cannot be checked",
                     remedy: remedy)
             }
             guard series.age == nil || series.waiting * 4 < series.ahead else { return nil }
             return Finding(
-                check: "codes", grade: .warning,
-                found: "\(series.waiting) of \(series.ahead) epochs of \(name) codes are left: "
-                    + "nobody makes new ones, and codes will stop turning",
+                check: "codes", severity: .warning,
+                message: "\(series.waiting) of \(series.ahead) epochs of \(name) codes are left: "
+                    + "no worker creates new ones, and codes will stop rotating",
                 remedy: remedy)
         }
     }

@@ -2,15 +2,15 @@ package import FoundationEssentials
 package import Errand
 package import ErrandPostgres
 
-/// Takes note of coupons that have expired, so that what looks for live ones does not meet them.
+/// Marks expired coupons, so that searches for live coupons skip them.
 package struct EndExpired: Job {
     package static let kind = "coupons.expired"
-    /// The next run does its work too.
+    /// A failed run needs no more attempts: the next run does its work too.
     package static let options = JobOptions(
         queue: "coupons", priority: .low, maxAttempts: 6, backoff: Backoff(base: 30, ceiling: 600),
         timeout: .seconds(3_000))
 
-    /// Coupons of one transaction.
+    /// Coupons per transaction.
     private static let batch = 1_000
 
     package init() {}
@@ -32,15 +32,15 @@ package struct EndExpired: Job {
         WHERE c.id = over.id
         """
 
-    /// What is of no more account: counted guesses of periods that are over, and old alerts.
+    /// Deletes guess counts of past periods and old alerts.
     private static let forget = [
         "DELETE FROM coupons.guesses WHERE period < $1 - interval '1 hour'",
         "DELETE FROM coupons.alerts WHERE at < $1 - interval '90 days'",
     ]
 
-    /// Notes those that are over by now, batch by batch.
+    /// Marks coupons that have expired by `now`, in batches.
     ///
-    /// - Returns: how many they were.
+    /// - Returns: the number of marked coupons.
     @discardableResult
     package static func run(in database: Pool, now: Date) async throws -> Int {
         let now = Parameter.timestamp(Instant(date: now))

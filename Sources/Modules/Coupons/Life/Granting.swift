@@ -1,15 +1,15 @@
 package import Errand
 package import ErrandPostgres
 
-/// A coupon to be given to a person.
+/// A coupon to grant to a person.
 package struct Grant: Sendable {
     package var personID: Int64
     package var establishmentID: Int64
     package var title: String
     package var expiresAt: Instant
-    /// What earned it: the same person gets one for the same origin.
+    /// The reason for the grant; a person gets one coupon per origin.
     package var origin: String
-    /// From now when nil.
+    /// Start of the validity; now when nil.
     package var validFrom: Instant?
 
     package init(
@@ -24,13 +24,13 @@ package struct Grant: Sendable {
         self.validFrom = validFrom
     }
 
-    /// What became of it.
+    /// The result of a grant.
     package enum Result: Sendable, Equatable {
         case granted(Int64)
-        /// Somebody asked before; the coupon stays as it was granted then.
+        /// The person already has a coupon of this origin; it is unchanged.
         case existing(Int64)
         case unknownPerson, unknownEstablishment
-        /// It would expire before it is valid, or by now.
+        /// The expiry is in the past or not after the start of the validity.
         case expired
     }
 
@@ -44,9 +44,9 @@ package struct Grant: Sendable {
         SELECT coupons.grant_coupon($1, $2, $3, $4, $5, coalesce($6, clock_timestamp())) AS id
         """
 
-    /// Grants it in one transaction with its line of the audit.
+    /// Grants the coupon and writes its audit line in one transaction.
     ///
-    /// - Parameter note: written when the coupon is new; takes its id.
+    /// - Parameter note: returns the audit line of a new coupon, by its id.
     package func run(
         by session: Session, note: @Sendable (Int64) -> AuditLine
     ) async throws -> Result {

@@ -2,9 +2,9 @@ package import Errand
 import ErrandNotification
 import ErrandPostgres
 
-/// A coupon was redeemed: confirms it to its person, and tells the establishment's endpoints.
+/// Notifies the person and the establishment's endpoints of a redemption.
 ///
-/// `coupons.redeem()` enqueues it.
+/// `coupons.redeem()` enqueues this job.
 package struct CouponRedeemed: Job {
     package static let kind = "coupons.redeemed"
     package static let options = JobOptions(
@@ -20,9 +20,9 @@ package struct CouponRedeemed: Job {
     }
 }
 
-/// What follows from redemptions.
+/// The notices and events of redemptions.
 enum Redeemed {
-    /// Redemptions told of in one transaction.
+    /// Maximum number of redemptions per transaction.
     static let batchLimit = 200
 
     private static let statement = """
@@ -39,7 +39,7 @@ enum Redeemed {
         ORDER BY r.coupon_id
         """
 
-    /// For the establishments' own systems: by the request they know which sale it was.
+    /// Emits events for the establishments' systems; the request id identifies the sale.
     private static let emit = """
         SELECT count(notification.emit('coupon.redeemed', 'establishment:' || r.establishment_id,
             jsonb_build_object('coupon_id', r.coupon_id::text, 'title', c.title,
@@ -51,12 +51,12 @@ enum Redeemed {
         JOIN LATERAL (SELECT title FROM coupons.coupons WHERE id = r.coupon_id) c ON true
         """
 
-    /// Tells of them; a coupon is redeemed once, so that each is told of once.
+    /// Sends the notices and events, once per coupon because a coupon is redeemed once.
     static func handle(
-        _ batch: JobBatch<CouponRedeemed>, telling catalogue: NoticeCatalogue
+        _ batch: JobBatch<CouponRedeemed>, notices catalogue: NoticeCatalogue
     ) async throws -> [Outcome] {
         guard let context = batch.items.first?.context else { return [] }
-        let teller = Teller(catalogue, context: context)
+        let planner = NoticePlanner(catalogue, context: context)
         try await context.database.transaction { transaction in
             let coupons = Parameter.int64Array(batch.items.map(\.job.couponID))
             let intents = try await transaction.query(statement, [coupons]).map { row in
@@ -66,7 +66,7 @@ enum Redeemed {
                     data: [UInt8](try row.text("data").utf8), dedupeKey: "redeemed:\(subject)",
                     expiresAt: try row.timestamp("expires_at"))
             }
-            _ = try await teller.tell(intents, now: context.now, in: transaction)
+            _ = try await planner.notify(intents, now: context.now, in: transaction)
             _ = try await transaction.query(emit, [coupons])
             try await batch.complete(batch.items, in: transaction)
         }

@@ -1,10 +1,10 @@
 import Errand
 import ErrandPostgres
 
-/// What became of the wish that a coupon be worth nothing.
+/// The result of voiding a coupon.
 package enum Voiding: String, Sendable {
     case voided
-    /// It was already.
+    /// It was voided before.
     case already
     case redeemed, unknown
 }
@@ -12,13 +12,13 @@ package enum Voiding: String, Sendable {
 extension CouponRows {
     private static let void = "SELECT coupons.void($1, $2) AS before"
 
-    /// Makes coupons worthless, each with its line of the audit; one that was redeemed stays so.
+    /// Voids coupons, each with an audit line; redeemed coupons stay redeemed.
     ///
-    /// - Parameter reason: may be read by the person; 1 to 500 characters.
+    /// - Parameter reason: visible to the person; 1 to 500 characters.
     package func void(
         _ ids: [Int64], by operatorName: String, reason: String
     ) async throws -> [Int64: Voiding] {
-        // In one order, so that two at once do not wait for each other in a circle.
+        // Sorted, so that concurrent calls do not deadlock.
         let ids = Set(ids).sorted()
         return try await session.transaction { session in
             var results: [Int64: Voiding] = [:]

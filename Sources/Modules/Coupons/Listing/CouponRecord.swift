@@ -1,12 +1,12 @@
 package import ErrandPostgres
 
-/// What a coupon is good for, as `coupons.state_of` says.
+/// The state of a coupon, as `coupons.state_of` returns it.
 package enum CouponState: String, Sendable, CaseIterable {
     case usable, redeemed, expired, voided
     case notYetValid = "not_yet_valid"
 }
 
-/// One coupon as its row has it; never with a code.
+/// One row of coupons; never with a code.
 package struct CouponRecord: Sendable {
     package var id: Int64
     package var personID: Int64
@@ -14,7 +14,7 @@ package struct CouponRecord: Sendable {
     package var establishment: String
     package var title: String
     package var state: CouponState
-    /// How near a branch its person is told of it, in metres.
+    /// The distance from a branch within which the person is notified, in metres.
     package var radius: Int
     package var validFrom: Instant
     package var expiresAt: Instant
@@ -22,10 +22,10 @@ package struct CouponRecord: Sendable {
     package var redeemedAt: Instant?
     package var voidedAt: Instant?
     package var voidedReason: String?
-    /// What it was granted for.
+    /// The reason for the grant.
     package var origin: String?
 
-    /// Of `c`, a coupon with its state, and `e`, its establishment.
+    /// The columns of `c`, a coupon with its state, and `e`, its establishment.
     static let columns = """
         c.id, c.person_id, c.establishment_id, e.name AS establishment, c.title, c.state,
             c.radius_m::int AS radius_m, c.valid_from, c.expires_at, c.starred_at, c.redeemed_at,
@@ -40,7 +40,7 @@ package struct CouponRecord: Sendable {
         title = try row.text("title")
         let word = try row.text("state")
         guard let state = CouponState(rawValue: word) else {
-            throw PostgresError.decoding("coupons.state_of says \(word)")
+            throw PostgresError.decoding("coupons.state_of returned \(word)")
         }
         self.state = state
         radius = Int(try row.int32("radius_m"))
@@ -54,13 +54,13 @@ package struct CouponRecord: Sendable {
     }
 }
 
-/// Where, when and by which request a coupon was redeemed.
+/// The redemption of a coupon: its place, time and request.
 package struct Redemption: Sendable {
     package var redeemedAt: Instant
     package var establishmentID: Int64
     package var terminal: String
     package var requestID: String
-    /// What the terminal printed and the person was told.
+    /// The confirmation number that the terminal and the person got.
     package var confirmation: String
 
     static let ofCoupon = """

@@ -1,6 +1,6 @@
 package import ErrandPostgres
 
-/// Which coupons are listed; nil filters nothing.
+/// A filter of coupons; nil matches all.
 package struct CouponFilter: Sendable {
     package var personID: Int64?
     package var establishmentID: Int64?
@@ -8,15 +8,14 @@ package struct CouponFilter: Sendable {
     package var isStarred = false
     package var expiresBefore: Instant?
     package var expiresFrom: Instant?
-    /// Go on behind the coupon of this id.
+    /// The id of the last coupon of the previous page.
     package var behind: Int64?
     package var limit = 50
 
-    /// A filter that all coupons pass.
+    /// Creates a filter that matches all coupons.
     package init() {}
 
-    /// Whether only coupons are wanted that may be used now or later, by when that ends: for these
-    /// there is an index.
+    /// Whether an index on the expiry of live coupons can serve the filter.
     package var goesByExpiry: Bool {
         guard personID == nil, expiresBefore != nil || expiresFrom != nil, let states else {
             return false
@@ -28,18 +27,19 @@ package struct CouponFilter: Sendable {
 /// One page of a listing.
 package struct CouponPage: Sendable {
     package var coupons: [CouponRecord]
-    /// The id of the last coupon looked at, where that was not all of them.
+    /// The id of the last scanned coupon, if the scan stopped early.
     package var stoppedAt: Int64?
 }
 
-/// The rows of coupons, and of what goes with them.
+/// Reads and changes the rows of coupons and their redemptions.
 package struct CouponRows: Sendable {
     let session: Session
 
     package init(session: Session) { self.session = session }
 
-    /// As many coupons are looked through for one page: an index for each filter would make every
-    /// coupon dearer for the sake of rare looks.
+    /// Maximum number of coupons scanned for a page.
+    ///
+    /// An index for each filter would make every write slower for the sake of rare reads.
     package static let reach: Int64 = 100_000
 
     private static let passes = """
@@ -49,11 +49,11 @@ package struct CouponRows: Sendable {
             AND ($6::timestamptz IS NULL OR c.expires_at >= $6)
         """
 
-    /// The coupons that are looked through, in the order of the listing.
+    /// The SQL of the scanned coupons, in the order of the listing.
     private static func looked(_ filter: CouponFilter) -> String {
         let all = "SELECT c.*, coupons.state_of(c, now()) AS state FROM coupons.coupons c"
         if filter.personID != nil {
-            // A person has few: found by the index of their origins, and not along the ids.
+            // A person has few coupons: use the index of their origins, not a scan by id.
             return """
                 SELECT * FROM (\(all) WHERE c.person_id = $1 OFFSET 0) AS theirs
                 WHERE $7::bigint IS NULL OR id < $7 ORDER BY id DESC LIMIT $8
@@ -94,9 +94,9 @@ package struct CouponRows: Sendable {
         """
     }
 
-    /// The id at which a listing stopped; none when it saw all.
+    /// The SQL of the id at which a scan stopped; no row when it scanned all coupons.
     ///
-    /// It names the parameters that it has no use for: PostgreSQL wants to know the types of all.
+    /// It casts the unused parameters because PostgreSQL needs the types of all.
     private static func end(_ filter: CouponFilter) -> String {
         """
         SELECT c.id FROM (\(looked(filter))) AS c
@@ -106,10 +106,10 @@ package struct CouponRows: Sendable {
         """
     }
 
-    /// One page of the coupons that pass a filter: the newest first, or, where
-    /// ``CouponFilter/goesByExpiry``, those that expire soonest.
+    /// Returns one page of the coupons that match a filter, newest first; sorted by expiry if
+    /// ``CouponFilter/goesByExpiry``.
     ///
-    /// It ends early where few pass: see ``CouponPage/stoppedAt``.
+    /// The scan stops early when few coupons match: see ``CouponPage/stoppedAt``.
     package func page(_ filter: CouponFilter) async throws -> CouponPage {
         let parameters: [Parameter] = [
             .optional(filter.personID), .optional(filter.establishmentID),
@@ -133,7 +133,7 @@ package struct CouponRows: Sendable {
         ) AS c JOIN establishments.establishments e ON e.id = c.establishment_id
         """
 
-    /// One coupon, and its redemption if there was one; nil when there is none of that id.
+    /// Returns a coupon and its redemption, if any; nil if no coupon has the id.
     package func coupon(
         _ id: Int64
     ) async throws -> (coupon: CouponRecord, redemption: Redemption?)? {

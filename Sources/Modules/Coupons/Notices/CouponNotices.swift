@@ -1,15 +1,15 @@
 package import ErrandNotification
 
 extension NoticeKind.App {
-    /// Its users earn and spend money: their age must be verified.
+    /// The app in which users earn and spend money; their age must be verified.
     static let survey = NoticeKind.App("survey", needsAge: true)
 }
 
-/// What people are told of their coupons.
+/// The notices about coupons.
 extension NoticeKind {
     static let coupon = [couponNearby, couponExpiring, couponRedeemed]
 
-    /// A coupon of theirs counts close by.
+    /// The person is near a branch that accepts one of their coupons.
     package static let couponNearby: NoticeKind = {
         var kind = NoticeKind(
             "coupon.nearby", app: .survey, channels: [.push, .email],
@@ -23,9 +23,9 @@ extension NoticeKind {
         return kind
     }()
 
-    /// Coupons of theirs with one last day; told three days and one day before.
+    /// Coupons with the same last day expire soon; sent three days and one day before.
     ///
-    /// `titles` are the first of them, `more` is how many it leaves out, `count` of all.
+    /// `titles` are the first coupons, `more` is the number of the others, `count` the total.
     package static let couponExpiring: NoticeKind = {
         var kind = NoticeKind(
             "coupon.expiring", app: .survey, channels: [.push, .email, .inbox],
@@ -38,7 +38,7 @@ extension NoticeKind {
         return kind
     }()
 
-    /// A coupon of theirs was redeemed; told at once, at any hour: it may not have been by them.
+    /// A coupon was redeemed; sent at once, even in quiet hours, because it may be fraud.
     package static let couponRedeemed: NoticeKind = {
         var kind = NoticeKind(
             "coupon.redeemed", app: .survey, channels: [.push, .email, .inbox],

@@ -1,24 +1,24 @@
 package import FoundationEssentials
 package import Errand
 
-/// Where a person was at a time: looks for branches near by whose coupons they hold.
+/// A person's position at a time; the job finds nearby branches that accept their coupons.
 ///
-/// `coupons.report_position()` enqueues it, a person's waiting reports merged into the newest.
+/// `coupons.report_position()` enqueues it and merges a person's waiting reports into the newest.
 package struct PositionReport: Job {
     package static let kind = "coupons.position"
-    /// With so many attempts a report is too old before its last one: where somebody was must not
-    /// become a dead letter, which is kept until a person acts on it.
+    /// With 20 attempts a report is too old before the last one: a position must not become a
+    /// dead letter, which is kept until an operator handles it.
     package static let options = JobOptions(
         queue: "coupons", priority: .high, maxAttempts: 20, backoff: Backoff(base: 5, ceiling: 60),
         retention: .seconds(86_400))
-    /// Where somebody was is shown to nobody unasked.
+    /// Commands hide the position unless asked to show it.
     package static let sensitive: Set<String> = ["longitude", "latitude"]
 
     package var personID: Int64
     /// WGS 84, degrees.
     package var longitude: Double
     package var latitude: Double
-    /// Radius of the circle that the device vouches for, in metres.
+    /// Radius of the position's uncertainty, in metres, as the device reports it.
     package var accuracy: Double
     package var at: Date
 

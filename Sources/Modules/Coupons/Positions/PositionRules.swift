@@ -1,17 +1,17 @@
 package import FoundationEssentials
 
-/// Which reports of a position are worth looking at.
+/// The rules that a position report must meet.
 package enum PositionRules {
-    /// Older reports say where somebody was, not where they are.
+    /// Maximum age of a report, in seconds.
     package static let oldest: TimeInterval = 600
-    /// Devices' clocks run ahead a little.
+    /// Maximum skew of a device's clock ahead of ours, in seconds.
     package static let clockTolerance: TimeInterval = 60
-    /// The widest circle around a branch that an offer may name, in metres.
+    /// Maximum radius of an offer around a branch, in metres.
     package static let widestRadius = 5_000.0
 
-    /// Why a report is dropped; nil when it is good.
+    /// Returns why a report is dropped; nil if it is valid.
     ///
-    /// Whether it is good enough for the radius of an offer is decided for each offer.
+    /// Its accuracy is checked against the radius of each offer separately.
     package static func objection(
         to report: PositionReport, now: Date
     ) -> String? {
@@ -33,7 +33,7 @@ package enum PositionRules {
         return nil
     }
 
-    /// Why a good report says too little for a person's offers; nil when it is good enough.
+    /// Returns why a report is too inaccurate for a person's offers; nil if it is not.
     package static func objection(
         toAccuracy accuracy: Double, widestRadius radius: Double
     ) -> String? {

@@ -3,26 +3,26 @@ import Errand
 package import ErrandNotification
 package import ErrandPostgres
 
-/// Finds, for many reports at once, the coupons that count near by, and tells their holders.
+/// Finds coupons accepted near the positions of many reports, and notifies their holders.
 package enum Proximity {
-    /// One statement for the whole batch.
+    /// Finds the nearby coupons of a whole batch.
     ///
-    /// 1. whose place may be looked at: with consent to notices by place;
-    /// 2. which live coupons of theirs they have not just been told of, or were told of and not
-    ///    seen away from yet;
-    /// 3. of each the nearest branch within the offer's radius, where the report is accurate
-    ///    enough for that radius; for those not seen away yet, within one and a half times of it.
+    /// 1. the people who consented to notices by place;
+    /// 2. their live coupons without a current cooldown, and those whose cooldown still waits
+    ///    for the person to leave;
+    /// 3. the nearest branch of each within the offer's radius, if the report is accurate enough
+    ///    for that radius; within 1.5 times the radius for coupons that wait for a leave.
     ///
-    /// Returns a row for each report: whether it may be looked at and the widest radius of the
-    /// person's coupons (null for none). Beside the first of a person's reports stand the coupons
-    /// near by, nearest branches first, with the last day by the person's calendar; and those that
-    /// the person was seen away from.
+    /// Returns a row for each report: the person's consent and the widest radius of their coupons
+    /// (null without coupons). The row of a person's first report also has the nearby coupons,
+    /// nearest branch first, with the last day in the person's calendar, and the coupons whose
+    /// branches the person has left.
     package static let statement = """
         WITH report AS MATERIALIZED (
             SELECT r.n, r.person_id, r.accuracy, p.time_zone,
                 ST_SetSRID(ST_MakePoint(r.longitude, r.latitude), 4326)::geography AS place,
                 row_number() OVER (PARTITION BY r.person_id ORDER BY r.n) = 1 AS is_first,
-                p.location_consent_at IS NOT NULL AS may_be_told
+                p.location_consent_at IS NOT NULL AS may_be_notified
             FROM unnest($1::int[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[])
                 AS r (n, person_id, longitude, latitude, accuracy)
             LEFT JOIN people.people p ON p.id = r.person_id
@@ -30,18 +30,18 @@ package enum Proximity {
             SELECT r.n, r.person_id, r.accuracy, r.place, r.time_zone, 'coupon:' || c.id AS subject,
                 c.title, c.establishment_id, c.radius_m, c.expires_at
             FROM report r JOIN coupons.coupons c ON c.person_id = r.person_id
-            WHERE r.may_be_told AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+            WHERE r.may_be_notified AND c.redeemed_at IS NULL AND c.voided_at IS NULL
               AND c.expired_at IS NULL AND c.valid_from <= $6 AND c.expires_at > $6
-        ), told AS MATERIALIZED (
+        ), notified AS MATERIALIZED (
             SELECT c.person_id, c.subject, c.until > $6 AS is_new,
                 c.must_leave AND c.left_at IS NULL AS is_there
             FROM report r JOIN notification.cooldowns c ON c.person_id = r.person_id
-            WHERE r.is_first AND r.may_be_told
+            WHERE r.is_first AND r.may_be_notified
               AND (c.until > $6 OR c.must_leave AND c.left_at IS NULL)
         ), looked AS (
             SELECT h.person_id, h.time_zone, h.subject, h.title, h.radius_m, h.expires_at, b.name,
                 b.distance, coalesce(t.is_there, false) AS is_there
-            FROM held h LEFT JOIN told t ON t.person_id = h.person_id AND t.subject = h.subject
+            FROM held h LEFT JOIN notified t ON t.person_id = h.person_id AND t.subject = h.subject
             LEFT JOIN LATERAL (
                 SELECT b.name, ST_Distance(b.place, h.place) AS distance
                 FROM establishments.branches b
@@ -59,7 +59,7 @@ package enum Proximity {
             FROM looked WHERE NOT is_there AND distance IS NOT NULL
             ORDER BY person_id, subject, distance
         )
-        SELECT r.n, coalesce(r.may_be_told, false) AS may_be_told, w.widest,
+        SELECT r.n, coalesce(r.may_be_notified, false) AS may_be_notified, w.widest,
             t.subjects, t.data, t.ends, l.subjects AS left_subjects
         FROM report r
         LEFT JOIN (SELECT n, max(radius_m)::float8 AS widest FROM held GROUP BY n) w ON w.n = r.n
@@ -75,35 +75,35 @@ package enum Proximity {
         ) l ON l.person_id = r.person_id AND r.is_first
         """
 
-    /// How long people are told that a coupon counts near by, in seconds.
+    /// How long a notice about a nearby coupon is valid, in seconds.
     private static let life = 3_600.0
 
-    /// What came of one report.
+    /// The result of one report.
     package struct Finding: Sendable {
-        /// Why it was dropped; nil when it was good.
+        /// Why the report was dropped; nil if it was valid.
         package var objection: String?
-        /// The notices that it made.
+        /// The notices that it created.
         package var notices: [Int64] = []
     }
 
-    /// A report's share of what the statement found.
+    /// The coupons that the statement found for one report.
     private struct Found {
         var finding: Int
         var intents: [Intent] = []
         var left: [(person: Int64, subject: String)] = []
     }
 
-    /// Looks at reports as of `now` and tells people.
+    /// Checks reports as of `now` and notifies people.
     ///
-    /// - Returns: a finding for each report, in their order.
+    /// - Returns: a finding for each report, in the same order.
     package static func look(
-        at reports: [PositionReport], now: Date, telling teller: Teller,
+        at reports: [PositionReport], now: Date, notices planner: NoticePlanner,
         in transaction: Transaction
     ) async throws -> [Finding] {
         var findings = reports.map { Finding(objection: PositionRules.objection(to: $0, now: now)) }
         let good = findings.indices.filter { findings[$0].objection == nil }
         guard !good.isEmpty else { return findings }
-        // A plan for any number of reports expects ten of them, and joins five hundred in loops.
+        // A generic plan expects ten reports, and would use nested loops for five hundred.
         let rows = try await transaction.pipeline([
             Statement("SET LOCAL plan_cache_mode = force_custom_plan"),
             Statement(statement, parameters(good.map { ($0, reports[$0]) }, now: now)),
@@ -117,13 +117,13 @@ package enum Proximity {
         }
         let left = found.flatMap(\.left)
         if !left.isEmpty {
-            // Locked before the rows that the teller changes: all go by one order.
+            // Lock people before the rows that the planner changes, in one order everywhere.
             let people = left.map(\.person) + found.flatMap(\.intents).map(\.personID)
             try await transaction.pipeline([
                 People.lock(people), Cooldowns.left(left, now: now),
             ])
         }
-        let answers = try await teller.tell(found.flatMap(\.intents), now: now, in: transaction)
+        let answers = try await planner.notify(found.flatMap(\.intents), now: now, in: transaction)
         var rest = answers[...]
         for each in found {
             let own = rest.prefix(each.intents.count)
@@ -157,16 +157,16 @@ package enum Proximity {
         return found
     }
 
-    /// Handles a batch: notices, their jobs and the ends of the reports in one transaction.
+    /// Handles a batch: one transaction writes the notices, their jobs and the reports' results.
     static func handle(
-        _ batch: JobBatch<PositionReport>, telling catalogue: NoticeCatalogue
+        _ batch: JobBatch<PositionReport>, notices catalogue: NoticeCatalogue
     ) async throws -> [Outcome] {
         guard let context = batch.items.first?.context else { return [] }
-        let teller = Teller(catalogue, context: context)
+        let planner = NoticePlanner(catalogue, context: context)
         do {
             return try await context.database.transaction { transaction in
                 let findings = try await look(
-                    at: batch.items.map(\.job), now: context.now, telling: teller, in: transaction)
+                    at: batch.items.map(\.job), now: context.now, notices: planner, in: transaction)
                 try await batch.complete(
                     zip(batch.items, findings).filter { $0.1.objection == nil }.map(\.0),
                     in: transaction)
@@ -175,7 +175,7 @@ package enum Proximity {
                 }
             }
         } catch let error as PostgresError where !Task.isCancelled {
-            // Those that are too old by now end as such, whatever fails for the others.
+            // Discard reports that are too old by now; retry the others.
             return batch.items.map { item in
                 PositionRules.objection(to: item.job, now: context.now)
                     .map { .discard(reason: $0) } ?? .retry(after: nil, reason: "\(error)")
@@ -184,12 +184,12 @@ package enum Proximity {
     }
 
     private static func objection(_ row: Row, _ report: PositionReport) throws -> String? {
-        guard try row.bool("may_be_told") else { return "no consent to notices by place" }
+        guard try row.bool("may_be_notified") else { return "no consent to notices by place" }
         guard let widest = try row.optionalDouble("widest") else { return nil }
         return PositionRules.objection(toAccuracy: report.accuracy, widestRadius: widest)
     }
 
-    /// Those of the statement: the reports with their numbers, and the time.
+    /// The parameters of the statement: the numbered reports and the time.
     package static func parameters(
         _ reports: [(n: Int, report: PositionReport)], now: Date
     ) -> [Parameter] {

@@ -4,25 +4,25 @@ package import ErrandNotification
 package import ErrandPostgres
 import ErrandRecurrence
 
-/// Finds the coupons that expire soon by their holders' own calendars, and tells the holders.
+/// Finds coupons that expire soon in their holders' calendars, and notifies the holders.
 ///
-/// One notice for a person, a last day and a distance to it, whatever runs again or side by side:
-/// the notices' dedupe key sees to that. So a run need not know which hours others have covered;
-/// it tells all whose day is in its course and who have not been told yet.
+/// The dedupe key allows one notice per person, last day and distance, even for repeated and
+/// concurrent runs. A run therefore needs no record of other runs: it notifies every person who
+/// is due today and has no notice yet.
 package struct Expiry: Sendable {
-    /// The time that the run is for.
+    /// The time of the scheduled occurrence.
     package var due: Date
-    /// The clock.
+    /// The current time.
     package var now: Date
     package var database: Pool
     package var client: JobClient
-    /// The notices, with their words.
+    /// The notices and their templates.
     package var catalogue: NoticeCatalogue
     package var zones: PeopleZones
     package var log: Log
     /// The job that runs it.
     package var job: Int64?
-    /// Coupons looked at in one transaction.
+    /// Coupons scanned per transaction.
     package var pageSize: Int32 = 1_000
 
     package init(
@@ -38,27 +38,27 @@ package struct Expiry: Sendable {
         self.log = log
     }
 
-    /// Handles the job: its end is in the transaction of its last page.
-    static func handle(_ context: JobContext, telling catalogue: NoticeCatalogue) async throws {
+    /// Handles the job; the transaction of the last page completes it.
+    static func handle(_ context: JobContext, notices catalogue: NoticeCatalogue) async throws {
         PeopleZones.shared.refresh()
         var run = Expiry(
             due: context.occurrence?.due ?? context.now, now: context.now,
             database: context.database, client: context.client, catalogue: catalogue,
             zones: .shared, log: context.log)
         run.job = context.id
-        let count = try await run.tell { try await context.complete(in: $0) }
-        context.log.with("notices", count).info("people are told of coupons that expire soon")
+        let count = try await run.notify { try await context.complete(in: $0) }
+        context.log.with("notices", count).info("notified people of coupons that expire soon")
     }
 
-    /// Tells people, page by page.
+    /// Notifies people, page by page.
     ///
     /// - Parameter end: called in the transaction of the last page.
-    /// - Returns: how many of them are told, now or at their own time.
-    package func tell(
+    /// - Returns: the number of notices, sent now or at the person's notice time.
+    package func notify(
         end: @Sendable (Transaction) async throws -> Void = { _ in }
     ) async throws -> Int {
         let windows = try await windows()
-        let teller = Teller(catalogue, client: client, zones: zones, job: job)
+        let planner = NoticePlanner(catalogue, client: client, zones: zones, job: job)
         var count = 0
         var scans = ExpiryWindow.distances.compactMap { distance in
             Scan(windows.filter { $0.daysLeft == distance })
@@ -66,8 +66,8 @@ package struct Expiry: Sendable {
         while let scan = scans.first {
             let page = try await database.transaction { transaction in
                 var page = try await look(scan, in: transaction)
-                // A rehearsal runs ahead of the clock.
-                let answers = try await teller.tell(
+                // A dry run may be ahead of the clock.
+                let answers = try await planner.notify(
                     page.intents, now: max(due, now), in: transaction)
                 page.count = answers.count(where: \.isKept)
                 if page.last == nil, scans.count == 1 { try await end(transaction) }
@@ -79,7 +79,7 @@ package struct Expiry: Sendable {
         return count
     }
 
-    /// The windows of all zones in which somebody is.
+    /// Returns the windows of all time zones that people use.
     package func windows() async throws -> [ExpiryWindow] {
         let names = try await database.withSession { session in
             try await session.query(Self.zoneNames).map { try $0.text(0) }
@@ -98,15 +98,15 @@ package struct Expiry: Sendable {
                 try await session.query(Self.peopleIn, [strange]).int64(0, 0)
             }
             log.with("people", people).warning(
-                "people are in time zones that are not known here, and are told by UTC")
+                "used UTC for people in time zones that the time zone database lacks")
         }
         return windows
     }
 
-    /// A walk over the coupons that expire in some windows of one distance, in order.
+    /// A scan of the coupons that expire in the windows of one distance, in order.
     package struct Scan: Sendable {
         package var windows: [ExpiryWindow]
-        /// The last coupon that was looked at.
+        /// The last scanned coupon.
         package var last: (expiry: Instant, id: Int64)
         let through: Instant
 
@@ -122,14 +122,14 @@ package struct Expiry: Sendable {
 
     private struct Page: Sendable {
         var intents: [Intent] = []
-        /// How many people are told.
+        /// The number of notices.
         var count = 0
-        /// The last coupon of the page; nil when none lies behind it.
+        /// The last coupon of the page; nil on the last page.
         var last: (expiry: Instant, id: Int64)?
     }
 
     private func look(_ scan: Scan, in transaction: Transaction) async throws -> Page {
-        // A plan for any page expects some tens of zones, and any time between two.
+        // A generic plan would misestimate the number of zones and the length of the windows.
         let rows = try await transaction.pipeline([
             Statement("SET LOCAL plan_cache_mode = force_custom_plan"),
             Statement(Self.statement, parameters(scan)),

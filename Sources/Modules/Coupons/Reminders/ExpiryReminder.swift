@@ -1,11 +1,11 @@
 package import Errand
 
-/// Tells people, in their own day, of coupons that expire soon: see ``Expiry``.
+/// Notifies people, in their own time zone, of coupons that expire soon: see ``Expiry``.
 ///
-/// A schedule makes one each hour, and the hour that it is for is its present time.
+/// A schedule enqueues it every hour; the run uses the time of its occurrence.
 package struct RemindOfExpiry: Job {
     package static let kind = "coupons.expiring"
-    /// It gives up within the hour: the next run does its work too.
+    /// The attempts end within the hour: the next run does its work too.
     package static let options = JobOptions(
         queue: "coupons", priority: .low, maxAttempts: 6, backoff: Backoff(base: 30, ceiling: 600),
         timeout: .seconds(1_800))
@@ -14,8 +14,10 @@ package struct RemindOfExpiry: Job {
 }
 
 extension CouponKinds {
-    /// Each hour, because somewhere it is ten o'clock; when hours were missed the latest does for
-    /// all of them, and a run that is not over yet for the one that would follow.
+    /// Runs every hour because notice times differ by time zone.
+    ///
+    /// After an outage only the latest missed run happens. A run that is still active replaces the
+    /// next one.
     static func expirySchedule() throws -> Schedule {
         try Schedule(
             "coupons.expiring", "0 * * * *", run: RemindOfExpiry(),

@@ -1,7 +1,7 @@
 package import ErrandPostgres
 
 extension Expiry {
-    /// The time zones of all people, one step in the index for each.
+    /// Reads the time zones of all people, with one index step for each.
     package static let zoneNames = """
         WITH RECURSIVE zones AS (
             (SELECT time_zone FROM people.people ORDER BY time_zone LIMIT 1)
@@ -13,19 +13,19 @@ extension Expiry {
         SELECT time_zone FROM zones WHERE time_zone IS NOT NULL
         """
 
-    /// How many people are in some zones.
+    /// Counts the people in some zones.
     static let peopleIn = """
         SELECT count(*) FROM people.people WHERE time_zone = ANY ($1)
         """
 
-    /// How many coupons a mail lists; it counts the others.
+    /// Maximum number of coupons listed in a mail; it counts the others.
     private static let listed = 20
 
-    /// One page of coupons in the order in which they expire, and whom it leads to: people whose
-    /// own time comes before the next run, or has passed since the last.
+    /// Reads one page of coupons, sorted by expiry, and the people to notify: those whose notice
+    /// time is before the next run, or has passed since the last run.
     ///
-    /// A page finds people; what they are told of are all their coupons with the same last day,
-    /// on whichever page these are. Each row has the page's last coupon, and how many there are.
+    /// A notice lists all of the person's coupons with the same last day, on whichever page they
+    /// are. Each row has the page's last coupon and the number of coupons scanned.
     package static let statement = """
         WITH page AS MATERIALIZED (
             SELECT c.id, c.person_id, c.expires_at, c.valid_from
@@ -44,7 +44,7 @@ extension Expiry {
             WHERE g.valid_from <= $8
               AND extract(epoch FROM p.notice_time) < w.now + 3600
               AND (w.now < $13 OR extract(epoch FROM p.notice_time) >= w.now)
-        ), told AS (
+        ), notified AS (
             SELECT d.person_id, d.last_day, d.dedupe_key, d.until,
                 jsonb_build_object('titles', c.titles, 'count', c.count,
                     'more', greatest(c.count - \(listed), 0), 'days_left', $7::int,
@@ -66,10 +66,10 @@ extension Expiry {
             SELECT count(*) OVER () AS looked_at, expires_at, id FROM page
             UNION ALL SELECT 0, NULL, NULL
             ORDER BY expires_at DESC NULLS LAST, id DESC LIMIT 1
-        ) l LEFT JOIN told t ON true
+        ) l LEFT JOIN notified t ON true
         """
 
-    /// Those of the statement: the windows, their distance, the time, the place, the page's size.
+    /// The parameters of the statement: windows, distance, time, position and page size.
     package func parameters(_ scan: Scan) -> [Parameter] {
         let windows = scan.windows
         return [

@@ -3,37 +3,38 @@ package import ErrandPostgres
 import Errand
 package import ErrandRecurrence
 
-/// What the people of one time zone are told of now: coupons whose last day there is so near.
+/// The expiry times of coupons to remind the people of one time zone of.
 package struct ExpiryWindow: Sendable, Equatable {
-    /// The name of the zone, as people have it.
+    /// The name of the time zone, as stored for people.
     package var zone: String
-    /// How many days the last day is ahead of the present one.
+    /// The number of days from today to the last day.
     package var daysLeft: Int
     /// The last day, as `2026-11-20`.
     package var lastDay: String
-    /// It is the last day of coupons that expire later than this.
+    /// The exclusive start of the window.
     package var after: Instant
-    /// They expire no later than this: at midnight a day has ended, and the next not begun.
+    /// The inclusive end of the window: a coupon that expires at midnight ends with the day before.
     package var through: Instant
-    /// The end of the present day, when it is too late to tell.
+    /// The end of today, when the notice expires.
     package var until: Instant
-    /// What clocks show now, in seconds since midnight.
+    /// The local time, in seconds since midnight.
     package var secondOfDay: Int
 }
 
 extension ExpiryWindow {
-    /// How many days ahead people are told, the nearest first.
+    /// How many days ahead people are notified, nearest first.
     package static let distances = [1, 3]
-    /// From then on nobody is told who should have been told before, in seconds since midnight.
+    /// When late notices stop, in seconds since midnight.
     ///
-    /// Each is told in the first run at or after their own time, which after an outage is late.
+    /// A person is notified by the first run at or after their notice time; after an outage that
+    /// run is late.
     package static let late = 21 * 3_600
 
-    /// The windows of a zone at a time.
+    /// Returns the windows of a zone at a time; none if the local day of `due` is over.
     ///
     /// - Parameters:
-    ///   - due: the time that the run is for.
-    ///   - now: the clock; of a day that is over by now nobody is told.
+    ///   - due: the time of the scheduled occurrence.
+    ///   - now: the current time.
     package static func all(
         of zone: Zone, named name: String, due: Instant, now: Instant
     ) -> [ExpiryWindow] {

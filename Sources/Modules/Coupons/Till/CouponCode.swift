@@ -1,33 +1,33 @@
 package import ErrandCrypto
 
-/// A code as somebody scanned or typed it, in the form that the database reads.
+/// A scanned or typed code, normalized for the database.
 ///
-/// It is a bearer secret: whoever has it can redeem the coupon until it turns.
+/// A bearer secret: anyone who has it can redeem the coupon until it rotates.
 package struct CouponCode: Sendable {
-    /// Why a text is no code; nothing was looked up for it.
+    /// Why a text is malformed; detected without a query.
     package enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
         case empty
-        /// It begins like the text of a QR code, and has another length.
+        /// It starts like the text of a QR code but has another length.
         case partOfQR(count: Int)
-        /// What no QR code has.
+        /// A character that QR codes of coupons never contain.
         case foreign(Character)
         case typed(CrockfordBase32.Refusal)
 
-        /// The same in the words of a till's answers.
+        /// The matching reason of a till's answer.
         package var reason: TillAnswer.Reason {
             self == .typed(.wrongCheck) ? .mistyped : .malformed
         }
 
-        /// What is wrong with it.
+        /// The error message.
         package var description: String {
             switch self {
-            case .empty: "no code is given"
+            case .empty: "the code is empty"
             case .partOfQR(let count):
-                "the text of a QR code has \(CouponCode.payloadLength) characters, this \(count)"
-            case .foreign(let character): "'\(character)' is in no QR code of a coupon"
+                "the QR code has \(count) characters instead of \(CouponCode.payloadLength)"
+            case .foreign(let character):
+                "QR codes of coupons do not contain '\(character)'"
             case .typed(.wrongLength(let expected, let found)):
-                "this is no code of a coupon: one that is typed has \(expected) characters, and "
-                    + "this has \(found)"
+                "not a coupon code: a typed code has \(expected) characters, this one \(found)"
             case .typed(.wrongCheck):
                 "a character of the code is wrong, or two are swapped"
             case .typed(let refusal): "\(refusal)"
@@ -41,9 +41,9 @@ package struct CouponCode: Sendable {
 
     package let text: String
 
-    /// Reads a code; blanks, hyphens and small letters do no harm.
+    /// Parses a code; ignores blanks, hyphens and case.
     ///
-    /// A typed one whose check symbol is another's is refused: something was misread.
+    /// Refuses a typed code with a wrong check symbol.
     package init(_ text: String) throws(Refusal) {
         let plain = text.filter { !$0.isWhitespace && $0 != "-" }.uppercased()
         guard !plain.isEmpty else { throw .empty }

@@ -5,9 +5,9 @@ package struct GuessAlert: Sendable {
     package var id: Int64
     package var at: Instant
     package var establishmentID: Int64
-    /// Nil when the establishment is gone.
+    /// Nil if the establishment was deleted.
     package var establishment: String?
-    /// The one that guessed last.
+    /// The terminal of the last guess.
     package var terminal: String
     package var guesses: Int
 
@@ -21,12 +21,12 @@ package struct GuessAlert: Sendable {
         ORDER BY a.id DESC LIMIT $4
         """
 
-    /// The newest first.
+    /// Returns alerts, newest first.
     ///
     /// - Parameters:
-    ///   - since: only those from then on.
-    ///   - establishment: only those there; all when nil.
-    ///   - before: only those with lower ids.
+    ///   - since: only alerts at or after this time.
+    ///   - establishment: only alerts of this establishment; all when nil.
+    ///   - before: only alerts with lower ids.
     package static func list(
         _ session: Session, since: Instant?, establishment: Int64?, before: Int64?, limit: Int
     ) async throws -> [GuessAlert] {

@@ -1,8 +1,8 @@
 package import ErrandPostgres
 
-/// What a till is told about a code, as `coupons.answer` has it.
+/// The answer to a code, as in the type `coupons.answer`.
 package struct TillAnswer: Sendable, Equatable {
-    /// Why a code is good, or not.
+    /// Why a code is accepted or refused.
     package enum Reason: String, Sendable, CaseIterable {
         case ok, malformed, mistyped, unknown
         case tooOld = "too_old"
@@ -13,54 +13,53 @@ package struct TillAnswer: Sendable, Equatable {
         case tooManyGuesses = "too_many_guesses"
         case notReady = "not_ready"
 
-        /// For the people at the till.
+        /// The reason as text for the staff at the till.
         package var words: String {
             switch self {
-            case .ok: "the code is good"
-            case .malformed: "this is no code of a coupon"
+            case .ok: "the code is valid"
+            case .malformed: "this is not a coupon code"
             case .mistyped: "a character of the code is wrong"
             case .unknown: "no coupon has this code"
-            case .tooOld: "the code has turned since it was shown"
-            case .wrongPlace: "the coupon is another establishment's"
-            case .voided: "the coupon was taken back"
+            case .tooOld: "the code has rotated since it was shown"
+            case .wrongPlace: "the coupon belongs to another establishment"
+            case .voided: "the coupon was voided"
             case .expired: "the coupon has expired"
             case .notYetValid: "the coupon is not valid yet"
             case .redeemed: "the coupon was redeemed before"
-            case .tooManyGuesses: "too many wrong codes came from here"
-            case .notReady: "the secrets of codes are not ready"
+            case .tooManyGuesses: "this till sent too many wrong codes"
+            case .notReady: "the code secrets are not ready"
             }
         }
 
-        /// What they can do about it.
+        /// The next step.
         package var advice: String? {
             switch self {
             case .ok: nil
             case .malformed: "scan or type the code that the person's app shows"
             case .mistyped: "compare it with the original and type it again"
-            case .unknown:
-                "scan it again, or read it once more; further guesses lock the terminal"
-            case .tooOld: "take the code that the person's app shows now: a picture is no use"
-            case .wrongPlace: "only the establishment that the coupon names takes it"
-            case .voided, .expired: "nobody can redeem it any more"
-            case .notYetValid: "the person's app tells from when it is"
+            case .unknown: "scan or type it again; further wrong codes lock the terminal"
+            case .tooOld: "use the code that the person's app shows now, not a screenshot"
+            case .wrongPlace: "only the establishment of the coupon accepts it"
+            case .voided, .expired: "it cannot be redeemed any more"
+            case .notYetValid: "the person's app shows when it becomes valid"
             case .redeemed:
-                "a coupon is good once; a terminal that asks again does so by its request id"
-            case .tooManyGuesses: "wait; nothing is looked at until then"
-            case .notReady: "ask again in a second: workers that have the keys prepare them"
+                "a coupon is valid once; to repeat a request, send the same request id"
+            case .tooManyGuesses: "wait: the till is locked until then"
+            case .notReady: "retry in a second: workers with the keys prepare them"
             }
         }
     }
 
     package var isAccepted: Bool
     package var reason: Reason
-    /// Nil, as are the others, where a refusal must not tell which coupon it was.
+    /// Nil, like the fields below, if a refusal must not reveal the coupon.
     package var couponID: Int64?
     package var title: String?
     package var expiresAt: Instant?
     package var redeemedAt: Instant?
-    /// What the terminal prints and the person is told; nil unless it is redeemed by this request.
+    /// The confirmation number for the till and the person; nil unless this request redeemed it.
     package var confirmation: String?
-    /// When the terminal may ask again, if it has guessed too often.
+    /// When the lock of a terminal that sent too many wrong codes ends.
     package var askAgainAt: Instant?
 
     static let columns = """

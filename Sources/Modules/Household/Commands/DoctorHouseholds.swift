@@ -3,32 +3,32 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What the doctor looks at for the sake of room-mates.
+/// The doctor's checks of the household module: time zones and chores.
 enum DoctorHouseholds {
-    static func findings(of checkup: Checkup) async -> [Finding] {
-        // What cannot be read is found elsewhere: servers, migrations, rights.
-        guard let health = try? await HouseholdHealth.read(checkup.session), health.groups > 0
+    static func findings(of context: ModuleContext) async -> [Finding] {
+        // Other checks report why the read failed: servers, migrations, rights.
+        guard let health = try? await HouseholdHealth.read(context.session), health.groups > 0
         else { return [] }
         var findings = health.badZones.map { zone in
             Finding(
-                check: "households", grade: .critical,
-                found: "\(zone.fault): the chores of \(HumanFormat.count(zone.groups)) groups of "
-                    + "\(zone.name) do not come",
+                check: "households", severity: .critical,
+                message: "\(zone.fault): chores of \(HumanFormat.count(zone.groups)) groups in "
+                    + "\(zone.name) are not scheduled",
                 remedy: "errand household ls --zone \(zone.name)")
         }
         if health.faultyChores > 0 {
             findings.append(
                 Finding(
-                    check: "households", grade: .note,
-                    found: "chores that do not come until their room-mates change them: "
+                    check: "households", severity: .note,
+                    message: "chores that are not scheduled until a roommate changes them: "
                         + HumanFormat.count(health.faultyChores),
                     remedy: "errand household chores GROUP --faulty"))
         }
         return findings.isEmpty
             ? [
                 Finding(
-                    check: "households", grade: .ok,
-                    found: "\(HumanFormat.count(health.groups)) groups, all zones can be used")
+                    check: "households", severity: .ok,
+                    message: "\(HumanFormat.count(health.groups)) groups, all time zones are valid")
             ] : findings
     }
 }

@@ -6,7 +6,7 @@ import ErrandPostgres
 import ErrandRecurrence
 import ErrandTerminal
 
-/// `errand household …`: groups of room-mates, what they owe, their chores and what happened.
+/// `errand household …`: groups of roommates, their debts, chores and events.
 enum HouseholdCommands {
     static let all =
         [list, show] + HouseholdDebtCommands.all + [chores, feed] + HouseholdStatsCommand.all
@@ -15,17 +15,17 @@ enum HouseholdCommands {
 
     private static let person = Option<Int?>.integer(
         "person", range: 1...Int.max, placeholder: "ID",
-        help: "Only those where this person lives or has lived")
+        help: "Only groups that this person lives in or has lived in")
     private static let zone = Option<String?>.text(
-        "zone", placeholder: "NAME", help: "Only those of this time zone, by its IANA name")
-    private static let owing = Option.flag("owing", help: "Only those where somebody owes")
+        "zone", placeholder: "NAME", help: "Only groups in this time zone (IANA name)")
+    private static let owing = Option.flag("owing", help: "Only groups with unsettled debts")
 
     private static let list = Command(
-        "household", "ls", effect: .looks, summary: "List groups of room-mates, the newest first",
-        discussion: "What is owed is the sum over all pairs, in the group's currency.",
+        "household", "ls", effect: .read, summary: "List groups of roommates, newest first",
+        discussion: "OWED is the sum of all debts in the group, in the group's currency.",
         examples: [
-            .init("errand household ls --person 42", "where somebody lives"),
-            .init("errand household ls --zone America/Toronto --owing", "who is told of debts"),
+            .init("errand household ls --person 42", "the groups of one person"),
+            .init("errand household ls --zone America/Toronto --owing", "groups with debts"),
         ],
         options: [person, zone, owing, PageOptions.limit, PageOptions.cursor]
     ) { invocation in
@@ -37,37 +37,38 @@ enum HouseholdCommands {
         filter.limit = invocation[PageOptions.limit]
         let groups = try await GroupRows(session: try invocation.session()).page(filter)
         try invocation.output.list(
-            groups.map(HouseholdWords.record),
+            groups.map(HouseholdFormatting.record),
             columns: [
                 Column("id"), Column("name", isFlexible: true), Column("zone"), Column("members"),
-                Column("chores"), Column("owed"), Column("currency"), Column("dues_told_on"),
-            ], empty: "no group passes these filters")
-        PageOptions.tellMore(invocation, count: groups.count, last: groups.last?.id)
+                Column("chores"), Column("owed"), Column("currency"),
+                Column("balances_notified_on"),
+            ], empty: "no groups match")
+        PageOptions.printMore(invocation, count: groups.count, last: groups.last?.id)
         return .done
     }
 
     // MARK: show
 
     private static let show = Command(
-        "household", "show", effect: .looks,
-        summary: "Show a group: who lives there, open invitations, and how much there is",
+        "household", "show", effect: .read,
+        summary: "Show a group: its members, open invitations and totals",
         discussion: """
-            A balance above zero is what others owe a person in all, one below what they owe. Who \
-            has left stays, with what they owe and are owed.
+            A positive balance is the total that others owe the person; a negative balance is the \
+            total that the person owes. Former members stay in the list with their balances.
             """,
-        examples: [.init("errand household show 12", "members, invitations, totals")],
-        arguments: [HouseholdWords.id]
+        examples: [.init("errand household show 12", "members, invitations and totals")],
+        arguments: [HouseholdFormatting.id]
     ) { invocation in
         let (id, rows) = (
-            invocation[HouseholdWords.id], GroupRows(session: try invocation.session())
+            invocation[HouseholdFormatting.id], GroupRows(session: try invocation.session())
         )
         guard let found = try await rows.whole(Int64(id), now: .now()) else {
-            throw HouseholdWords.unknown(id)
+            throw HouseholdFormatting.unknown(id)
         }
         let (group, totals) = (found.group, found.totals)
-        let members = found.members.map { HouseholdWords.record($0, in: group.currency) }
-        var record = HouseholdWords.record(group)
-        // Below: who they are, and money as a card has it.
+        let members = found.members.map { HouseholdFormatting.record($0, in: group.currency) }
+        var record = HouseholdFormatting.record(group)
+        // Replaced below by the list of members, and by money in the format of a card.
         record.fields.removeAll { ["members", "owed"].contains($0.name) }
         for (name, count) in [
             ("bills", totals.bills), ("trips", totals.trips), ("payments", totals.payments),
@@ -75,10 +76,10 @@ enum HouseholdCommands {
             ("notes", totals.notes),
         ] { record.append(name, .int(count)) }
         for (name, amount) in [("owed", group.owed), ("spent", totals.spent)] {
-            record.append(name, HouseholdWords.cell(amount, in: group.currency, invocation))
+            record.append(name, HouseholdFormatting.cell(amount, in: group.currency, invocation))
         }
         record.append("members", .records(members))
-        record.append("invitations", .records(found.invitations.map(HouseholdWords.record)))
+        record.append("invitations", .records(found.invitations.map(HouseholdFormatting.record)))
         try invocation.output.show(record)
         return .done
     }
@@ -86,61 +87,62 @@ enum HouseholdCommands {
     // MARK: chores
 
     private static let faulty = Option.flag(
-        "faulty", help: "Only those that do not come until somebody changes them")
+        "faulty", help: "Only chores that are not scheduled until a roommate changes them")
 
     private static let chores = Command(
-        "household", "chores", effect: .looks,
-        summary: "List a group's chores: whose turn it is, when they come next, who had how many",
+        "household", "chores", effect: .read,
+        summary: "List a group's chores: the current turn, the next one, and the rotation",
         discussion: """
-            The turn is the one to be done now, if there is one. The rotation names who takes \
-            turns with how many they have had, the next one first; days are by the clocks of the \
-            group. A fault says why a chore comes no more until somebody of the group changes it: \
-            its rule names no day, say, or nobody is left who takes turns.
+            STATE, ASSIGNEE and DUE_ON describe the open turn, if there is one. ROTATION lists the \
+            people who take turns and their number of turns, the next person first. Days are in \
+            the group's time zone. FAULT is why a chore is not scheduled until a member changes \
+            it: its rule matches no day, for example, or nobody is left in its rotation.
             """,
         examples: [
-            .init("errand household chores 12", "all of a group"),
-            .init("errand household chores 12 --faulty", "rules that somebody has to mend"),
+            .init("errand household chores 12", "all chores of a group"),
+            .init("errand household chores 12 --faulty", "chores that a member must fix"),
         ],
-        options: [faulty, PageOptions.limit, PageOptions.cursor], arguments: [HouseholdWords.id]
+        options: [faulty, PageOptions.limit, PageOptions.cursor],
+        arguments: [HouseholdFormatting.id]
     ) { invocation in
-        let (id, session) = (invocation[HouseholdWords.id], try invocation.session())
-        _ = try await HouseholdWords.group(id, session)
+        let (id, session) = (invocation[HouseholdFormatting.id], try invocation.session())
+        _ = try await HouseholdFormatting.group(id, session)
         let chores = try await ChoreRows(session: session).page(
             of: Int64(id), faultyOnly: invocation[faulty],
             behind: Int64(invocation[PageOptions.cursor] ?? 0),
             limit: invocation[PageOptions.limit])
         try invocation.output.list(
-            chores.map(HouseholdWords.record),
+            chores.map(HouseholdFormatting.record),
             columns: [
                 Column("id"), Column("title", isFlexible: true), Column("state"),
                 Column("assignee"), Column("due_on"), Column("next_on"), Column("next_assignee"),
                 Column("rotation", title: "ROTATION"), Column("fault", isFlexible: true),
-            ], empty: "group \(id) has no such chore")
-        PageOptions.tellMore(invocation, count: chores.count, last: chores.last?.id)
+            ], empty: "group \(id) has no matching chores")
+        PageOptions.printMore(invocation, count: chores.count, last: chores.last?.id)
         return .done
     }
 
     // MARK: feed
 
     private static let feed = Command(
-        "household", "feed", effect: .looks,
-        summary: "Show what happened in a group lately, the newest first",
+        "household", "feed", effect: .read,
+        summary: "Show the recent events of a group, newest first",
         discussion: """
-            A group keeps its last 30 events. The data are the ids of what each is about; the \
-            number counts all that ever happened.
+            A group retains its last 30 events. DATA holds the ids of the records that an event \
+            is about. NUMBER counts all events of the group since it was created.
             """,
-        examples: [.init("errand household feed 12", "as its members see it")],
-        arguments: [HouseholdWords.id]
+        examples: [.init("errand household feed 12", "the events that its members see")],
+        arguments: [HouseholdFormatting.id]
     ) { invocation in
-        let (id, session) = (invocation[HouseholdWords.id], try invocation.session())
-        _ = try await HouseholdWords.group(id, session)
+        let (id, session) = (invocation[HouseholdFormatting.id], try invocation.session())
+        _ = try await HouseholdFormatting.group(id, session)
         let events = try await GroupRows(session: session).feed(of: Int64(id))
         try invocation.output.list(
-            events.map(HouseholdWords.record),
+            events.map(HouseholdFormatting.record),
             columns: [
                 Column("number"), Column("at"), Column("event"), Column("person"),
                 Column("data", isFlexible: true),
-            ], empty: "nothing has happened in group \(id)")
+            ], empty: "group \(id) has no events")
         return .done
     }
 }

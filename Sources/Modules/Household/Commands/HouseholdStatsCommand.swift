@@ -4,7 +4,7 @@ import ErrandLedger
 import ErrandRecurrence
 import ErrandTerminal
 
-/// `errand household stats`: who has done what, as a bar graph needs it.
+/// `errand household stats`: chores done per person and period.
 enum HouseholdStatsCommand {
     static let all = [stats]
 
@@ -20,36 +20,37 @@ enum HouseholdStatsCommand {
         return CivilDate(year: year, month: month, day: day)
     }
     private static let from = Option<CivilDate?>.value(
-        "from", dayFormat, help: "From this day on (default: the last 12 periods)")
+        "from", dayFormat, help: "First day (default: the start of the last 12 periods)")
     private static let until = Option<CivilDate?>.value(
-        "until", dayFormat, help: "Until this day, which is not among them (default: tomorrow)")
+        "until", dayFormat, help: "Day after the last one (default: tomorrow)")
     private static let period = Option<ChoreStatistics.Period>.value(
         "by", .choice(of: ChoreStatistics.Period.self, "PERIOD"), default: .week,
-        help: "A line for each person and day, week (from Monday), month or year")
+        help: "Length of a period: day, week (from Monday), month or year")
 
     private static let stats = Command(
-        "household", "stats", effect: .looks,
-        summary: "Count what each has done of a group's chores, by weeks or other periods",
+        "household", "stats", effect: .read,
+        summary: "Count the chores done by each member of a group, by week or other period",
         discussion: """
-            A line for each period and person who lived there in it, with 0 for those who had no \
-            turn: what a bar graph needs. A turn belongs to the day that it was due on, by the \
-            clocks of the group, and to who had it in the end: who steps in has done it, for others.
+            Prints a line for each period and each person who lived in the group during it, with 0 \
+            for people who had no turn. A turn counts on the day it was due, in the group's time \
+            zone, and for its final assignee: a person who takes over a turn has done it, for \
+            others.
             """,
         examples: [
             .init("errand household stats 12", "the last 12 weeks"),
             .init(
                 "errand household stats 12 --from 2026-01-01 --until 2027-01-01 --by month -ojson",
-                "a year for a graph"),
+                "one year by month, as JSON for a graph"),
         ],
-        options: [from, until, period], arguments: [HouseholdWords.id]
+        options: [from, until, period], arguments: [HouseholdFormatting.id]
     ) { invocation in
-        let (id, session) = (invocation[HouseholdWords.id], try invocation.session())
-        let group = try await HouseholdWords.group(id, session)
+        let (id, session) = (invocation[HouseholdFormatting.id], try invocation.session())
+        let group = try await HouseholdFormatting.group(id, session)
         let end: CivilDate
         if let until = invocation[until] {
             end = until
         } else {
-            let today = try HouseholdWords.today(group.zone, invocation)
+            let today = try HouseholdFormatting.today(group.zone, invocation)
             end = CivilDate(daysSince1970: today.daysSince1970 + 1)
         }
         let begin = invocation[from] ?? start(of: 12, invocation[period], before: end)
@@ -57,17 +58,17 @@ enum HouseholdStatsCommand {
             throw CommandFailure(
                 exit: .usage,
                 message: "--from \(begin.isoText): expected a day before \(end.isoText)",
-                hint: "--until is the first day that does not count")
+                hint: "--until is the day after the last one that counts")
         }
         let periods = try await ChoreRows(session: session).statistics(
             of: Int64(id), from: begin.isoText, until: end.isoText, by: invocation[period])
         try invocation.output.list(
-            periods.map(HouseholdWords.record),
-            empty: "nobody of group \(id) had a turn from \(begin.isoText) until \(end.isoText)")
+            periods.map(HouseholdFormatting.record),
+            empty: "nobody in group \(id) had a turn from \(begin.isoText) until \(end.isoText)")
         return .done
     }
 
-    /// The first day of the period that comes some periods before another's.
+    /// The first day of the oldest of the `count` periods that end before `end`.
     static func start(
         of count: Int, _ period: ChoreStatistics.Period, before end: CivilDate
     ) -> CivilDate {

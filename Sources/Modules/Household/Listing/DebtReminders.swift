@@ -17,7 +17,7 @@ package struct DebtReminders: Sendable {
 
     /// Asks that some people are reminded of what they owe a person, all or none of them.
     ///
-    /// Whether and when each hears of it is decided by the policy of reminders.
+    /// The policy of reminders decides whether and when each is notified.
     /// - Throws: ``HouseholdError`` for what the schema refuses, such as one who owes nothing.
     package func ask(
         for creditor: Int64, of debtors: [Int64], reason: String?

@@ -18,18 +18,19 @@ package struct DebtRecord: Sendable {
     }
 }
 
-/// When the groups of a zone are told what they owe: the month end that comes, and the last one.
+/// The notices about balances of the groups in a zone: the next month end, and the last one.
 package struct MonthEndRecord: Sendable {
     package var zone: String
     package var groups: Int
-    /// The next last day of a month, as `2026-11-30`, and when it is told; nil while unplanned.
+    /// The next last day of a month, as `2026-11-30`, and the time of its notices; nil while
+    /// unplanned.
     package var next: String?
     package var nextAt: Instant?
     package var last: String?
     package var lastAt: Instant?
-    /// When all groups of the zone had been told of the last one.
-    package var toldAt: Instant?
-    /// Groups that still have to be told of the last one.
+    /// When all groups of the zone had been notified of the last one.
+    package var sendDecidedAt: Instant?
+    /// The number of groups that are not yet notified of the last one.
     package var untold: Int
 
     init(_ row: Row) throws {
@@ -39,20 +40,20 @@ package struct MonthEndRecord: Sendable {
         nextAt = try row.optionalTimestamp("next_at")
         last = try row.optionalText("last_on")
         lastAt = try row.optionalTimestamp("last_at")
-        toldAt = try row.optionalTimestamp("told_at")
+        sendDecidedAt = try row.optionalTimestamp("notified_at")
         untold = Int(try row.int64("untold"))
     }
 }
 
-/// Who owes whom, and when that is told.
+/// Reads debts and the times of their notices.
 package struct DebtRows: Sendable {
     let session: Session
 
     package init(session: Session) { self.session = session }
 
-    private static let dues = """
+    private static let balances = """
         SELECT d.group_id, d.debtor_id, d.creditor_id, d.amount, d.currency
-        FROM household.dues(ARRAY[$1]) d ORDER BY d.amount DESC, d.debtor_id, d.creditor_id
+        FROM household.balances(ARRAY[$1]) d ORDER BY d.amount DESC, d.debtor_id, d.creditor_id
         """
     private static let simplified = """
         SELECT g.id AS group_id, s.from_id AS debtor_id, s.to_id AS creditor_id, s.amount,
@@ -62,8 +63,8 @@ package struct DebtRows: Sendable {
         """
 
     /// All pairs of a group where somebody owes, or few payments that come to the same.
-    package func dues(of group: Int64, isSimplified: Bool) async throws -> [DebtRecord] {
-        try await session.query(isSimplified ? Self.simplified : Self.dues, [.int64(group)])
+    package func balances(of group: Int64, isSimplified: Bool) async throws -> [DebtRecord] {
+        try await session.query(isSimplified ? Self.simplified : Self.balances, [.int64(group)])
             .map(DebtRecord.init)
     }
 
@@ -82,16 +83,16 @@ package struct DebtRows: Sendable {
 
     private static let monthEnds = """
         SELECT z.time_zone, n.on_day::text AS next_on, n.at AS next_at, l.on_day::text AS last_on,
-            l.at AS last_at, l.told_at,
+            l.at AS last_at, l.notified_at,
             (SELECT count(*) FROM household.groups g WHERE g.time_zone = z.time_zone) AS groups,
-            CASE WHEN l.at IS NULL OR l.told_at IS NOT NULL THEN 0 ELSE (
+            CASE WHEN l.at IS NULL OR l.notified_at IS NOT NULL THEN 0 ELSE (
                 SELECT count(*) FROM household.groups g
-                WHERE g.time_zone = z.time_zone AND g.dues_told_on < l.on_day
+                WHERE g.time_zone = z.time_zone AND g.balances_notified_on < l.on_day
                   AND g.created_at <= l.at) END AS untold
         FROM household.zones_to_plan('infinity') z
         LEFT JOIN LATERAL (SELECT e.on_day, e.at FROM household.month_ends e
             WHERE e.time_zone = z.time_zone AND e.at > $1 ORDER BY e.at LIMIT 1) n ON true
-        LEFT JOIN LATERAL (SELECT e.on_day, e.at, e.told_at FROM household.month_ends e
+        LEFT JOIN LATERAL (SELECT e.on_day, e.at, e.notified_at FROM household.month_ends e
             WHERE e.time_zone = z.time_zone AND e.at <= $1 ORDER BY e.at DESC LIMIT 1) l ON true
         ORDER BY n.at NULLS FIRST, z.time_zone
         """

@@ -11,7 +11,7 @@ package struct GroupRecord: Sendable {
     package var createdAt: Instant
     /// When the last member left.
     package var emptiedAt: Instant?
-    /// The last day of the last month whose debts were told, as `2026-11-30`.
+    /// The last day of the last month with notices about balances, as `2026-11-30`.
     package var duesToldOn: String?
     /// Those who live there now.
     package var members: Int
@@ -24,7 +24,8 @@ package struct GroupRecord: Sendable {
     // Side by side: a join could be planned to read all balances.
     static let columns = """
         g.id, g.name, g.time_zone, g.currency, g.created_by, g.created_at, g.emptied_at,
-        CASE WHEN isfinite(g.dues_told_on) THEN g.dues_told_on::text END AS dues_told_on,
+        CASE WHEN isfinite(g.balances_notified_on) THEN g.balances_notified_on::text END
+            AS balances_notified_on,
         (SELECT count(*) FROM household.members m
             WHERE m.group_id = g.id AND m.left_at IS NULL) AS members,
         (SELECT count(*) FROM household.chores c
@@ -51,7 +52,7 @@ package struct GroupRecord: Sendable {
         founder = try row.int64("created_by")
         createdAt = try row.timestamp("created_at")
         emptiedAt = try row.optionalTimestamp("emptied_at")
-        duesToldOn = try row.optionalText("dues_told_on")
+        duesToldOn = try row.optionalText("balances_notified_on")
         members = Int(try row.int64("members"))
         chores = Int(try row.int64("chores"))
         owed = try row.int64("owed")
@@ -62,7 +63,7 @@ package struct GroupRecord: Sendable {
 /// Who lives in a group, or has lived there.
 package struct MemberRecord: Sendable {
     package var person: Int64
-    /// What the others are told that they are called.
+    /// The name that the others see.
     package var name: String?
     package var joinedAt: Instant
     package var leftAt: Instant?

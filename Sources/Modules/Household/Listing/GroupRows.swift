@@ -27,7 +27,7 @@ package struct GroupRows: Sendable {
         WHERE ($1::bigint IS NULL OR g.id IN (
               SELECT m.group_id FROM household.members m WHERE m.person_id = $1))
           AND ($2::text IS NULL OR g.time_zone = $2)
-          AND (NOT $3 OR EXISTS (SELECT FROM household.dues(ARRAY[g.id])))
+          AND (NOT $3 OR EXISTS (SELECT FROM household.balances(ARRAY[g.id])))
           AND g.id < coalesce($4, 9223372036854775807)
         ORDER BY g.id DESC LIMIT $5
         """

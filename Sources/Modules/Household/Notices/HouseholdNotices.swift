@@ -4,7 +4,7 @@ extension NoticeKind.App {
     static let household = NoticeKind.App("household")
 }
 
-/// What users of the household app are told of: their room-mates, chores, bills and debts.
+/// The kinds of notice of the household app: room-mates, chores, bills and debts.
 extension NoticeKind {
     static let household = [
         householdJoined, householdLeft, householdAway, householdBack, householdGroupChanged,
@@ -15,7 +15,7 @@ extension NoticeKind {
         householdTripRemoved, householdPaid, householdPaymentUndone, householdInvited,
         householdInvitationDeclined, householdInvitationLapsed, householdChoreDue,
         householdChoreOverdue, householdChoreHandedOver, householdChoreReminder,
-        householdChoreFault, householdDebtReminder, householdDues, householdSessionFailed,
+        householdChoreFault, householdDebtReminder, householdBalances, householdSessionFailed,
     ]
 
     /// Somebody has moved in.
@@ -98,7 +98,7 @@ extension NoticeKind {
         "household.bill_added", app: .household, channels: [.push, .inbox],
         fields: ["by": .text, "title": .text, "amount": .amount, "share": .amount])
 
-    /// Such a bill was changed, and split anew.
+    /// Such a bill was changed, and split again.
     package static let householdBillEdited = NoticeKind(
         "household.bill_edited", app: .household, channels: [.push, .inbox],
         fields: ["by": .text, "title": .text, "amount": .amount, "share": .amount])
@@ -113,7 +113,7 @@ extension NoticeKind {
         "household.trip_completed", app: .household, channels: [.push, .inbox],
         fields: ["by": .text, "amount": .amount, "share": .amount])
 
-    /// What such a trip cost is split anew.
+    /// The cost of such a trip is split again.
     package static let householdTripEdited = NoticeKind(
         "household.trip_edited", app: .household, channels: [.push, .inbox],
         fields: ["by": .text, "amount": .amount, "share": .amount])
@@ -198,10 +198,10 @@ extension NoticeKind {
         return kind
     }()
 
-    /// What they owe in all their groups at the end of a month, told on its last day.
-    package static let householdDues: NoticeKind = {
+    /// Their debts in all groups at the end of a month, on its last day.
+    package static let householdBalances: NoticeKind = {
         var kind = NoticeKind(
-            "household.dues", app: .household, channels: [.push, .email, .inbox],
+            "household.balances", app: .household, channels: [.push, .email, .inbox],
             fields: ["groups": .list, "month_end": .day, "total": .amounts, "items": .list])
         kind.timing = .ownTime
         kind.mailsOnlyWithoutPush = true

@@ -10,7 +10,7 @@ package struct ChorePlan: Sendable {
     package enum Mode: Sendable, Equatable {
         case once
         case rule(RecurrenceRule)
-        /// So many days after it was done.
+        /// The number of days after it was done.
         case afterDone(days: Int)
     }
 
@@ -63,15 +63,15 @@ package struct ChorePlan: Sendable {
     package struct Giving: Sendable, Equatable {
         /// From when on it is overdue.
         package var due: Instant
-        /// Before then nobody is told that it is.
+        /// Nobody is notified before this time.
         package var remindFrom: Instant
     }
 
     /// When the turn of a day is due that is given at a moment, and when its reminders come.
     ///
-    /// That it is due is told at the person's own time of that day or, where that comes too late,
-    /// as soon as their quiet hours allow. That it is overdue is told at their own time, too: a
-    /// day after it was given at the earliest, so that nobody hears of both at once.
+    /// The notice that it is due comes at the person's own time of that day or, if that is too
+    /// late, as soon as their quiet hours allow. The notice that it is overdue comes at their own
+    /// time, too: a day after it was given at the earliest, so that nobody gets both at once.
     ///
     /// What is given later than on its day, because no worker ran or it was asked for late, has
     /// the rest of the day on which it is given.

@@ -3,10 +3,10 @@ import Errand
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// The last day of a month in a zone, on which debts are told.
+/// The last day of a month in a zone, with the notices about balances.
 package struct MonthEnd: Sendable, Equatable {
     package var day: CivilDate
-    /// When they are told.
+    /// The time of the notices.
     package var at: Instant
 
     /// Seconds since midnight at which that is: in the morning, when it is the same day for people
@@ -15,7 +15,7 @@ package struct MonthEnd: Sendable, Equatable {
 
     /// That of the month that a moment lies in, and those of the next ones.
     ///
-    /// - Parameter back: so many months before, too.
+    /// - Parameter back: the number of earlier months to include.
     package static func next(
         _ count: Int, from now: Instant, in zone: Zone, back: Int = 0
     ) -> [MonthEnd] {
@@ -33,7 +33,7 @@ package struct MonthEnd: Sendable, Equatable {
     private static let write = "SELECT household.set_month_end($1, $2::date, $3)"
 
     /// Writes down those of this month, the next three, and the last one: a group that comes to a
-    /// zone which had none may not have been told of it.
+    /// zone which had none may not have been notified of it.
     static func plan(_ zone: Zone, now: Instant, in transaction: Transaction) async throws {
         _ = try await transaction.pipeline(
             next(4, from: now, in: zone, back: 1).map { end in

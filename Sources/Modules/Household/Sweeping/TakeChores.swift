@@ -6,8 +6,8 @@ import ErrandRepeatRules
 
 /// Gives chores whose day has begun to whose turn it is, and finds out when they come next.
 ///
-/// Some hundreds in a few statements, and those who have the turns are told by one job for all of
-/// them; a full batch is followed by the next at once. The same again takes nothing: each chore
+/// Some hundreds in a few statements, and one job notifies the people whose turns they are, for all
+/// of them; a full batch is followed by the next at once. The same again takes nothing: each chore
 /// carries its next day.
 ///
 /// After an outage a chore comes once, today: what its rule names for a day that is over is

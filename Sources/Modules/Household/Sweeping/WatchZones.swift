@@ -3,13 +3,13 @@ package import ErrandNotification
 package import ErrandPostgres
 import ErrandRecurrence
 
-/// Computes anew what was computed by rules of time zones that have changed since, and finds out
+/// Computes again what was computed by rules of time zones that have changed since, and finds
 /// which zones cannot be read, or can be again.
 ///
 /// Governments change their clocks, and tzdata follows under running workers. The days of chores
-/// stay as they are; the instants at which these days begin and end, and at which debts are told,
-/// move with the clocks. An hour's delay is nothing beside the weeks for which such changes are
-/// announced.
+/// stay as they are; the instants at which these days begin and end, and at which notices about
+/// balances are sent, move with the clocks. An hour's delay is nothing beside the weeks for which
+/// such changes are announced.
 package struct WatchZones: Job {
     package static let kind = "household.zones"
     /// The next run does its work too.
@@ -52,7 +52,7 @@ package struct WatchZones: Job {
         let names = Parameter.textArray(outdated.keys.sorted())
         try await database.transaction { _ = try await $0.query(done, [names]) }
         log.with("zones", outdated.keys.sorted().joined(separator: " ")).with("chores", count)
-            .info("the rules of time zones have changed: times were computed anew")
+            .info("the rules of time zones have changed: times were computed again")
         return count
     }
 

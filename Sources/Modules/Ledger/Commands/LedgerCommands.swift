@@ -9,36 +9,35 @@ enum LedgerCommands {
     // MARK: balance
 
     private static let kind = Option<String?>.text(
-        "kind", placeholder: "KIND", help: "The single accounts of this kind, such as establishment"
-    )
+        "kind", placeholder: "KIND", help: "List the accounts of this kind, such as establishment")
     private static let owner = Option<Int?>.integer(
         "owner", range: 1...Int.max, placeholder: "ID",
-        help: "The single accounts of this person or establishment")
+        help: "List the accounts of this person or establishment")
     private static let at = Option<Instant?>.value(
-        "at", JobWords.time, help: "What they held then, of all that counts before this time")
+        "at", JobInputOptions.time, help: "Balances of the transactions before this time")
 
     private static let balance = Command(
-        "ledger", "balance", effect: .looks,
-        summary: "Show what accounts hold: all of a kind together, or single ones",
+        "ledger", "balance", effect: .read,
+        summary: "Show the trial balance, or the balances of accounts",
         discussion: """
-            Without --kind and --owner it is the trial balance: a line for each kind of account \
-            and currency, whose debits and credits are equal. What is owed to people is a credit; \
-            what establishments owe is a debit.
+            Without --kind and --owner, prints the trial balance: a line for each account kind \
+            and currency, with equal total debits and credits. Amounts owed to people are \
+            credits; amounts owed by establishments are debits.
             """,
         examples: [
-            .init("errand ledger balance", "how the company stands"),
-            .init("errand ledger balance --kind establishment", "who owes what"),
+            .init("errand ledger balance", "the trial balance"),
+            .init("errand ledger balance --kind establishment", "the debts of establishments"),
             .init("errand ledger balance --at 2026-10-01T04:00:00Z", "at the end of a quarter"),
         ],
         options: [
-            kind, owner, LedgerWords.currency, at, PageOptions.limit, PageOptions.cursor,
+            kind, owner, LedgerFormatting.currency, at, PageOptions.limit, PageOptions.cursor,
         ]
     ) { invocation in
         let rows = AccountRows(session: try invocation.session())
         var filter = AccountFilter()
         filter.kind = invocation[kind]
         filter.owner = invocation[owner].map(Int64.init)
-        filter.currency = invocation[LedgerWords.currency]
+        filter.currency = invocation[LedgerFormatting.currency]
         filter.at = invocation[at]
         filter.behind = invocation[PageOptions.cursor].map(Int64.init)
         filter.limit = invocation[PageOptions.limit]
@@ -47,7 +46,7 @@ enum LedgerCommands {
             let kinds = try await rows.kinds()
             guard kinds.contains(kind) else {
                 throw CommandFailure(
-                    exit: .usage, message: "--kind \(kind): there is no such kind of account",
+                    exit: .usage, message: "--kind \(kind): no such kind of account",
                     hint: "expected " + kinds.joined(separator: ", "))
             }
         }
@@ -58,7 +57,7 @@ enum LedgerCommands {
                 + [Column("account_kind", title: "KIND")]
                 + (isTotal ? [] : [Column("account_owner", title: "OWNER")])
                 + [Column("currency"), Column("debit"), Column("credit")],
-            empty: isTotal ? "nothing was ever posted" : "no account passes these filters")
+            empty: isTotal ? "the ledger is empty" : "no accounts match")
         if !isTotal, accounts.count == filter.limit, let last = accounts.last?.id {
             invocation.output.note(
                 "more: " + invocation.line(behind: PageOptions.cursor, String(last)))
@@ -68,7 +67,7 @@ enum LedgerCommands {
 
     private static func record(_ account: AccountRecord) -> Record {
         let money = account.balance
-        // Nothing stands on the account's usual side.
+        // A zero balance is shown on the account's normal side.
         let isCredit =
             money.minorUnits == 0 ? account.side == .credit : money.minorUnits > 0
         let amount = Money(isCredit ? money.minorUnits : 0 &- money.minorUnits, money.currency)
@@ -77,9 +76,9 @@ enum LedgerCommands {
             ("account_kind", .text(account.kind)),
             ("account_owner", .optional(account.owner) { .id(Int($0)) }),
             ("count", .int(account.count)), ("currency", .text(money.currency.code)),
-            ("balance", LedgerWords.cell(money)),
-            ("debit", isCredit ? .missing : LedgerWords.cell(amount)),
-            ("credit", isCredit ? LedgerWords.cell(amount) : .missing),
+            ("balance", LedgerFormatting.cell(money)),
+            ("debit", isCredit ? .missing : LedgerFormatting.cell(amount)),
+            ("credit", isCredit ? LedgerFormatting.cell(amount) : .missing),
         ])
     }
 
@@ -90,22 +89,22 @@ enum LedgerCommands {
     private static let person = Option<Int?>.integer(
         "person", range: 1...Int.max, placeholder: "ID", help: "Only lines of this person")
     private static let source = Option<String?>.text(
-        "source", placeholder: "SOURCE", help: "Only what is about this, such as survey:12")
+        "source", placeholder: "SOURCE", help: "Only lines with this source, such as survey:12")
     private static let since = Option<Instant?>.value(
-        "since", JobWords.time, help: "Only what counts from this time or later")
+        "since", JobInputOptions.time, help: "Only lines at or after this time")
     private static let before = Option<Instant?>.value(
-        "before", JobWords.time, help: "Only what counts before this time")
+        "before", JobInputOptions.time, help: "Only lines before this time")
 
     private static let lines = Command(
-        "ledger", "lines", effect: .looks, summary: "List lines of accounts, the newest first",
+        "ledger", "lines", effect: .read, summary: "List the lines of accounts, newest first",
         discussion: """
-            A line is the part of a transaction that is one account's: an amount above zero \
-            credits it, one below zero debits it. The lines of a transaction stay together, so \
-            that a page may be longer than --limit.
+            A line is the posting of a transaction to one account: a positive amount credits the \
+            account, a negative one debits it. The lines of a transaction stay on one page, which \
+            may exceed --limit.
             """,
         examples: [
-            .init("errand ledger lines --person 42", "how a balance came about"),
-            .init("errand ledger lines --source survey:12", "what a survey has cost"),
+            .init("errand ledger lines --person 42", "the lines behind a balance"),
+            .init("errand ledger lines --source survey:12", "the cost of a survey"),
         ],
         options: [account, person, source, since, before, PageOptions.limit, PageOptions.cursor]
     ) { invocation in
@@ -119,12 +118,12 @@ enum LedgerCommands {
         filter.limit = invocation[PageOptions.limit]
         let lines = try await TransactionRows(session: try invocation.session()).page(filter)
         try invocation.output.list(
-            lines.map(LedgerWords.line),
+            lines.map(LedgerFormatting.line),
             columns: [
                 Column("transaction"), Column("at"), Column("kind"),
                 Column("source", isFlexible: true), Column("account_kind", title: "ACCOUNT"),
                 Column("account_owner", title: "OWNER"), Column("amount"), Column("currency"),
-            ], empty: "no line passes these filters")
+            ], empty: "no lines match")
         if lines.count >= filter.limit, let last = lines.last {
             invocation.output.note(
                 "more: "
@@ -139,9 +138,9 @@ enum LedgerCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The transaction's id")
 
     private static let show = Command(
-        "ledger", "show", effect: .looks, summary: "Show one transaction with its lines",
-        discussion: "Nothing of it is ever changed; what was wrong is undone by another one.",
-        examples: [.init("errand ledger show 4711", "who made it, and what it moved")],
+        "ledger", "show", effect: .read, summary: "Show one transaction with its lines",
+        discussion: "Transactions never change; 'errand ledger reverse' undoes a wrong one.",
+        examples: [.init("errand ledger show 4711", "its actor and its lines")],
         arguments: [id]
     ) { invocation in
         try invocation.output.show(record(try await transaction(invocation), invocation))
@@ -153,7 +152,7 @@ enum LedgerCommands {
         guard let found = try await rows.transaction(Int64(invocation[id])) else {
             throw CommandFailure(
                 exit: .notFound, message: "there is no transaction \(invocation[id])",
-                hint: "'errand ledger lines' lists what there is")
+                hint: "'errand ledger lines' lists the transactions")
         }
         return found
     }
@@ -177,7 +176,7 @@ enum LedgerCommands {
                             ("account", .id(Int(line.accountID))),
                             ("account_kind", .text(line.accountKind)),
                             ("account_owner", .optional(line.owner) { .id(Int($0)) }),
-                            ("amount", LedgerWords.cell(line.amount, invocation)),
+                            ("amount", LedgerFormatting.cell(line.amount, invocation)),
                             ("currency", .text(line.amount.currency.code)),
                         ])
                     })
@@ -189,18 +188,18 @@ enum LedgerCommands {
 
     private static let reason = Option<String?>.value(
         "reason", .line("TEXT", upTo: 500),
-        help: "Why, without personal data: it stays in the ledger and the audit"
+        help: "Reason, without personal data; the ledger and the audit log keep it"
     ).required()
 
     private static let reverse = Command(
-        "ledger", "reverse", effect: .changes, summary: "Undo a transaction by its opposite",
+        "ledger", "reverse", effect: .write, summary: "Reverse a transaction",
         discussion: """
-            Makes a transaction with the same lines and the other sign, which counts from now. \
-            A transaction is undone once; a reversal can be undone too. A reward that was undone \
-            cannot be credited again for the same source.
+            Posts a transaction with the same lines and opposite signs, effective now. A \
+            transaction is reversed at most once; a reversal can be reversed too. A reversed \
+            reward cannot be credited again for the same source.
             """,
         examples: [
-            .init("errand ledger reverse 4711 --reason 'survey was cancelled'", "asks before"),
+            .init("errand ledger reverse 4711 --reason 'survey was cancelled'", "asks first"),
             .init("errand ledger reverse 4711 --reason 'by hand' --yes", "without asking"),
         ],
         options: [reason], arguments: [id]
@@ -208,13 +207,14 @@ enum LedgerCommands {
         let found = try await transaction(invocation)
         let taken = { (other: Int64) in
             CommandFailure(
-                exit: .conflict, message: "transaction \(found.id) is undone already, by \(other)",
-                hint: "'errand ledger show \(other)' tells who did and why")
+                exit: .conflict,
+                message: "transaction \(found.id) is already reversed by \(other)",
+                hint: "'errand ledger show \(other)' shows the actor and the reason")
         }
         if let other = found.reversedBy { throw taken(other) }
         let amounts = found.lines.filter { $0.amount.minorUnits > 0 }.map(\.amount.description)
         try invocation.confirm(
-            "undo transaction \(found.id) (\(found.kind), "
+            "reverse transaction \(found.id) (\(found.kind), "
                 + "\(amounts.prefix(3).joined(separator: " and ")))?")
         let rows = TransactionRows(session: try invocation.session())
         let reversal: Int64

@@ -3,18 +3,17 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand ledger prove` and `proofs`, and what the doctor says of them.
+/// `errand ledger prove` and `proofs`.
 enum LedgerProofCommands {
     static let all = [prove, proofs]
 
     private static let prove = Command(
-        "ledger", "prove", effect: .changes,
-        summary: "Prove now that balances are the sums of lines and transactions sum to zero",
+        "ledger", "prove", effect: .write,
+        summary: "Verify that balances equal the sums of their lines and transactions sum to zero",
         discussion: """
-            Workers of the queue \(ProveLedger.options.queue) do so every night. It reads the \
-            whole ledger as of one moment, hinders nobody, and writes down what it found. Exits 1 \
-            when there is a fault; endpoints of the owner 'operator' are told then \
-            (ledger.broken).
+            Workers of the queue \(ProveLedger.options.queue) do so every night. The proof reads \
+            one snapshot of the whole ledger, blocks no writes and stores its result. On a fault \
+            it exits 1 and sends the event ledger.broken to endpoints of the owner 'operator'.
             """,
         examples: [.init("errand ledger prove", "after a restore from a backup")]
     ) { invocation in
@@ -23,15 +22,15 @@ enum LedgerProofCommands {
         guard proof.faults == 0 else {
             throw CommandFailure(
                 exit: .failed,
-                message: "the ledger does not prove: \(proof.examples.first ?? "")",
-                hint: "'errand ledger proofs --limit 1 -ojson' has more of the faults")
+                message: "the proof of the ledger failed: \(proof.examples.first ?? "")",
+                hint: "'errand ledger proofs --limit 1 -ojson' lists more faults")
         }
         return .done
     }
 
     private static let proofs = Command(
-        "ledger", "proofs", effect: .looks, summary: "List proofs of the ledger, the newest first",
-        discussion: "EXAMPLES are the first of the faults, at most 20.",
+        "ledger", "proofs", effect: .read, summary: "List proofs of the ledger, newest first",
+        discussion: "EXAMPLES has the first faults, at most 20.",
         examples: [.init("errand ledger proofs --limit 7", "the last week")],
         options: [PageOptions.limit]
     ) { invocation in
@@ -44,8 +43,8 @@ enum LedgerProofCommands {
                 Column("transactions"), Column("postings"), Column("faults"),
                 Column("examples", isFlexible: true),
             ],
-            empty: "the ledger was never proved: no worker of the queue "
-                + "\(ProveLedger.options.queue) was there, nor 'errand ledger prove'")
+            empty: "the ledger was never proved: run 'errand ledger prove', or start a worker of "
+                + "the queue \(ProveLedger.options.queue)")
         return .done
     }
 

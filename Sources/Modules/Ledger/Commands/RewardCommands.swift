@@ -2,7 +2,7 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand reward …`: what people have earned.
+/// `errand reward …`: the rewards of people.
 enum RewardCommands {
     static let all = [list, show]
 
@@ -12,40 +12,40 @@ enum RewardCommands {
         "currency",
         ValueFormat("CODE", expected: "a currency by its code, such as CAD") { Currency($0) },
         default: .cad, help: "The currency")
-    private static let least = Option<String?>.text(
-        "least", placeholder: "AMOUNT", help: "Only people to whom so much or more is owed")
+    private static let minBalance = Option<String?>.text(
+        "min-balance", placeholder: "AMOUNT", help: "Only people with at least this balance")
 
     private static let list = Command(
-        "reward", "ls", effect: .looks, summary: "List people to whom something is owed",
+        "reward", "ls", effect: .read, summary: "List people with a reward balance",
         discussion: """
-            In the order of their ids. A balance below zero is what a person owes, such as after \
-            a reward that was paid out has been reversed.
+            Sorted by person id. A negative balance is a debt of the person, for example after \
+            the reversal of a reward that was already paid out.
             """,
         examples: [
-            .init("errand reward ls", "who has something to get"),
-            .init("errand reward ls --least 1.00 -ojson", "those who reach the least payout"),
+            .init("errand reward ls", "everyone with a balance"),
+            .init("errand reward ls --min-balance 1.00 -ojson", "at least the minimum payout"),
         ],
-        options: [currency, least, PageOptions.limit, PageOptions.cursor]
+        options: [currency, minBalance, PageOptions.limit, PageOptions.cursor]
     ) { invocation in
         let currency = invocation[currency]
-        let least = try leastUnits(invocation, currency)
+        let minBalance = try minBalanceUnits(invocation, currency)
         let limit = invocation[PageOptions.limit]
         let people = try await RewardRows(session: try invocation.session()).page(
-            currency, least: least,
+            currency, minBalance: minBalance,
             behind: Int64(invocation[PageOptions.cursor] ?? 0), limit: limit)
         try invocation.output.list(
             people.map { person in
                 Record([
                     ("person", .id(Int(person.person))),
                     ("currency", .text(person.balance.currency.code)),
-                    ("balance", LedgerWords.cell(person.balance)),
+                    ("balance", LedgerFormatting.cell(person.balance)),
                     ("account", .id(Int(person.accountID))),
                 ])
             },
             columns: [
                 Column("person"), Column("balance"), Column("currency"), Column("account"),
             ],
-            empty: "nobody has a balance in \(currency) that passes these filters")
+            empty: "no people with a balance in \(currency) match")
         if people.count == limit, let last = people.last {
             invocation.output.note(
                 "more: " + invocation.line(behind: PageOptions.cursor, String(last.person)))
@@ -53,13 +53,13 @@ enum RewardCommands {
         return .done
     }
 
-    /// The least balance to be listed, in minor units.
-    private static func leastUnits(
+    /// The value of --min-balance in minor units.
+    private static func minBalanceUnits(
         _ invocation: Invocation, _ currency: Currency
     ) throws(CommandFailure) -> Int64 {
-        guard let text = invocation[least] else { return .min }
+        guard let text = invocation[minBalance] else { return .min }
         do throws(MoneyError) { return try Money(parsing: text, currency).minorUnits } catch {
-            throw CommandFailure(exit: .usage, message: "--least: \(error)")
+            throw CommandFailure(exit: .usage, message: "--min-balance: \(error)")
         }
     }
 
@@ -69,15 +69,15 @@ enum RewardCommands {
         ValueFormat.integer("PERSON", in: 1...Int.max), help: "The person's id")
 
     private static let show = Command(
-        "reward", "show", effect: .looks,
+        "reward", "show", effect: .read,
         summary:
-            "Show what is owed to a person, when it is paid, and the lines since a payout",
+            "Show a person's balance, next pay date and lines since the last payout",
         discussion: """
-            One record a currency. The next pay date is a day of the month after a quarter \
-            (ledger.pay_rules), or the next banking day of Canada. Without a payout all lines are \
-            shown, the newest first, as many as --limit says.
+            Prints one record per currency. The next pay date is the pay day in the month after \
+            a quarter (ledger.pay_rules), or the next Canadian banking day. Before the first \
+            payout, all lines are shown, newest first, up to --limit.
             """,
-        examples: [.init("errand reward show 42", "what somebody has earned, and by what")],
+        examples: [.init("errand reward show 42", "the balance and the rewards of a person")],
         options: [PageOptions.limit], arguments: [person]
     ) { invocation in
         let id = invocation[person]
@@ -88,24 +88,26 @@ enum RewardCommands {
         else {
             throw CommandFailure(
                 exit: .notFound, message: "there is no person \(id)",
-                hint: "'errand reward ls' lists those who have earned something")
+                hint: "'errand reward ls' lists people with a balance")
         }
-        let date = try await LedgerWords.nextPayDate(session, invocation)
+        let date = try await LedgerFormatting.nextPayDate(session, invocation)
         if rewards.isEmpty {
             try invocation.output.show(
                 Record([
                     ("person", .id(id)), ("currency", .text(Currency.cad.code)),
-                    ("balance", LedgerWords.cell(.zero(.cad), invocation)), ("next_pay_date", date),
+                    ("balance", LedgerFormatting.cell(.zero(.cad), invocation)),
+                    ("next_pay_date", date),
                 ]))
         }
         for reward in rewards {
             var record = Record([
                 ("person", .id(id)), ("currency", .text(reward.balance.currency.code)),
-                ("balance", LedgerWords.cell(reward.balance, invocation)), ("next_pay_date", date),
+                ("balance", LedgerFormatting.cell(reward.balance, invocation)),
+                ("next_pay_date", date),
                 ("account", .id(Int(reward.accountID))),
                 (
                     "last_payout",
-                    .optional(reward.lastPayout) { LedgerWords.cell($0.amount, invocation) }
+                    .optional(reward.lastPayout) { LedgerFormatting.cell($0.amount, invocation) }
                 ),
                 ("last_payout_at", .optional(reward.lastPayout) { $0.at.cell }),
             ])
@@ -113,7 +115,7 @@ enum RewardCommands {
                 Record([
                     ("transaction", .id(Int(line.transactionID))), ("at", line.at.cell),
                     ("kind", .text(line.kind)), ("source", .optional(line.source) { .text($0) }),
-                    ("amount", LedgerWords.cell(line.amount, invocation)),
+                    ("amount", LedgerFormatting.cell(line.amount, invocation)),
                 ])
             }
             record.append("lines", .records(lines))

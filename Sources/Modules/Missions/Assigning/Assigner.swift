@@ -3,8 +3,8 @@ package import ErrandPostgres
 /// Finds shoppers for missions, and offers.
 ///
 /// One at a time in a database. The offers are made in transactions of their own, each pair checked
-/// again by `missions.offer_many`: whoever is killed between two of them leaves slots that the next
-/// run finds free.
+/// again by `missions.offer_many`: a process that is killed between two of them leaves slots that
+/// the next run finds free.
 package struct Assigner: Sendable {
     /// How long the search may take before it goes on with the best so far.
     package static let limit = Duration.seconds(20)
@@ -86,7 +86,7 @@ package struct Assigner: Sendable {
         """
 
     private static let busy = "busy"
-    /// What somebody holds is tried again, so often and after so long: apps let go soon.
+    /// The retries for a row that another session has locked: apps release it soon.
     private static let attempts = 4
     private static let pause = Duration.milliseconds(250)
 
@@ -133,13 +133,13 @@ package struct Assigner: Sendable {
     // MARK: What is noted
 
     private static let reasons = """
-        WITH told AS (
+        WITH results AS (
             SELECT m.id, u.reason FROM unnest($1::bigint[], $2::text[]) AS u (id, reason)
             JOIN missions.missions m ON m.id = u.id
             WHERE m.unfilled_reason IS DISTINCT FROM u.reason
             FOR NO KEY UPDATE OF m SKIP LOCKED
         )
-        UPDATE missions.missions m SET unfilled_reason = t.reason FROM told t WHERE m.id = t.id
+        UPDATE missions.missions m SET unfilled_reason = t.reason FROM results t WHERE m.id = t.id
         """
     private static let run = """
         INSERT INTO missions.runs (started_at, total_score, bound, missions, slots, shoppers,

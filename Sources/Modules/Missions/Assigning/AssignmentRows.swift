@@ -9,7 +9,8 @@ package struct AssignmentRows: Sendable {
 
     /// Missions of one statement.
     private static let batch: Int64 = 1_000
-    /// So many in one run, those that end first: with all their candidates they fit into memory.
+    /// The maximum number in one run, those that end first: they fit into memory with their
+    /// candidates.
     package static let most = 20_000
 
     /// What counts of a mission; the days are whole numbers that only have to be comparable.

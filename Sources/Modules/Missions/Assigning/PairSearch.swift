@@ -129,12 +129,14 @@ struct PairSearch {
                 uniqueKeysWithValues: zip(search.nodes, search.days.map(\.capacity)))
         }
 
-        enum Obstacle { case capacity, rest, taken }
+        enum Exclusion { case capacity, rest, taken }
 
-        func fits(_ key: Key) -> Bool { slots[key.mission, default: 0] > 0 && obstacle(key) == nil }
+        func fits(_ key: Key) -> Bool {
+            slots[key.mission, default: 0] > 0 && exclusion(key) == nil
+        }
 
         /// Why a pair does not fit, whether its mission is full or not.
-        func obstacle(_ key: Key) -> Obstacle? {
+        func exclusion(_ key: Key) -> Exclusion? {
             guard let mission = search.missions[key.mission], !taken.contains(key) else {
                 return .taken
             }
@@ -172,7 +174,7 @@ struct PairSearch {
         plan.totalScore = score(of: pairs)
         var obstacles: [Int64: Set<String>] = [:]
         for edge in edges where free[edge.mission, default: 0] > 0 {
-            switch choice.obstacle(key(edge)) {
+            switch choice.exclusion(key(edge)) {
             case .rest: obstacles[edge.mission, default: []].insert(AssignmentPlan.rests)
             case .capacity, .taken, nil:
                 obstacles[edge.mission, default: []].insert(Solution.Reason.allTaken.rawValue)

@@ -6,7 +6,7 @@ import ErrandThreads
 package actor SearchRoom {
     package init() {}
 
-    private let thread = OwnThread(name: "errand-search")
+    private let thread = DedicatedThreadExecutor(name: "errand-search")
 
     /// Runs the actor's methods on its own thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }

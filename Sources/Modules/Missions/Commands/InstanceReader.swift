@@ -7,7 +7,7 @@ import ErrandTerminal
 /// `{"missions":[{"id","slots"}],"shoppers":[{"id","capacity"}],"edges":[{"mission","shopper",
 /// "score"}]}`, all values whole numbers.
 ///
-/// It knows this form alone, so that a million edges need little more than their text.
+/// It parses only this format, so that a million edges need little more memory than their text.
 struct InstanceReader {
     private let bytes: [UInt8]
     private var cursor: JSONCursor
@@ -17,10 +17,10 @@ struct InstanceReader {
         cursor = JSONCursor(bytes[...])
     }
 
-    /// The instance in a file; `-` is standard input.
+    /// Reads the instance in a file; `-` is standard input.
     ///
-    /// - Throws: `CommandFailure`: not found, usage for what is no such instance, refused for
-    ///   numbers that are too large to be added up.
+    /// - Throws: `CommandFailure`: not found; usage if the file is not a valid instance; refused
+    ///   if scores are so large that their sums may overflow.
     static func instance(in path: String) throws(CommandFailure) -> MatchingInstance {
         var reader = InstanceReader(try content(of: path))
         let name = path == "-" ? "standard input" : path
@@ -44,13 +44,13 @@ struct InstanceReader {
         return bytes
     }
 
-    // MARK: What goes wrong
+    // MARK: Errors
 
     private static func failure(_ error: MatchingError, _ name: String) -> CommandFailure {
         if case .scoreTooLarge = error {
             return CommandFailure(
                 exit: .refused, message: "\(name): \(error)",
-                hint: "give the scores in larger units")
+                hint: "scale the scores down")
         }
         return CommandFailure(exit: .usage, message: "\(name): \(error)")
     }
@@ -65,12 +65,12 @@ struct InstanceReader {
                 + #""edges":[{"mission":1,"shopper":7,"score":100}]}, in whole numbers"#)
     }
 
-    // MARK: The form
+    // MARK: Format
 
-    /// The members of an object: each must be there, once.
+    /// The members of an object: each is required, exactly once.
     private struct Form {
         let names: [[UInt8]]
-        /// As an error lists them.
+        /// The names, as errors list them.
         let text: String
 
         init(_ names: String...) {
@@ -86,7 +86,7 @@ struct InstanceReader {
     }
 
     private static let whole = Form("missions", "shoppers", "edges")
-    /// Of the elements of each member of the whole.
+    /// The format of the elements of each member of `whole`.
     private static let elements = [
         Form("id", "slots"), Form("id", "capacity"), Form("mission", "shopper", "score"),
     ]
@@ -109,7 +109,7 @@ struct InstanceReader {
         return rows
     }
 
-    /// An object of two or three numbers.
+    /// Reads an object of two or three numbers.
     private mutating func numbers(_ form: Form) throws(JSONSyntaxError) -> (Int64, Int64, Int64) {
         var row: (Int64, Int64, Int64) = (0, 0, 0)
         var seen: UInt8 = 0
@@ -124,9 +124,9 @@ struct InstanceReader {
         return row
     }
 
-    /// Goes to the value of the next member of an object; nil after the last one.
+    /// Advances to the value of the next member of an object; nil after the last one.
     ///
-    /// - Parameter seen: a bit for each member that was there; 0 before the object.
+    /// - Parameter seen: a bit for each member that was read; 0 before the object.
     private mutating func nextMember(
         of form: Form, _ seen: inout UInt8
     ) throws(JSONSyntaxError) -> Int? {
@@ -134,17 +134,17 @@ struct InstanceReader {
         var isFirst = seen == 0
         guard let place = try cursor.nextMember(&isFirst) else {
             for (place, name) in form.names.enumerated() where seen & (1 << place) == 0 {
-                throw cursor.error("\(quoted(name[...])) is missing", at: cursor.at - 1)
+                throw cursor.error("missing member \(quoted(name[...]))", at: cursor.at - 1)
             }
             return nil
         }
         let name = bytes[place]
         guard let member = form.names.firstIndex(where: { $0.elementsEqual(name) }) else {
             throw cursor.error(
-                "\(quoted(name)) is not known: expected \(form.text)", at: place.lowerBound - 1)
+                "unknown member \(quoted(name)): expected \(form.text)", at: place.lowerBound - 1)
         }
         guard seen & (1 << member) == 0 else {
-            throw cursor.error("\(quoted(name)) is there twice", at: place.lowerBound - 1)
+            throw cursor.error("duplicate member \(quoted(name))", at: place.lowerBound - 1)
         }
         seen |= 1 << member
         return member

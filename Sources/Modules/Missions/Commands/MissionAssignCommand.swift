@@ -3,39 +3,38 @@ import ErrandMatching
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand mission assign`: finds shoppers now, without waiting for the schedule.
+/// `errand mission assign`: offers free slots now, without waiting for the schedule.
 enum MissionAssignCommand {
     static let all = [assign]
 
     private static let dryRun = Option.flag(
-        "dry-run", help: "Only show who would be offered what")
+        "dry-run", help: "Show the offers, and make none")
     private static let only = Option<Int?>.integer(
         "mission", range: 1...Int.max, placeholder: "ID", help: "Only this mission")
     private static let limit = Option.duration(
         "limit", default: Assigner.limit,
-        help: "End the search after this time, with the best so far")
+        help: "Stop the search after this time and use the best result so far")
     private static let greedy = Option.flag(
-        "greedy", help: "With --dry-run: the best score that fits, again and again, to compare")
+        "greedy", help: "With --dry-run: show the result of the greedy method, for comparison")
 
     private static let assign = Command(
-        "mission", "assign", effect: .changes,
-        summary: "Offer all free slots to shoppers, so that the total score is the largest",
+        "mission", "assign", effect: .write,
+        summary: "Offer free slots to shoppers, with the largest total score",
         discussion: """
-            As the schedule missions.assign does it, for missions that are open and not locked. \
-            In JSON a line for each pair, then a summary: slots that stay free with their reasons, \
-            the total score, and the bound, which no other offers can exceed. With --dry-run \
-            nothing is offered.
+            Does what the schedule missions.assign does, for open missions that are not locked. \
+            JSON output is a line for each pair and then a summary: slots that stay free and why, \
+            the total score, and its upper bound. With --dry-run, makes no offers.
             """,
         examples: [
-            .init("errand mission assign --dry-run", "who would be sent where"),
-            .init("errand mission assign --mission 12", "offers its free slots"),
+            .init("errand mission assign --dry-run", "show who would be offered which mission"),
+            .init("errand mission assign --mission 12", "offer the free slots of one mission"),
         ],
         options: [dryRun, only, limit, greedy]
     ) { invocation in
         let isDry = invocation[dryRun]
         guard isDry || !invocation[greedy] else {
             throw CommandFailure(
-                exit: .usage, message: "--greedy only shows: give --dry-run too")
+                exit: .usage, message: "--greedy needs --dry-run")
         }
         let mission = invocation[only].map(Int64.init)
         let pool = try invocation.patientPool(2)
@@ -52,12 +51,12 @@ enum MissionAssignCommand {
         try invocation.confirm(
             mission.map { "offer the free slots of mission \($0)?" }
                 ?? "offer the free slots of all open missions?")
-        // Not before it is confirmed: offers count their time from then.
+        // After the confirmation: the time to answer an offer counts from here.
         let assigner = Assigner(now: .now(), limit: invocation[limit])
         let found = try await assigner.assign(mission, locking: pool, offering: pool)
         guard let result = found else {
             throw CommandFailure(
-                exit: .conflict, message: "missions are being assigned just now",
+                exit: .conflict, message: "another assignment run is in progress",
                 hint: "try again in a few seconds")
         }
         try await expectOpen(mission, result.plan, invocation)
@@ -68,34 +67,34 @@ enum MissionAssignCommand {
                     + "\(refusal.pair.shopper): \(refusal.reason)")
         }
         if result.refused.count > 10 {
-            invocation.output.warn("and \(result.refused.count - 10) more")
+            invocation.output.warn("and \(result.refused.count - 10) more refused offers")
         }
         return result.refused.isEmpty ? .done : result.offered.isEmpty ? .conflict : .partlyDone
     }
 
-    /// Says why one mission that was named was not looked at.
+    /// Throws the reason why a mission that was named is not part of the plan.
     private static func expectOpen(
         _ mission: Int64?, _ plan: AssignmentPlan, _ invocation: Invocation
     ) async throws {
         guard let mission, plan.missions == 0 else { return }
         let rows = MissionRows(session: try invocation.session())
         guard let found = try await rows.mission(mission)?.mission else {
-            throw MissionWords.unknown(Int(mission))
+            throw MissionFormatting.unknown(Int(mission))
         }
         if found.state == .open, found.isLocked {
             throw CommandFailure(
                 exit: .refused, message: "mission \(mission) is locked",
-                hint: "'errand mission offer' still offers it; 'errand mission unlock' unlocks it")
+                hint: "use 'errand mission offer', or unlock it with 'errand mission unlock'")
         }
         guard found.state == .open, found.filled >= found.slots else {
             throw CommandFailure(
                 exit: .conflict,
                 message: "mission \(mission) is \(found.state.rawValue)"
-                    + (found.state == .open ? ", but ends too soon to be offered" : ""))
+                    + (found.state == .open ? ", but closes too soon to be offered" : ""))
         }
     }
 
-    // MARK: What is shown
+    // MARK: Output
 
     private static func show(
         _ plan: AssignmentPlan, _ pairs: [AssignmentPlan.Pair], took: Duration, _ output: Output
@@ -116,11 +115,11 @@ enum MissionAssignCommand {
         }
         if plan.leavesOut {
             output.warn(
-                "there are more open missions than one run looks at, \(AssignmentRows.most); those "
-                    + "that end last were left out: run it again once these have their shoppers")
+                "a run assigns at most \(AssignmentRows.most) open missions; those that close last "
+                    + "were skipped: run it again when these have their shoppers")
         }
         if plan.isCutShort {
-            output.warn("the time was up before the search was through; this is the best so far")
+            output.warn("the search reached its time limit; this is the best result so far")
         }
     }
 
@@ -162,22 +161,22 @@ enum MissionAssignCommand {
         let score = pairs.reduce(0) { $0 + $1.score }
         let total = count(Int(score))
         var lines = [
-            "\(count(pairs.count)) of \(count(Int(plan.slots))) slots are filled; "
-                + "the total score is "
+            "\(count(pairs.count)) of \(count(Int(plan.slots))) slots filled; "
+                + "total score \(total) "
                 + (score == plan.bound
-                    ? "\(total), which is the optimum"
-                    : "\(total), of not more than \(count(Int(plan.bound)))")
+                    ? "(optimal)" : "(upper bound \(count(Int(plan.bound))))")
         ]
         let words = [
-            "that have no candidates", "whose candidates are all taken",
-            "whose candidates are not worth it", "whose candidates rest from the branch",
+            "without candidates", "whose candidates have no capacity left",
+            "whose candidates all have negative scores",
+            "whose candidates are in their rest period for the branch",
         ]
         for (reason, text) in zip(reasons, words) where Self.count(plan, reason) > 0 {
             let missions = plan.unfilled.filter { $0.reason == reason }
             let named = missions.prefix(10).map { String($0.mission) }.joined(separator: ", ")
             lines.append(
                 "free slots \(text): \(count(Self.count(plan, reason))), of mission \(named)"
-                    + (missions.count > 10 ? " and \(count(missions.count - 10)) more" : ""))
+                    + (missions.count > 10 ? " and \(count(missions.count - 10)) others" : ""))
         }
         return lines
     }

@@ -2,7 +2,7 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What operators do to missions and assignments by hand.
+/// `errand mission offer|withdraw|review|lock|unlock|cancel`: changes by an operator.
 enum MissionChangeCommands {
     static let all = [offer, withdraw, review, lock, unlock, cancel]
 
@@ -13,142 +13,145 @@ enum MissionChangeCommands {
     // MARK: Assignments
 
     private static let accepted = Option.flag(
-        "accepted", help: "The shopper has agreed already, by telephone for example")
+        "accepted", help: "The shopper has already agreed, for example by telephone")
     private static let force = Option.flag(
-        "force", help: "Though they declined before, live too far away or have a lower quality")
+        "force", help: "Offer despite an earlier refusal, the distance or the quality")
 
     private static let offer = Command(
-        "mission", "offer", effect: .changes,
+        "mission", "offer", effect: .write,
         summary: "Offer a mission to a shopper of your choice",
         discussion: """
-            All rules hold as for the schedule, but for a lock: that keeps the schedule off. \
-            Refused when a rule forbids it; 'errand mission explain' says which.
+            All rules of the schedule apply, except the lock, which only stops the schedule. \
+            Refused if a rule forbids the offer; 'errand mission explain' lists the rules.
             """,
         examples: [
-            .init("errand mission offer 12 42", "a free slot, which 42 may accept or decline"),
-            .init("errand mission offer 12 42 --accepted", "42 has agreed"),
+            .init("errand mission offer 12 42", "offer a free slot; 42 may accept or decline"),
+            .init("errand mission offer 12 42 --accepted", "record that 42 has agreed"),
         ],
-        options: [accepted, force, MissionWords.note],
-        arguments: [MissionWords.mission, MissionWords.shopper]
+        options: [accepted, force, MissionFormatting.note],
+        arguments: [MissionFormatting.mission, MissionFormatting.shopper]
     ) { invocation in
         let (mission, shopper) = (
-            invocation[MissionWords.mission], invocation[MissionWords.shopper]
+            invocation[MissionFormatting.mission], invocation[MissionFormatting.shopper]
         )
         let session = try invocation.session()
         try invocation.confirm("offer mission \(mission) to person \(shopper)?")
-        let id = try await MissionWords.refusing {
+        let id = try await MissionFormatting.refusing {
             try await changes(invocation, session).offer(
                 Int64(mission), to: Int64(shopper), isAccepted: invocation[accepted],
-                isForced: invocation[force], reason: invocation[MissionWords.note], now: .now())
+                isForced: invocation[force], reason: invocation[MissionFormatting.note], now: .now()
+            )
         }
-        try await MissionWords.show(assignment: Int(id), session, invocation)
+        try await MissionFormatting.show(assignment: Int(id), session, invocation)
         return .done
     }
 
     private static let withdraw = Command(
-        "mission", "withdraw", effect: .changes, summary: "Take an assignment back from a shopper",
+        "mission", "withdraw", effect: .write, summary: "Withdraw an assignment from a shopper",
         discussion: """
-            The slot is free again, and offered to somebody else. The shopper is told the reason. \
-            What was handed in is reviewed instead.
+            The slot is free again and is offered to another shopper. The shopper is notified of \
+            the reason. A submitted assignment cannot be withdrawn: review it instead.
             """,
         examples: [.init("errand mission withdraw 4711 --reason 'the shop is shut'", "asks first")],
-        options: [MissionWords.why], arguments: [MissionWords.assignment]
+        options: [MissionFormatting.why], arguments: [MissionFormatting.assignment]
     ) { invocation in
-        let (id, session) = (invocation[MissionWords.assignment], try invocation.session())
+        let (id, session) = (invocation[MissionFormatting.assignment], try invocation.session())
         try invocation.confirm("withdraw assignment \(id)?")
-        let isNew = try await MissionWords.refusing {
+        let isNew = try await MissionFormatting.refusing {
             try await changes(invocation, session).withdraw(
-                Int64(id), reason: invocation[MissionWords.why], now: .now())
+                Int64(id), reason: invocation[MissionFormatting.why], now: .now())
         }
-        if !isNew { invocation.output.note("it was withdrawn before") }
-        try await MissionWords.show(assignment: id, session, invocation)
+        if !isNew { invocation.output.note("the assignment was already withdrawn") }
+        try await MissionFormatting.show(assignment: id, session, invocation)
         return .done
     }
 
     private static let verdict = Option<MissionChanges.Verdict?>.value(
         "verdict", .choice(of: MissionChanges.Verdict.self, "VERDICT"),
-        help: "approve pays it, return gives it back to be completed, reject ends it unpaid"
+        help: "approve: pay it; return: have the shopper complete it; reject: do not pay it"
     ).required()
 
     private static let review = Command(
-        "mission", "review", effect: .changes, summary: "Say what a submission is worth",
+        "mission", "review", effect: .write, summary: "Approve, return or reject a submission",
         discussion: """
-            What is approved is paid at once, and once. Approving and rejecting count for the \
-            shopper's quality. Returning and rejecting need a reason, which the shopper reads.
+            Approval pays the shopper immediately, exactly once. Approval and rejection affect \
+            the shopper's quality. return and reject need --reason, which the shopper can read.
             """,
         examples: [
-            .init("errand mission review 4711 --verdict approve", "pays it"),
+            .init("errand mission review 4711 --verdict approve", "pay it"),
             .init(
                 "errand mission review 4711 --verdict return --reason 'no receipt'",
-                "the shopper completes it"),
+                "have the shopper complete it"),
         ],
-        options: [verdict, MissionWords.note], arguments: [MissionWords.assignment]
+        options: [verdict, MissionFormatting.note], arguments: [MissionFormatting.assignment]
     ) { invocation in
-        let (id, session) = (invocation[MissionWords.assignment], try invocation.session())
-        let (said, reason) = (invocation[verdict], invocation[MissionWords.note])
+        let (id, session) = (invocation[MissionFormatting.assignment], try invocation.session())
+        let (said, reason) = (invocation[verdict], invocation[MissionFormatting.note])
         guard said == .approve || reason != nil else {
             throw CommandFailure(
                 exit: .usage, message: "--verdict \(said.rawValue) needs --reason",
-                hint: "the shopper reads it")
+                hint: "the shopper can read the reason")
         }
         try invocation.confirm("\(said.rawValue) the submission of assignment \(id)?")
-        let isNew = try await MissionWords.refusing {
+        let isNew = try await MissionFormatting.refusing {
             try await changes(invocation, session).review(
                 Int64(id), said, reason: reason, now: .now())
         }
-        if !isNew { invocation.output.note("the same was said before") }
-        try await MissionWords.show(assignment: id, session, invocation)
+        if !isNew { invocation.output.note("the same verdict was already recorded") }
+        try await MissionFormatting.show(assignment: id, session, invocation)
         return .done
     }
 
     // MARK: Missions
 
     private static let lock = Command(
-        "mission", "lock", effect: .changes, summary: "Keep the schedule off a mission",
-        discussion: "Only 'errand mission offer' gives its free slots away then.",
-        examples: [.init("errand mission lock 12 --reason 'I know whom'", "no offers by schedule")],
-        options: [MissionWords.note], arguments: [MissionWords.id]
+        "mission", "lock", effect: .write, summary: "Exclude a mission from the schedule",
+        discussion: "Only 'errand mission offer' can offer its free slots then.",
+        examples: [.init("errand mission lock 12 --reason 'I know whom'", "offer it by hand only")],
+        options: [MissionFormatting.note], arguments: [MissionFormatting.id]
     ) { invocation in
         try await set(locked: true, invocation)
         return .done
     }
 
     private static let unlock = Command(
-        "mission", "unlock", effect: .changes, summary: "Give a mission back to the schedule",
-        examples: [.init("errand mission unlock 12", "its free slots are offered again")],
-        options: [MissionWords.note], arguments: [MissionWords.id]
+        "mission", "unlock", effect: .write, summary: "Include a mission in the schedule again",
+        examples: [.init("errand mission unlock 12", "the schedule offers its free slots")],
+        options: [MissionFormatting.note], arguments: [MissionFormatting.id]
     ) { invocation in
         try await set(locked: false, invocation)
         return .done
     }
 
     private static func set(locked isLocked: Bool, _ invocation: Invocation) async throws {
-        let (id, session) = (invocation[MissionWords.id], try invocation.session())
-        let isNew = try await MissionWords.refusing {
+        let (id, session) = (invocation[MissionFormatting.id], try invocation.session())
+        let isNew = try await MissionFormatting.refusing {
             try await changes(invocation, session).lock(
-                Int64(id), isLocked, reason: invocation[MissionWords.note])
+                Int64(id), isLocked, reason: invocation[MissionFormatting.note])
         }
-        if !isNew { invocation.output.note("it was so already") }
-        try await MissionWords.show(id, session, invocation)
+        if !isNew {
+            invocation.output.note("the mission was already \(isLocked ? "locked" : "unlocked")")
+        }
+        try await MissionFormatting.show(id, session, invocation)
     }
 
     private static let cancel = Command(
-        "mission", "cancel", effect: .changes, summary: "End a mission before its time",
+        "mission", "cancel", effect: .write, summary: "Cancel an open mission",
         discussion: """
-            Whoever holds a slot is told the reason. What was handed in before is still reviewed \
-            and paid.
+            Shoppers who hold a slot are notified of the reason. Earlier submissions are still \
+            reviewed and paid.
             """,
         examples: [.init("errand mission cancel 12 --reason 'the shop has closed'", "asks first")],
-        options: [MissionWords.why], arguments: [MissionWords.id]
+        options: [MissionFormatting.why], arguments: [MissionFormatting.id]
     ) { invocation in
-        let (id, session) = (invocation[MissionWords.id], try invocation.session())
+        let (id, session) = (invocation[MissionFormatting.id], try invocation.session())
         try invocation.confirm("cancel mission \(id), which cannot be undone?")
-        let isNew = try await MissionWords.refusing {
+        let isNew = try await MissionFormatting.refusing {
             try await changes(invocation, session).cancel(
-                Int64(id), reason: invocation[MissionWords.why])
+                Int64(id), reason: invocation[MissionFormatting.why])
         }
-        if !isNew { invocation.output.note("it was not open any more") }
-        try await MissionWords.show(id, session, invocation)
+        if !isNew { invocation.output.note("the mission was already closed or cancelled") }
+        try await MissionFormatting.show(id, session, invocation)
         return .done
     }
 }

@@ -2,44 +2,44 @@ import ErrandCommand
 import ErrandMatching
 import ErrandTerminal
 
-/// `errand mission …`: who is sent where.
+/// `errand mission …`: missions, their assignments and the solver.
 enum MissionCommands {
     static let all =
         MissionListCommands.all + MissionAssignCommand.all + MissionChangeCommands.all + [solve]
         + MissionSimulateCommand.all
 
     private static let instance = Option<String?>.value(
-        "instance", .text("FILE"), help: "The instance as JSON; - is standard input"
+        "instance", .text("FILE"), help: "File with the instance as JSON; - is standard input"
     ).required()
     private static let limit = Option<Duration?>.duration(
         "limit", placeholder: "TIME",
-        help: "End the search after this time, with the best so far (default: no limit)")
+        help: "Stop the search after this time and print the best result so far (default: none)")
     private static let greedy = Option.flag(
-        "greedy", help: "Take the best score that still fits, again and again: for comparison")
+        "greedy", help: "Use the greedy method, for comparison")
 
     private static let solve = Command(
-        "mission", "solve", effect: .looks,
+        "mission", "solve", effect: .read,
         summary: "Find the assignments of an instance with the largest total score",
         discussion: """
-            Needs no server. The instance is \
+            Needs no server. The format of an instance is \
             {"missions":[{"id","slots"}],"shoppers":[{"id","capacity"}], \
-            "edges":[{"mission","shopper","score"}]}, in whole numbers. A shopper takes at most \
-            one slot of a mission. Edges of negative score are never used, those of score 0 only \
-            where nothing better is left. In JSON the last line is a summary; is_optimal says \
-            that the total is as large as the bound, so that nothing better exists. The same \
-            instance gives the same answer, unless --limit ends the search.
+            "edges":[{"mission","shopper","score"}]}; all values are whole numbers. A shopper \
+            gets at most one slot of a mission. Edges with a negative score are never used; edges \
+            with score 0 only fill slots that stay free otherwise. The last line of JSON output \
+            is a summary; is_optimal is true if the total score equals its upper bound. The \
+            result is deterministic unless --limit stops the search.
             """,
         examples: [
-            .init("errand mission solve --instance week.json", "the best that there is"),
+            .init("errand mission solve --instance week.json", "the optimal assignments"),
             .init(
                 "errand mission solve --instance - --limit 20s -ojson <week.json",
-                "for programs; within 20 seconds"),
+                "the best result within 20 seconds, for programs"),
         ],
         options: [instance, limit, greedy]
     ) { invocation in
         guard !invocation[greedy] || invocation[limit] == nil else {
             throw CommandFailure(
-                exit: .usage, message: "--limit ends a search, and --greedy makes none: give one")
+                exit: .usage, message: "--greedy and --limit cannot be combined")
         }
         let began = ContinuousClock.now
         let instance = try InstanceReader.instance(in: invocation[instance])
@@ -75,7 +75,7 @@ enum MissionCommands {
             for line in sentences(solution) { output.note(line) }
         }
         if solution.isCutShort {
-            output.warn("the time was up before the search was through; this is the best so far")
+            output.warn("the search reached its time limit; this is the best result so far")
         }
     }
 
@@ -114,21 +114,20 @@ enum MissionCommands {
         let (filled, free) = (solution.assignments.count, unfilled(solution))
         let total = count(Int(solution.totalScore))
         var lines = [
-            "\(count(filled)) of \(count(filled + free)) slots are filled; the total score is "
+            "\(count(filled)) of \(count(filled + free)) slots filled; total score \(total) "
                 + (solution.isOptimal
-                    ? "\(total), which is the optimum"
-                    : "\(total), of not more than \(count(Int(solution.bound)))")
+                    ? "(optimal)" : "(upper bound \(count(Int(solution.bound))))")
         ]
         for (reason, text) in [
-            (Solution.Reason.noCandidates, "that have no candidates"),
-            (.allTaken, "whose candidates are all taken"),
-            (.notWorthIt, "whose candidates are not worth it"),
+            (Solution.Reason.noCandidates, "without candidates"),
+            (.allTaken, "whose candidates have no capacity left"),
+            (.notWorthIt, "whose candidates all have negative scores"),
         ] where unfilled(solution, for: reason) > 0 {
             let missions = solution.unfilled.filter { $0.reason == reason }
             let named = missions.prefix(10).map { String($0.mission) }.joined(separator: ", ")
             lines.append(
                 "free slots \(text): \(count(unfilled(solution, for: reason))), of mission \(named)"
-                    + (missions.count > 10 ? " and \(count(missions.count - 10)) more" : ""))
+                    + (missions.count > 10 ? " and \(count(missions.count - 10)) others" : ""))
         }
         return lines
     }

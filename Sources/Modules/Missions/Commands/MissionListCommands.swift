@@ -10,16 +10,16 @@ enum MissionListCommands {
         "state", .choice(of: MissionState.self, "STATE"), help: "Only missions in this state")
     private static let branch = Option<Int?>.integer(
         "branch", range: 1...Int.max, placeholder: "ID", help: "Only missions at this branch")
-    private static let unfilled = Option.flag("unfilled", help: "Only those with free slots")
+    private static let unfilled = Option.flag("unfilled", help: "Only missions with free slots")
     private static let submitted = Option.flag(
-        "submitted", help: "Only those where a submission waits to be reviewed")
+        "submitted", help: "Only missions with a submission to review")
 
     private static let list = Command(
-        "mission", "ls", effect: .looks, summary: "List missions, the newest first",
-        discussion: "Why slots are free is what the last run found that looked for shoppers.",
+        "mission", "ls", effect: .read, summary: "List missions, newest first",
+        discussion: "UNFILLED_REASON is why the last assignment run left a slot free.",
         examples: [
-            .init("errand mission ls --state open --unfilled", "which have free slots, and why"),
-            .init("errand mission ls --submitted", "what is to be reviewed"),
+            .init("errand mission ls --state open --unfilled", "open missions with free slots"),
+            .init("errand mission ls --submitted", "missions with submissions to review"),
         ],
         options: [inState, branch, unfilled, submitted, PageOptions.limit, PageOptions.cursor]
     ) { invocation in
@@ -32,11 +32,11 @@ enum MissionListCommands {
         filter.limit = invocation[PageOptions.limit]
         let missions = try await MissionRows(session: try invocation.session()).page(filter)
         try invocation.output.list(
-            missions.map(MissionWords.record),
+            missions.map(MissionFormatting.record),
             columns: [
                 Column("id"), Column("title", isFlexible: true), Column("place"), Column("state"),
                 Column("closes_at"), Column("slots"), Column("filled"), Column("unfilled_reason"),
-            ], empty: "no mission passes these filters")
+            ], empty: "no missions match")
         if missions.count == filter.limit, let last = missions.last {
             invocation.output.note(
                 "more: " + invocation.line(behind: PageOptions.cursor, String(last.id)))
@@ -45,36 +45,38 @@ enum MissionListCommands {
     }
 
     private static let show = Command(
-        "mission", "show", effect: .looks,
-        summary: "Show a mission, its checklist, and who was sent there",
-        examples: [.init("errand mission show 12", "with all its assignments")],
-        arguments: [MissionWords.id]
+        "mission", "show", effect: .read,
+        summary: "Show a mission with its checklist and assignments",
+        examples: [.init("errand mission show 12", "the mission and its assignments")],
+        arguments: [MissionFormatting.id]
     ) { invocation in
-        try await MissionWords.show(
-            invocation[MissionWords.id], try invocation.session(), invocation)
+        try await MissionFormatting.show(
+            invocation[MissionFormatting.id], try invocation.session(), invocation)
         return .done
     }
 
     private static let explain = Command(
-        "mission", "explain", effect: .looks,
-        summary: "Say what a shopper would be worth to a mission, and what forbids it",
+        "mission", "explain", effect: .read,
+        summary: "Show the score of a mission and a shopper, and the rules that forbid an offer",
         discussion: """
-            The score is the sum of its parts, each with the most that it can be. Weights are \
-            columns of missions.rules. Objections are hard rules: with one of them no score helps. \
-            The score is that of now; the one by which an offer was made stands in its assignment.
+            The score is the sum of its parts, each listed with its maximum. Weights are columns \
+            of missions.rules. Objections are hard rules: one of them forbids the offer, whatever \
+            the score. The score is as of now; an assignment records the score of its offer.
             """,
-        examples: [.init("errand mission explain 12 42", "why person 42 was sent, or was not")],
-        arguments: [MissionWords.mission, MissionWords.shopper]
+        examples: [
+            .init("errand mission explain 12 42", "why person 42 was offered mission 12, or not")
+        ],
+        arguments: [MissionFormatting.mission, MissionFormatting.shopper]
     ) { invocation in
         let (mission, shopper) = (
-            invocation[MissionWords.mission], invocation[MissionWords.shopper]
+            invocation[MissionFormatting.mission], invocation[MissionFormatting.shopper]
         )
         let rows = MissionRows(session: try invocation.session())
         let found = try await rows.explanation(
             mission: Int64(mission), shopper: Int64(shopper), now: .now())
         guard let found else {
             throw try await rows.mission(Int64(mission)) == nil
-                ? MissionWords.unknown(mission) : MissionWords.unknown(shopper: shopper)
+                ? MissionFormatting.unknown(mission) : MissionFormatting.unknown(shopper: shopper)
         }
         let parts = found.parts.map { part in
             Record([
@@ -92,39 +94,39 @@ enum MissionListCommands {
                 Column("part"), Column("points"), Column("most"),
                 Column("reason", isFlexible: true),
             ])
-        invocation.output.note("the score is \(HumanFormat.count(Int(found.score)))")
+        invocation.output.note("score: \(HumanFormat.count(Int(found.score)))")
         invocation.output.note(
             found.objections.isEmpty
-                ? "no rule forbids it"
-                : "it is forbidden: \(found.objections.joined(separator: ", "))")
+                ? "no rule forbids an offer"
+                : "forbidden by: \(found.objections.joined(separator: ", "))")
         if let last = found.assignment {
-            let score = last.score.map { ", offered at a score of \(HumanFormat.count(Int($0)))" }
+            let score = last.score.map { ", offered with score \(HumanFormat.count(Int($0)))" }
             invocation.output.note(
-                "assignment \(last.id) of the two is \(last.state)\(score ?? "")")
+                "latest assignment: \(last.id), \(last.state)\(score ?? "")")
         }
         return .done
     }
 
     private static let runs = Command(
-        "mission", "runs", effect: .looks,
-        summary: "List the runs that looked for shoppers, the newest first",
+        "mission", "runs", effect: .read,
+        summary: "List assignment runs, newest first",
         discussion: """
-            Of 90 days. The bound is what no other offers could have exceeded; runs that found no \
-            free slots are not listed.
+            Runs are retained for 90 days. BOUND is the upper bound of the total score. Runs that \
+            found no free slots are not recorded.
             """,
-        examples: [.init("errand mission runs --limit 5", "how well slots were filled of late")],
+        examples: [.init("errand mission runs --limit 5", "the last 5 runs")],
         options: [PageOptions.limit, PageOptions.cursor]
     ) { invocation in
         let limit = invocation[PageOptions.limit]
         let runs = try await MissionRows(session: try invocation.session()).runs(
             behind: invocation[PageOptions.cursor].map(Int64.init), limit: limit)
         try invocation.output.list(
-            runs.map(MissionWords.record),
+            runs.map(MissionFormatting.record),
             columns: [
                 Column("id"), Column("started_at"), Column("missions"), Column("slots"),
                 Column("candidates"), Column("offered"), Column("total_score"), Column("bound"),
                 Column("seconds"),
-            ], empty: "shoppers have not been looked for yet")
+            ], empty: "no assignment runs yet")
         if runs.count == limit, let last = runs.last {
             invocation.output.note(
                 "more: " + invocation.line(behind: PageOptions.cursor, String(last.id)))

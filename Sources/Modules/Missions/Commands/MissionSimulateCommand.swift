@@ -1,7 +1,7 @@
 import ErrandCommand
 import ErrandTerminal
 
-/// `errand mission simulate`: what a way to assign does to people over a year.
+/// `errand mission simulate`: compares assignment methods over a simulated year.
 enum MissionSimulateCommand {
     static let all = [simulate]
 
@@ -10,25 +10,25 @@ enum MissionSimulateCommand {
     ) -> Option<Int> {
         .integer(name, default: fallback, range: range, help: help)
     }
-    private static let days = size("days", 365, 1...3_650, "How long it lasts")
-    private static let cities = size("cities", 3, 1...100, "Cities far from each other")
-    private static let branches = size("branches", 60, 1...10_000, "Where missions are")
-    private static let shoppers = size("shoppers", 240, 1...10_000, "Who does them")
-    private static let missions = size("missions", 24, 0...10_000, "Opened on an average day")
-    private static let seed = size("seed", 1, 0...Int.max, "Another one, another year")
+    private static let days = size("days", 365, 1...3_650, "Number of simulated days")
+    private static let cities = size("cities", 3, 1...100, "Number of cities")
+    private static let branches = size("branches", 60, 1...10_000, "Number of branches")
+    private static let shoppers = size("shoppers", 240, 1...10_000, "Number of shoppers")
+    private static let missions = size("missions", 24, 0...10_000, "Average missions per day")
+    private static let seed = size("seed", 1, 0...Int.max, "Seed of the random numbers")
 
     private static let simulate = Command(
-        "mission", "simulate", effect: .looks,
-        summary: "Play a year of missions, with the best offers and with greedy ones",
+        "mission", "simulate", effect: .read,
+        summary: "Simulate a year of missions with optimal and with greedy assignment",
         discussion: """
-            Needs no server. Both years have the same town, the same missions and the same luck. \
-            unfilled_rate is the share of missions that nobody did; gini says how unevenly \
-            completed missions are spread over shoppers: 0 when all have the same number, 1 when \
-            one has them all. The same options give the same years.
+            Needs no server. Both methods get the same people, missions and random numbers. \
+            unfilled_rate is the share of missions that nobody did. gini is the Gini coefficient \
+            of completed missions per shopper: 0 if all have the same number, 1 if one shopper has \
+            all of them. The same options give the same results.
             """,
         examples: [
-            .init("errand mission simulate", "a year of three cities"),
-            .init("errand mission simulate --shoppers 80 --seed 2", "too few shoppers"),
+            .init("errand mission simulate", "a year in three cities"),
+            .init("errand mission simulate --shoppers 80 --seed 2", "a year with few shoppers"),
         ],
         options: [days, cities, branches, shoppers, missions, seed]
     ) { invocation in

@@ -120,17 +120,17 @@ package struct MissionChanges: Sendable {
     }
 
     /// What is decided about a person by hand.
-    package enum Standing: String, Sendable {
+    package enum ShopperAction: String, Sendable {
         case hire, refuse, suspend
     }
 
     /// Decides about a person; false when it was so already.
     package func decide(
-        _ standing: Standing, _ person: Int64, reason: String?
+        _ action: ShopperAction, _ person: Int64, reason: String?
     ) async throws -> Bool {
         try await run(
-            "shopper \(standing.rawValue)", "person \(person)", reason: reason,
-            "SELECT missions.\(standing.rawValue)($1, $2, $3)",
+            "shopper \(action.rawValue)", "person \(person)", reason: reason,
+            "SELECT missions.\(action.rawValue)($1, $2, $3)",
             [.int64(person), .text(actor), .optional(reason)]
         ) { try $0.bool(0, 0) }
     }

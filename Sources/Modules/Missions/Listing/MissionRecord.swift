@@ -40,8 +40,8 @@ package struct MissionRecord: Sendable {
         b.name AS branch, m.opens_at, m.closes_at, m.time_zone, m.slots,
         (SELECT count(*) FROM missions.assignments a WHERE a.mission_id = m.id
             AND a.state IN ('offered', 'accepted', 'arrived', 'submitted', 'paid')) AS filled,
-        m.paid, m.pay, m.currency, m.freebies, m.radius_m, m.rest_days, m.least_age,
-        m.least_quality, m.is_urgent, m.is_locked, m.reason, m.unfilled_reason
+        m.paid, m.pay, m.currency, m.freebies, m.radius_m, m.rest_days, m.min_age,
+        m.min_quality, m.is_urgent, m.is_locked, m.reason, m.unfilled_reason
         """
 
     init(_ row: Row) throws {
@@ -66,8 +66,8 @@ package struct MissionRecord: Sendable {
         freebies = try row.optionalText("freebies")
         radius = try row.double("radius_m")
         restDays = Int(try row.int16("rest_days"))
-        leastAge = try row.optionalInt16("least_age").map(Int.init)
-        leastQuality = try row.double("least_quality")
+        leastAge = try row.optionalInt16("min_age").map(Int.init)
+        leastQuality = try row.double("min_quality")
         isUrgent = try row.bool("is_urgent")
         isLocked = try row.bool("is_locked")
         reason = try row.optionalText("reason")

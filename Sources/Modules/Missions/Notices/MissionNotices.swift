@@ -5,7 +5,7 @@ extension NoticeKind.App {
     static let survey = NoticeKind.App("survey", needsAge: true)
 }
 
-/// What secret shoppers are told of their missions.
+/// The kinds of notice for secret shoppers.
 extension NoticeKind {
     static let mission = [
         missionOffered, missionWaiting, missionAgreed, missionDueSoon, missionUnfinished,

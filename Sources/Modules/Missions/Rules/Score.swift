@@ -71,16 +71,16 @@ package struct Score: Equatable, Sendable {
         package let sentence: String
     }
 
-    /// For each slot that is filled, whoever fills it.
+    /// The points of each filled slot.
     package static let covering: Int64 = 1_000_000_000_000
     /// For each hour by which a mission ends sooner than ``urgencyHours`` from now.
     package static let urgencyStep: Int64 = 1_000_000_000
     /// Two weeks; what ends later can wait.
     package static let urgencyHours: Int64 = 336
-    /// After so many days without a mission nobody is preferred more.
+    /// The number of days without a mission after which the preference stops growing.
     package static let waitingDays: Double = 28
 
-    /// What everybody is taken for before they have shown more: so many reviews with this share of
+    /// The assumption about new shoppers: this number of reviews with this share of
     /// good ones.
     ///
     /// Without it one good answer would beat a hundred, and new people would never

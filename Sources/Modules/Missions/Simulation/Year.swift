@@ -38,7 +38,7 @@ struct Year {
             let id = Int64(place + 1)
             var fact = ShopperFacts(
                 id: id, radius: shopper.radius, dailyCapacity: shopper.capacity)
-            // Whoever is hired has had answers reviewed.
+            // Hired shoppers have reviewed answers.
             fact.reviewed = 20
             fact.good = Int((20 * shopper.skill).rounded())
             fact.expectedPay = shopper.expectedPay

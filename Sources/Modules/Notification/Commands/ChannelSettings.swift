@@ -4,10 +4,10 @@ import Errand
 import ErrandCommand
 import ErrandTerminal
 
-/// The ways by which notices leave this process, as its environment sets them up.
+/// The delivery channels that the environment sets up.
 ///
-/// Each is set up whole or not at all. What is refused here is named, and never shown: it may be a
-/// key that was put in the wrong place.
+/// Each is set up completely or not at all. Errors name a variable but never show its value: it
+/// may be a misplaced key.
 struct ChannelSettings {
     private struct Mail {
         var server: SMTPSettings
@@ -18,12 +18,12 @@ struct ChannelSettings {
     private let mail: Mail?
     private let apns: APNsSettings?
     private let fcm: FCMSettings?
-    /// Messages a second, by provider; as fast as they answer where there is none.
+    /// Messages per second, by provider; no limit if absent.
     private let rates: [String: Double]
 
-    /// Reads the environment, and the files that it names.
+    /// Reads the environment and the files that it names.
     ///
-    /// - Throws: `CommandFailure` (usage) that names the variable or file and what was expected.
+    /// - Throws: `CommandFailure` (usage) that names the variable or file and the expected value.
     init(_ environment: [String: String]) throws {
         let variables = Variables(
             all: try SecretFile.resolved(["ERRAND_SMTP_URL"], in: environment))
@@ -36,7 +36,7 @@ struct ChannelSettings {
         ].compactMapValues { try variables.rate($0) }
     }
 
-    /// The channels, each behind a gate of its own, of whose circuits `log` hears.
+    /// The channels, each behind its own gate; `log` receives the changes of their circuits.
     func channels(_ log: Log) -> [String: any Channel] {
         var channels: [String: any Channel] = [:]
         if let mail {
@@ -45,16 +45,16 @@ struct ChannelSettings {
         }
         if let apns {
             channels[Provider.apns] = GatedChannel(
-                PushChannel(APNsClient(apns)), through: gate(Provider.apns, LossWatch(), log))
+                PushChannel(APNsClient(apns)), through: gate(Provider.apns, LossDetector(), log))
         }
         if let fcm {
             channels[Provider.fcm] = GatedChannel(
-                PushChannel(FCMClient(fcm)), through: gate(Provider.fcm, LossWatch(), log))
+                PushChannel(FCMClient(fcm)), through: gate(Provider.fcm, LossDetector(), log))
         }
         return channels
     }
 
-    /// The variables that set up a provider.
+    /// Returns the variables that set up a provider.
     static func needed(for provider: String) -> String {
         switch provider {
         case Provider.mail: "ERRAND_SMTP_URL and ERRAND_MAIL_FROM"
@@ -63,13 +63,13 @@ struct ChannelSettings {
         }
     }
 
-    /// Where people switch mails off.
+    /// The page on which people unsubscribe from mail.
     var unsubscribePage: UnsubscribePage? { mail?.unsubscribePage }
 
-    /// Whether promotional mail leaves without a way to get no more of it.
+    /// Whether promotional mail has no unsubscribe link.
     var lacksUnsubscribePage: Bool { mail != nil && unsubscribePage == nil }
 
-    /// What is set up, each with its name; the secrets hidden.
+    /// The settings of each provider, without secrets; nil if it is not set up.
     var summary: [(provider: String, words: String?)] {
         let page = unsubscribePage.map { "unsubscribe page \($0)" } ?? "no unsubscribe page"
         return [
@@ -80,16 +80,16 @@ struct ChannelSettings {
         }
     }
 
-    private func gate(_ provider: String, _ losses: LossWatch?, _ log: Log) -> ProviderGate {
-        // A second's worth may go at once.
+    private func gate(_ provider: String, _ losses: LossDetector?, _ log: Log) -> ProviderGate {
+        // The burst is the messages of one second.
         let rate = rates[provider].map { RateLimit(perSecond: $0, burst: max($0, 1)) }
         let log = log.with("provider", provider)
         return ProviderGate(rate: rate, losses: losses) { news in
             switch news {
             case .opened(let reason):
-                log.warning("\(provider) takes nothing, and its deliveries wait: \(reason)")
+                log.warning("\(provider) refuses messages; its deliveries wait: \(reason)")
             case .closed(let reason):
-                log.info("\(provider) takes messages again, after: \(reason)")
+                log.info("\(provider) accepts messages again, after: \(reason)")
             }
         }
     }
@@ -105,7 +105,7 @@ struct ChannelSettings {
             page = try variables[pageName].map(UnsubscribePage.init)
         } catch {
             throw CommandFailure(
-                exit: .usage, message: "mail is not set up right: \(error)",
+                exit: .usage, message: "mail is misconfigured: \(error)",
                 hint: "\(pageName) is the app server's page that calls notification.unsubscribe()")
         }
         do {
@@ -114,10 +114,10 @@ struct ChannelSettings {
                 unsubscribePage: page)
         } catch {
             throw CommandFailure(
-                exit: .usage, message: "mail is not set up right: \(error)",
+                exit: .usage, message: "mail is misconfigured: \(error)",
                 hint:
-                    "ERRAND_SMTP_URL=smtp://user:password@host:587, or ERRAND_SMTP_URL_FILE with a "
-                    + "file that holds it; ERRAND_MAIL_FROM=address")
+                    "set ERRAND_SMTP_URL=smtp://user:password@host:587, or ERRAND_SMTP_URL_FILE to "
+                    + "a file that contains it, and ERRAND_MAIL_FROM=address")
         }
     }
 
@@ -133,7 +133,7 @@ struct ChannelSettings {
                 url: variables["ERRAND_APNS_URL"], authorityFile: authorities)
         } catch {
             throw CommandFailure(
-                exit: .usage, message: "APNs is not set up right: \(error)",
+                exit: .usage, message: "APNs is misconfigured: \(error)",
                 hint: "\(names[0]) names the .p8 file from Apple's developer site, \(names[1]) and "
                     + "\(names[2]) are its identifier and the team's")
         }
@@ -147,13 +147,13 @@ struct ChannelSettings {
         let authorities = try variables.authorities("ERRAND_FCM_CA")
         let url = variables["ERRAND_FCM_URL"]
         do throws(DeliverySettingsError) {
-            // What stands in for Google gives the access tokens too.
+            // A simulator of FCM also issues the access tokens.
             return try FCMSettings(
                 accountFile: accountFile, url: url, tokenURL: url.map { "\($0)/token" },
                 authorityFile: authorities)
         } catch {
             throw CommandFailure(
-                exit: .usage, message: "FCM is not set up right: \(error)",
+                exit: .usage, message: "FCM is misconfigured: \(error)",
                 hint: "\(name) names the JSON file of a service account from the Firebase console")
         }
     }

@@ -3,25 +3,25 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What the doctor looks at for the sake of webhooks.
+/// The doctor's checks of webhooks.
 enum DoctorWebhooks {
-    /// So many endpoints are looked at.
+    /// The maximum number of endpoints to check.
     private static let endpointLimit = 10_000
 
-    static func findings(of checkup: Checkup) async -> [Finding] {
+    static func findings(of context: ModuleContext) async -> [Finding] {
         let channel: WebhookChannel?
-        do throws(CommandFailure) { channel = try WebhookChannel(checkup.environment) } catch {
-            // Bad keys are a finding of their own.
+        do throws(CommandFailure) { channel = try WebhookChannel(context.environment) } catch {
+            // Another check reports bad keys.
             guard !error.message.hasPrefix(KeySettings.variable) else { return [] }
             return [
                 Finding(
-                    check: "webhooks", grade: .warning, found: error.message,
+                    check: "webhooks", severity: .warning, message: error.message,
                     remedy: error.hint ?? "errand work --help")
             ]
         }
-        // What cannot be read is found elsewhere: servers, migrations, rights.
+        // Other checks report unreadable tables: servers, migrations, rights.
         guard
-            let endpoints = try? await WebhookEndpoints(session: checkup.session).list(
+            let endpoints = try? await WebhookEndpoints(session: context.session).list(
                 owner: nil, limit: endpointLimit)
         else { return [] }
         let live = endpoints.filter { $0.disabledAt == nil }
@@ -30,7 +30,7 @@ enum DoctorWebhooks {
         if channel == nil, !live.isEmpty {
             return [
                 Finding(
-                    check: "webhooks", grade: .warning, found: found,
+                    check: "webhooks", severity: .warning, message: found,
                     remedy: "errand work --queues webhooks  # with \(KeySettings.variable) set")
             ]
         }
@@ -38,11 +38,11 @@ enum DoctorWebhooks {
         guard failing.isEmpty else {
             return [
                 Finding(
-                    check: "webhooks", grade: .note,
-                    found: "of \(found): \(HumanFormat.count(failing.count)) take nothing now",
+                    check: "webhooks", severity: .note,
+                    message: "\(HumanFormat.count(failing.count)) failing of \(found)",
                     remedy: "errand webhook ls --failing")
             ]
         }
-        return [Finding(check: "webhooks", grade: .ok, found: found)]
+        return [Finding(check: "webhooks", severity: .ok, message: found)]
     }
 }

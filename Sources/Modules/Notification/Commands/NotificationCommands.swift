@@ -17,27 +17,26 @@ enum NotificationCommands {
         "kind", placeholder: "KIND", help: "Only notices of this kind")
     private static let statuses = Option<[NoticeStatus]>.list(
         "status", .choice(of: NoticeStatus.self, "STATUS"),
-        help: "Only notices of which this became, such as held, sent, dropped or failed")
+        help: "Only notices with this status, such as held, sent, dropped or failed")
     private static let older = Option<Duration?>.duration(
         "older", range: .zero...longest, placeholder: "TIME",
-        help: "Only those recorded longer ago, such as 2h")
+        help: "Only notices recorded more than TIME ago, such as 2h")
     private static let newer = Option<Duration?>.duration(
         "newer", range: .zero...longest, placeholder: "TIME",
-        help: "Only those recorded since then")
+        help: "Only notices recorded less than TIME ago")
 
     private static let list = Command(
-        "notification", "ls", effect: .looks,
-        summary: "List notices, the newest first",
+        "notification", "ls", effect: .read,
+        summary: "List notices, newest first",
         discussion: """
-            A listing answers at once: where few notices pass, it ends after 20,000 ids that it \
-            looked through, and a note says where; it goes on from there with --cursor. Of those \
-            that were held or not told (held, refused, expired, failed, withdrawn) only such are \
-            looked through, and of a person's all. --newer and --older trust ids to follow the \
-            times, give or take ten thousand notices.
+            A page reads at most 20,000 ids. If few notices match, it stops early and prints the \
+            command that continues from there. Indexes serve --person and the statuses held, \
+            refused, expired, failed and withdrawn. --newer and --older assume that ids grow with \
+            time, within ten thousand notices.
             """,
         examples: [
-            .init("errand notification ls --person 42", "what one person was told, or not"),
-            .init("errand notification ls --status failed --newer 1d", "what reached nobody"),
+            .init("errand notification ls --person 42", "all notices to one person"),
+            .init("errand notification ls --status failed --newer 1d", "failed within a day"),
         ],
         options: [
             ofPerson, ofKind, statuses, newer, older, PageOptions.limit, PageOptions.cursor,
@@ -53,14 +52,14 @@ enum NotificationCommands {
         filter.before = invocation[PageOptions.cursor].map(Int64.init)
         filter.limit = invocation[PageOptions.limit]
         let page = try await NoticeRows(session: try invocation.session()).page(filter)
-        let empty = page.stoppedAt == nil ? "no notice passes these filters" : "none so far"
+        let empty = page.stoppedAt == nil ? "no notices match" : "no match so far"
         try invocation.output.list(
-            page.notices.map(NotificationWords.record), columns: listed, empty: empty)
+            page.notices.map(NotificationFormatting.record), columns: listed, empty: empty)
         if let stop = page.stoppedAt {
             let line = invocation.line(behind: PageOptions.cursor, String(stop))
-            invocation.output.note("looked through all notices down to id \(stop); go on: \(line)")
+            invocation.output.note("stopped early, at id \(stop); continue: \(line)")
         } else {
-            PageOptions.tellMore(
+            PageOptions.printMore(
                 invocation, count: page.notices.count, last: page.notices.last?.id)
         }
         return .done
@@ -72,58 +71,59 @@ enum NotificationCommands {
     ]
 
     private static let show = Command(
-        "notification", "show", effect: .looks, summary: "Show one notice",
-        discussion: "'errand notification trace ID' tells its story.",
+        "notification", "show", effect: .read, summary: "Show one notice",
+        discussion: "'errand notification trace ID' shows its history.",
         examples: [
-            .init("errand notification show 4711", "what became of it"),
+            .init("errand notification show 4711", "its status and the reason"),
             .init(
                 "errand notification show 4711 --reveal --reason 'ticket 88'",
                 "also its facts and the person's address"),
         ],
-        options: RevealOptions.all, arguments: [NotificationWords.id]
+        options: RevealOptions.all, arguments: [NotificationFormatting.id]
     ) { invocation in
-        let id = invocation[NotificationWords.id]
+        let id = invocation[NotificationFormatting.id]
         let isRevealed = try await RevealOptions.isGranted(invocation, subject: "notice \(id)")
         let rows = NoticeRows(session: try invocation.session())
         guard let notice = try await rows.notice(Int64(id)) else {
-            throw NotificationWords.unknown(id)
+            throw NotificationFormatting.unknown(id)
         }
-        var record = NotificationWords.record(notice)
+        var record = NotificationFormatting.record(notice)
         let personal = isRevealed ? try await rows.personal(notice.id) : nil
         record.append("data", personal.map { .json($0.data) } ?? .text("[redacted]"))
         record.append(
             "email", personal.map { .optional($0.email) { .text($0) } } ?? .text("[redacted]"))
         try invocation.output.show(
-            invocation.output.isForPeople ? NotificationWords.shortened(record) : record)
+            invocation.output.isForPeople ? NotificationFormatting.shortened(record) : record)
         return .done
     }
 
     private static let trace = Command(
-        "notification", "trace", effect: .looks,
-        summary: "Tell the story of one notice, from the event to the provider's answer",
+        "notification", "trace", effect: .read,
+        summary: "Show the history of one notice, from the event to the provider's answer",
         discussion: """
-            When it was recorded, held, merged, decided and why, each delivery with its device, \
-            its attempts and the provider's answer, and how it ended.
+            Shows when and why it was recorded, held, merged and decided, each delivery with its \
+            device, its attempts and the provider's answer, and the result.
             """,
-        examples: [.init("errand notification trace 4711", "why somebody was told nothing")],
-        arguments: [NotificationWords.id]
+        examples: [.init("errand notification trace 4711", "why a notice did not arrive")],
+        arguments: [NotificationFormatting.id]
     ) { invocation in
-        let id = invocation[NotificationWords.id]
-        guard let story = try await NotificationWords.notices(invocation).story(Int64(id)) else {
-            throw NotificationWords.unknown(id)
+        let id = invocation[NotificationFormatting.id]
+        guard let history = try await NotificationFormatting.notices(invocation).history(Int64(id))
+        else {
+            throw NotificationFormatting.unknown(id)
         }
-        var record = NotificationWords.record(story.notice)
+        var record = NotificationFormatting.record(history.notice)
         if invocation.output.isForPeople {
-            // The story tells the others.
-            let head = ["id", "person", "kind", "subject", "status", "told_by", "dedupe_key"]
+            // The history has the other fields.
+            let head = ["id", "person", "kind", "subject", "status", "decided_by", "dedupe_key"]
             record.fields.removeAll { !head.contains($0.name) }
         } else {
-            record.append("deliveries", .records(story.deliveries.map(Self.record)))
+            record.append("deliveries", .records(history.deliveries.map(Self.record)))
         }
         record.append(
-            "story",
+            "history",
             .records(
-                story.steps.map { step in
+                history.steps.map { step in
                     Record([
                         ("at", .optional(step.at) { $0.cell }), ("text", .text(step.text)),
                     ])
@@ -132,11 +132,11 @@ enum NotificationCommands {
         return .done
     }
 
-    private static func record(_ delivery: NoticeStory.Delivery) -> Record {
+    private static func record(_ delivery: NoticeHistory.Delivery) -> Record {
         Record([
             ("id", .id(Int(delivery.id))), ("provider", .text(delivery.provider)),
             ("device", .optional(delivery.deviceID) { .id(Int($0)) }),
-            ("status", .marked(delivery.status, NotificationWords.style(delivery.status))),
+            ("status", .marked(delivery.status, NotificationFormatting.style(delivery.status))),
             ("attempt", .int(delivery.attempts)),
             ("reply", .optional(delivery.reply) { .text($0) }),
             ("created_at", delivery.createdAt.cell),
@@ -147,10 +147,10 @@ enum NotificationCommands {
     // MARK: kinds
 
     private static let kinds = Command(
-        "notification", "kinds", effect: .looks,
+        "notification", "kinds", effect: .read,
         summary: "List the kinds of notice that this program knows",
-        discussion: "Needs no server.",
-        examples: [.init("errand notification kinds", "what people can be told")]
+        discussion: "Requires no server.",
+        examples: [.init("errand notification kinds", "all kinds, with their facts")]
     ) { invocation in
         let kinds = try NoticeCatalogue.of(
             invocation.modules.all, environment: invocation.environment
@@ -180,20 +180,20 @@ enum NotificationCommands {
     // MARK: devices
 
     private static let whose = Option<Int?>.integer(
-        "person", range: 1...Int.max, placeholder: "ID", help: "Whose devices"
+        "person", range: 1...Int.max, placeholder: "ID", help: "The owner of the devices"
     ).required()
 
     private static let devices = Command(
-        "notification", "devices", effect: .looks,
-        summary: "List the devices of a person, the newest first",
-        discussion: "Of a token nobody sees more than the last four characters.",
+        "notification", "devices", effect: .read,
+        summary: "List the devices of a person, newest first",
+        discussion: "Shows at most the last four characters of a token.",
         examples: [.init("errand notification devices --person 42", "why no push arrives")],
         options: [whose]
     ) { invocation in
         let person = invocation[whose]
         let rows = NoticeRows(session: try invocation.session())
         guard let devices = try await rows.devices(of: Int64(person)) else {
-            throw NotificationWords.unknown(person: person)
+            throw NotificationFormatting.unknown(person: person)
         }
         try invocation.output.list(
             devices.map { device in
@@ -222,12 +222,12 @@ enum NotificationCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The notices' ids")
 
     private static let cancel = Command(
-        "notification", "cancel", effect: .changes,
-        summary: "Take back notices that nobody was told yet",
+        "notification", "cancel", effect: .write,
+        summary: "Withdraw notices that have not been sent",
         discussion: """
-            What is intended, held or on its way becomes withdrawn, with its deliveries and what \
-            is unread in the inbox. What a provider is taking at this moment may still arrive; \
-            where one way had led to the person before, only the others are withdrawn.
+            Withdraws intended, held and pending notices, with their pending deliveries and \
+            unread inbox items. A message that is being sent may still arrive. If one channel \
+            has already reached the person, only the other deliveries are withdrawn.
             """,
         examples: [
             .init("errand notification cancel 4711 --reason 'wrong date'", "before it is sent")
@@ -246,14 +246,14 @@ enum NotificationCommands {
         let failed = sorted.filter { $0.value == .unknown || $0.value == .ended }
         guard let first = failed.first else { return .done }
         let isUnknown = failed.allSatisfy { $0.value == .unknown }
-        let why = first.value == .unknown ? "there is no such notice" : "it has ended"
+        let why = first.value == .unknown ? "it does not exist" : "it has ended"
         throw CommandFailure(
             exit: failed.count < sorted.count ? .partlyDone : isUnknown ? .notFound : .conflict,
             message: failed.count == 1
                 ? "notice \(first.key): \(why)"
-                : "\(failed.count) of \(sorted.count) notices were left as they are",
+                : "\(failed.count) of \(sorted.count) notices were not changed",
             hint: isUnknown
-                ? "'errand notification ls' lists what there is"
-                : "'errand notification trace ID' tells how one ended")
+                ? "'errand notification ls' lists the notices"
+                : "'errand notification trace ID' shows how one ended")
     }
 }

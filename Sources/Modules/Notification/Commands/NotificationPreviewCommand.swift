@@ -11,50 +11,50 @@ enum NotificationPreviewCommand {
     static let all = [command]
 
     private static let name = Argument.required(
-        ValueFormat.text("KIND"), help: "The kind; 'errand notification kinds' has them")
+        ValueFormat.text("KIND"), help: "The kind; 'errand notification kinds' lists them")
     private static let data = Option<String?>.text(
         "data", placeholder: "JSON",
-        help: "Its facts as a JSON object, or @FILE, or @-; samples unless given")
+        help: "The facts as a JSON object, @FILE or @- (default: samples)")
     private static let channels = Option<[NoticeKind.Channel]>.list(
         "channel", .choice(of: NoticeKind.Channel.self),
-        help: "Only these; all that the kind has unless given")
+        help: "Only these channels (default: all of the kind)")
     private static let html = Option<String?>.text(
         "html", placeholder: "FILE", help: "Write the e-mail as HTML to this file")
     private static let zone = Option<String?>.text(
         "zone", placeholder: "ZONE",
-        help: "Whose clocks times are shown by, such as Europe/Berlin (default: UTC)")
+        help: "The time zone of the times shown, such as Europe/Berlin (default: UTC)")
 
     private static let command = Command(
-        "notification", "preview", effect: .configures,
-        summary: "Show how a kind of notice reads: title, text, payload, and the e-mail as HTML",
+        "notification", "preview", effect: .configure,
+        summary: "Render a kind of notice: title, text, payload, and the e-mail as HTML",
         discussion: """
-            Needs no server and tells nobody. The words are those of this program, or of the \
-            folder that ERRAND_NOTICES names.
+            Requires no server and sends nothing. Uses the templates of this program, or those \
+            in the folder that ERRAND_NOTICES names.
             """,
         examples: [
-            .init("errand notification preview coupon.expiring", "with samples of its facts"),
+            .init("errand notification preview coupon.expiring", "with sample facts"),
             .init(
                 "errand notification preview payout.issued --html mail.html --channel email "
-                    + "--data @payout.json", "a mail, to be opened in a browser"),
+                    + "--data @payout.json", "a mail to open in a browser"),
         ],
         options: [data, channels, html, zone], arguments: [name]
     ) { invocation in
         let catalogue = try NoticeCatalogue.of(
             invocation.modules.all, environment: invocation.environment)
-        let kind = try NotificationWords.kind(invocation[name], in: catalogue)
+        let kind = try NotificationFormatting.kind(invocation[name], in: catalogue)
         let place = try invocation[zone].map {
-            try ScheduleWords.zone($0, in: invocation.zones, by: "--zone")
+            try ScheduleFormatting.zone($0, in: invocation.zones, by: "--zone")
         }
         let wanted = invocation[channels].isEmpty ? kind.channels : invocation[channels]
         guard invocation[html] == nil || wanted.contains(.email) else {
             throw CommandFailure(
-                exit: .usage, message: "--html goes with e-mail, which is not among the channels",
-                hint: "\(kind.name) is told by \(list(kind.channels))")
+                exit: .usage, message: "--html requires the channel email",
+                hint: "the channels of \(kind.name) are \(list(kind.channels))")
         }
-        let facts = try invocation[data].map(JobWords.content) ?? samples(kind)
+        let facts = try invocation[data].map(JobInputOptions.content) ?? samples(kind)
         var records: [Record] = []
         for channel in wanted {
-            let words: NoticeTemplates.Words
+            let words: NoticeTemplates.Rendered
             do {
                 words = try catalogue.wording.words(
                     of: kind.name, on: channel, data: facts, zone: place ?? .utc)
@@ -72,10 +72,10 @@ enum NotificationPreviewCommand {
             try invocation.output.list(records)
             return .done
         }
-        // Words are for reading in full: a card for each.
+        // Texts are shown in full: one record each.
         for (place, record) in records.enumerated() {
             if place > 0 { try invocation.output.line() }
-            try invocation.output.show(NotificationWords.shortened(record))
+            try invocation.output.show(NotificationFormatting.shortened(record))
         }
         return .done
     }
@@ -86,14 +86,14 @@ enum NotificationPreviewCommand {
 
     private static func refused(_ error: NoticeDataError, _ kind: NoticeKind) -> CommandFailure {
         let hint =
-            if case .notTold = error { "it is told by \(list(kind.channels))" } else {
+            if case .notTold = error { "its channels are \(list(kind.channels))" } else {
                 "such as --data '\(String(decoding: samples(kind), as: UTF8.self))'"
             }
         return CommandFailure(exit: .usage, message: "\(error)", hint: hint)
     }
 
     private static func record(
-        _ words: NoticeTemplates.Words, of kind: NoticeKind, _ channel: NoticeKind.Channel,
+        _ words: NoticeTemplates.Rendered, of kind: NoticeKind, _ channel: NoticeKind.Channel,
         _ facts: [UInt8], file: String?
     ) throws -> Record {
         let payload = channel == .push ? try Self.payload(words, facts) : nil
@@ -106,11 +106,11 @@ enum NotificationPreviewCommand {
         ])
     }
 
-    /// As APNs gets it; the facts go to the app as texts.
+    /// Returns the payload for APNs; the facts are passed to the app as texts.
     private static func payload(
-        _ words: NoticeTemplates.Words, _ facts: [UInt8]
+        _ words: NoticeTemplates.Rendered, _ facts: [UInt8]
     ) throws -> [UInt8] {
-        // The same for every preview, so that two can be compared.
+        // A constant, so that previews can be compared.
         let id = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         var message = PushMessage(id: id, token: "", app: "")
         message.title = words.title
@@ -124,7 +124,7 @@ enum NotificationPreviewCommand {
 
     // MARK: Samples
 
-    /// A value of its type for each fact, in the order of their names.
+    /// Returns a sample value for each fact, ordered by name.
     private static func samples(_ kind: NoticeKind) -> [UInt8] {
         JSONValue.object(
             kind.fields.sorted { $0.key < $1.key }.map { name, field in

@@ -4,16 +4,16 @@ import ErrandCrypto
 import ErrandDelivery
 import ErrandTerminal
 
-/// The way by which events leave this process, as its environment sets it up; nil without keys.
+/// The webhook channel that the environment sets up; nil without keys.
 struct WebhookChannel {
     let keys: SealingKeys
     private let settings: WebhookSettings
 
     private static let openness = "ERRAND_WEBHOOKS_PRIVATE"
 
-    /// Reads the environment, and the files that it names.
+    /// Reads the environment and the files that it names.
     ///
-    /// - Throws: `CommandFailure` (usage) that names the variable or file and what was expected.
+    /// - Throws: `CommandFailure` (usage) that names the variable or file and the expected value.
     init?(_ environment: [String: String]) throws(CommandFailure) {
         let settings = try Self.settings(environment)
         guard let keys = try KeySettings.keys(environment) else { return nil }
@@ -21,7 +21,7 @@ struct WebhookChannel {
         self.keys = keys
     }
 
-    /// Where endpoints may lie, and whom to trust.
+    /// Returns the permitted networks of endpoints and the trusted authorities.
     static func settings(
         _ environment: [String: String]
     ) throws(CommandFailure) -> WebhookSettings {
@@ -34,19 +34,19 @@ struct WebhookChannel {
         case .some:
             throw CommandFailure(
                 exit: .usage, message: "\(openness): expected allow, or nothing",
-                hint: "allow lets webhooks into your own network, without TLS too; only where "
-                    + "every endpoint is yours")
+                hint: "allow permits endpoints in private networks, also without TLS; use it only "
+                    + "if every endpoint is yours")
         }
         return settings
     }
 
-    /// The channel itself.
+    /// Returns the sender of webhooks.
     func webhooks() -> Webhooks { Webhooks(WebhookClient(settings), keys: keys) }
 
-    /// What is set up, in words.
+    /// A description of the settings.
     var words: String {
         "sealed by key \(keys.names[0])"
             + (settings.allowsPrivateAddresses ? ", private addresses allowed" : "")
-            + (settings.authorityFile == nil ? "" : ", trusting ERRAND_WEBHOOKS_CA alone")
+            + (settings.authorityFile == nil ? "" : ", trusting only ERRAND_WEBHOOKS_CA")
     }
 }

@@ -1,17 +1,17 @@
 package import FoundationEssentials
 package import ErrandPostgres
 
-/// Until when people are not to be told of a subject again.
+/// The cooldowns: when people may be notified of a subject again.
 package enum Cooldowns {
-    /// How long one that only leaving ends is remembered after its time, in seconds.
+    /// The maximum time a cooldown that ends with leaving is kept after its end, in seconds.
     ///
-    /// Who lives next door to a shop is told again after so long.
+    /// Limits it for people who never leave, such as those who live next to a shop.
     static let longestStay = 90 * 86_400.0
 
-    /// Forgets some of those that mean nothing any more, oldest first.
+    /// Deletes some expired cooldowns, oldest first.
     ///
-    /// To run beside every statement that begins some: it forgets more than that begins, and waits
-    /// for nobody.
+    /// Run it with every statement that begins cooldowns: it deletes more than that adds, and skips
+    /// locked rows.
     package static func forget(now: Date) -> Statement {
         Statement(
             """
@@ -21,8 +21,9 @@ package enum Cooldowns {
             """, [.timestamp(Instant(date: now))])
     }
 
-    /// Takes note that people were seen away from subjects: pairs, the people locked before
-    /// (``People/lock(_:)``).
+    /// Records that people were seen away from subjects.
+    ///
+    /// The people must be locked (``People/lock(_:)``).
     package static func left(
         _ pairs: [(person: Int64, subject: String)], now: Date
     ) -> Statement {
@@ -40,7 +41,8 @@ package enum Cooldowns {
             ])
     }
 
-    /// Begins or renews them as of $5: persons, subjects, their ends, and whether they must leave.
+    /// Begins or renews cooldowns as of $5: people, subjects, ends, and whether leaving is
+    /// required.
     static let begin = """
         INSERT INTO notification.cooldowns (person_id, subject, since, until, must_leave,
             forget_at)
@@ -55,10 +57,10 @@ package enum Cooldowns {
         """
 }
 
-/// The people who can be told things.
+/// The people who can be notified.
 package enum People {
-    /// Locks people, in one order for all, before what is remembered of them is read and changed:
-    /// of several workers one after the other decides what a person is told.
+    /// Locks people in the order of their ids before their history is read and changed, so that
+    /// workers decide about a person one at a time.
     package static func lock(_ ids: some Sequence<Int64>) -> Statement {
         Statement(
             """

@@ -2,8 +2,7 @@ package import FoundationEssentials
 package import Errand
 package import ErrandPostgres
 
-/// Decides about a notice that has a row: one that `notification.intend()` recorded, or one that
-/// was held and is due.
+/// Decides about a recorded notice: one from `notification.intend()`, or a held one that is due.
 package struct DecideNotice: Job {
     package static let kind = "notification.decide"
     package static let options = JobOptions(
@@ -18,9 +17,9 @@ package struct DecideNotice: Job {
     }
 }
 
-/// The deciding of notices that have rows.
-package struct Deciding: Sendable {
-    /// Notices decided in one transaction.
+/// Handles the jobs that decide about recorded notices.
+package struct NoticeDecisionJobs: Sendable {
+    /// The maximum number of notices decided in one transaction.
     package static let batchLimit = 500
 
     private let catalogue: NoticeCatalogue
@@ -31,50 +30,50 @@ package struct Deciding: Sendable {
         self.policy = policy
     }
 
-    /// Adds the kinds to those of a program, with the schedules that clear up.
+    /// Registers the kinds, and the schedules for cleanup.
     package func add(to kinds: inout JobKinds) {
         kinds.handleBatch(DecideNotice.self, upTo: Self.batchLimit) { batch in
             try await handle(batch)
         }
-        kinds.handle(EndAbandoned.self) { _, context in
-            try await EndAbandoned.withdrawCancelled(in: context.database, now: context.now)
-            let ended = try await EndAbandoned.run(in: context.database, now: context.now)
+        kinds.handle(CloseUndelivered.self) { _, context in
+            try await CloseUndelivered.withdrawCancelled(in: context.database, now: context.now)
+            let ended = try await CloseUndelivered.run(in: context.database, now: context.now)
             guard ended.notices + ended.deliveries > 0 else { return }
             context.log.with("notices", ended.notices).with("deliveries", ended.deliveries)
-                .warning("jobs of notices have died without an answer: see 'errand dead ls'")
+                .warning("closed notices and deliveries of dead jobs: see 'errand dead ls'")
         }
         kinds.handle(ForgetEvents.self) { _, context in
             let count = try await ForgetEvents.run(in: context.database, now: context.now)
-            context.log.with("events", count).info("old events are forgotten")
+            context.log.with("events", count).info("deleted old events")
         }
         do {
-            kinds.schedule(try EndAbandoned.schedule())
+            kinds.schedule(try CloseUndelivered.schedule())
             kinds.schedule(try ForgetEvents.schedule())
         } catch { preconditionFailure("\(error)") }
     }
 
     private func handle(_ batch: JobBatch<DecideNotice>) async throws -> [Outcome] {
         guard let context = batch.items.first?.context else { return [] }
-        let teller = Teller(catalogue, context: context, policy: policy)
-        let strange = try await context.database.transaction { transaction in
-            let strange = try await teller.decide(
+        let planner = NoticePlanner(catalogue, context: context, policy: policy)
+        let undeclared = try await context.database.transaction { transaction in
+            let undeclared = try await planner.decide(
                 batch.items.map(\.job.noticeID), now: context.now, in: transaction)
             try await batch.complete(
-                batch.items.filter { strange[$0.job.noticeID] == nil }, in: transaction)
-            return strange
+                batch.items.filter { undeclared[$0.job.noticeID] == nil }, in: transaction)
+            return undeclared
         }
         return batch.items.map { item in
-            strange[item.job.noticeID].map { kind in
+            undeclared[item.job.noticeID].map { kind in
                 .retry(
                     after: nil,
-                    reason: "no notices of kind \(kind) are declared here: check its name, or run "
-                        + "a program that has it")
+                    reason: "notice kind \(kind) is not declared here: check its name, or run "
+                        + "a program that declares it")
             } ?? .done
         }
     }
 }
 
-extension Teller {
+extension NoticePlanner {
     private struct Undecided {
         var notice: Int64
         var isHeld: Bool
@@ -91,20 +90,20 @@ extension Teller {
         }
     }
 
-    /// Decides as of `now` about notices that are recorded or held; the others are left alone.
+    /// Decides as of `now` about notices that are intended or held; ignores others.
     ///
-    /// Everything is asked again of those that were held. Several of one person whose kind merges
-    /// become one digest.
-    /// - Returns: the kinds that are not declared here, by notice; those notices stay as they are.
+    /// Held notices pass through the whole policy again. Those of one person and of a kind that
+    /// merges become one digest.
+    /// - Returns: the undeclared kinds, by notice; those notices do not change.
     package func decide(
         _ notices: [Int64], now: Date, in transaction: Transaction
     ) async throws -> [Int64: String] {
         let now = Instant(date: now)
         let found = try await transaction.query(
-            TellerStatements.takeUndecided,
+            NoticePlannerStatements.takeUndecided,
             [.int64Array(Set(notices).sorted()), .timestamp(now)]
         ).map(Undecided.init)
-        var strange: [Int64: String] = [:]
+        var undeclared: [Int64: String] = [:]
         var known: [Undecided] = []
         var kinds: [NoticeKind] = []
         for each in found {
@@ -112,29 +111,29 @@ extension Teller {
                 known.append(each)
                 kinds.append(kind)
             } else {
-                strange[each.notice] = each.intent.kind
+                undeclared[each.notice] = each.intent.kind
             }
         }
-        guard !known.isEmpty else { return strange }
+        guard !known.isEmpty else { return undeclared }
         let facts = try await facts(
             known.map(\.intent), kinds, notices: known.map(\.notice), now: now, in: transaction)
-        let (rulings, digests) = try rule(known, kinds, facts, now: now)
-        let told = try await insert(digests, now: now, in: transaction)
-        let merged = rulings.map { ruling -> Int64? in
-            if case .merged(let place) = ruling.fate { told[place].noticeID } else { nil }
+        let (plans, digests) = try rule(known, kinds, facts, now: now)
+        let inserted = try await insert(digests, now: now, in: transaction)
+        let merged = plans.map { plan -> Int64? in
+            if case .merged(let place) = plan.fate { inserted[place].noticeID } else { nil }
         }
-        try await update(rulings, mergedInto: merged, now: now, in: transaction)
-        try await carryOut(rulings + told, now: now, in: transaction)
-        return strange
+        try await update(plans, mergedInto: merged, now: now, in: transaction)
+        try await persist(plans + inserted, now: now, in: transaction)
+        return undeclared
     }
 
-    /// A ruling for each, and the digests into which some of them merge.
+    /// Returns a plan for each notice, and the digests into which some of them merge.
     private func rule(
         _ undecided: [Undecided], _ kinds: [NoticeKind], _ facts: Facts, now: Instant
-    ) throws -> (rulings: [Ruling], digests: [Ruling]) {
+    ) throws -> (plans: [NoticePlan], digests: [NoticePlan]) {
         var facts = facts
-        var rulings: [Ruling?] = Array(repeating: nil, count: undecided.count)
-        var digests: [Ruling] = []
+        var plans: [NoticePlan?] = Array(repeating: nil, count: undecided.count)
+        var digests: [NoticePlan] = []
         let groups = Dictionary(grouping: undecided.indices) { place in
             let each = undecided[place]
             let canMerge = each.isHeld && kinds[place].mergesHeld
@@ -145,71 +144,72 @@ extension Teller {
             for place in places {
                 let (intent, kind) = (undecided[place].intent, kinds[place])
                 guard let person = facts.people[intent.personID] else { continue }
-                let ruling = ruling(
+                let plan = plan(
                     intent, kind, notice: undecided[place].notice, person,
                     facts.history(place, intent), now)
-                rulings[place] = ruling
-                if places.count > 1, !ruling.channels.isEmpty {
+                plans[place] = plan
+                if places.count > 1, !plan.channels.isEmpty {
                     together.append(place)
                 } else {
-                    facts.note(ruling, now: now)
+                    facts.note(plan, now: now)
                 }
             }
             if together.count > 1, let person = facts.people[undecided[together[0]].intent.personID]
             {
-                let digest = try digest(together.compactMap { rulings[$0] }, person, now)
-                for place in together { rulings[place]?.fate = .merged(into: digests.count) }
+                let digest = try digest(together.compactMap { plans[$0] }, person, now)
+                for place in together { plans[place]?.fate = .merged(into: digests.count) }
                 facts.note(digest, now: now)
                 digests.append(digest)
-            } else if let place = together.first, let ruling = rulings[place] {
-                facts.note(ruling, now: now)
+            } else if let place = together.first, let plan = plans[place] {
+                facts.note(plan, now: now)
             }
         }
-        return (rulings.compactMap(\.self), digests)
+        return (plans.compactMap(\.self), digests)
     }
 
-    /// The ruling on a notice that has a row; one whose data do not fit its words is dropped, so
-    /// that it does not hold up the others.
-    private func ruling(
+    /// Returns the plan for a recorded notice.
+    ///
+    /// Drops one whose data do not fit its templates, so that it does not block the others.
+    private func plan(
         _ intent: Intent, _ kind: NoticeKind, notice: Int64, _ person: PersonFacts,
         _ history: SubjectHistory, _ now: Instant
-    ) -> Ruling {
-        var ruling: Ruling
+    ) -> NoticePlan {
+        var plan: NoticePlan
         do {
-            ruling = try rule(intent, kind, person: person, history: history, now: now)
-            for channel in ruling.channels where channel != .inbox {
+            plan = try rule(intent, kind, person: person, history: history, now: now)
+            for channel in plan.channels where channel != .inbox {
                 _ = try catalogue.wording.words(
                     of: kind.name, on: channel, data: intent.data, zone: person.zone)
             }
         } catch {
-            ruling = Ruling(intent, kind, .drop("it cannot be put into words: \(error)"))
+            plan = NoticePlan(intent, kind, .drop("cannot render the notice: \(error)"))
         }
-        ruling.noticeID = notice
-        return ruling
+        plan.noticeID = notice
+        return plan
     }
 
-    /// The one notice that several become.
+    /// Returns the digest of several notices.
     private func digest(
-        _ rulings: [Ruling], _ person: PersonFacts, _ now: Instant
-    ) throws -> Ruling {
-        let first = rulings[0]
+        _ plans: [NoticePlan], _ person: PersonFacts, _ now: Instant
+    ) throws -> NoticePlan {
+        let first = plans[0]
         guard let kind = first.kind.digest, let field = first.kind.listedInDigest else {
             throw JobError.invalid("\(first.kind.name) does not merge")
         }
-        let items = try rulings.map { ruling in
-            try JSONDecoder().decode([String: DigestItem].self, from: Data(ruling.intent.data))[
+        let items = try plans.map { plan in
+            try JSONDecoder().decode([String: DigestItem].self, from: Data(plan.intent.data))[
                 field]?.text ?? ""
         }
-        let data = try JSONEncoder().encode(DigestFacts(count: rulings.count, items: items))
+        let data = try JSONEncoder().encode(DigestFacts(count: plans.count, items: items))
         let intent = Intent(
             kind.name, to: person.id, of: kind.name, data: [UInt8](data),
             dedupeKey: "digest:\(first.noticeID ?? 0):\(now.microseconds)",
-            expiresAt: rulings.map(\.intent.expiresAt).max() ?? now)
-        var digest = Ruling(intent, kind, .tell(first.channels))
-        digest.subjects = rulings.flatMap(\.subjects)
+            expiresAt: plans.map(\.intent.expiresAt).max() ?? now)
+        var digest = NoticePlan(intent, kind, .send(first.channels))
+        digest.subjects = plans.flatMap(\.subjects)
         digest.cooldown = first.kind.cooldown
         digest.mustLeave = first.kind.mustLeave
-        try equip(&digest, person)
+        try attach(&digest, person)
         return digest
     }
 }
@@ -219,7 +219,7 @@ private struct DigestFacts: Encodable {
     var items: [String]
 }
 
-/// A fact of any type as a digest lists it.
+/// The text of a fact of any type in a digest.
 private struct DigestItem: Decodable {
     var text: String
 

@@ -4,8 +4,7 @@ import Errand
 import ErrandPostgres
 package import ErrandRecurrence
 
-/// What the policy needs to know to decide about some intents, and what has been decided so far:
-/// the later ones see the earlier.
+/// The facts for deciding about some intents, including earlier decisions about the same intents.
 struct Facts: Sendable {
     private struct Subject: Hashable {
         var person: Int64
@@ -14,17 +13,16 @@ struct Facts: Sendable {
     }
 
     private(set) var people: [Int64: PersonFacts] = [:]
-    /// By place in the list of intents.
+    /// By position in the list of intents.
     private var histories: [SubjectHistory]
-    /// Whose dedupe key has a row.
+    /// Whether the dedupe key of each intent has a row.
     private(set) var isKnown: [Bool]
     private var cooldowns: [Subject: (until: Instant, mustLeave: Bool)] = [:]
     private var reminders: [Subject: [Instant]] = [:]
 
-    /// The statements whose rows ``init(_:people:histories:zones:)`` reads.
+    /// Returns the statements whose rows ``init(_:people:histories:zones:)`` reads.
     ///
-    /// - Parameter notices: the rows of the intents that have one, which do not count against
-    ///   themselves.
+    /// - Parameter notices: the rows of recorded intents, which do not count against themselves.
     static func statements(
         _ intents: [Intent], kinds: [NoticeKind], notices: [Int64]? = nil, now: Instant
     ) -> [Statement] {
@@ -32,10 +30,10 @@ struct Facts: Sendable {
         let hasPromotional = kinds.contains { $0.urgency == .promotional }
         return [
             Statement(
-                TellerStatements.people,
+                NoticePlannerStatements.people,
                 [.int64Array(ids), .timestamp(now), .bool(hasPromotional)]),
             Statement(
-                TellerStatements.histories,
+                NoticePlannerStatements.histories,
                 [
                     .int32Array(intents.indices.map(Int32.init)),
                     .int64Array(intents.map(\.personID)), .textArray(intents.map(\.subject)),
@@ -65,7 +63,7 @@ struct Facts: Sendable {
         }
     }
 
-    /// The history of one intent, with what was decided since it was read.
+    /// Returns the history of one intent, with the decisions since it was read.
     func history(_ place: Int, _ intent: Intent) -> SubjectHistory {
         var history = histories[place]
         let person = Subject(person: intent.personID, subject: intent.subject)
@@ -79,26 +77,26 @@ struct Facts: Sendable {
         return history
     }
 
-    /// Takes note of a decision.
-    mutating func note(_ ruling: Ruling, now: Instant) {
-        guard case .decided(let decision) = ruling.fate else { return }
-        let intent = ruling.intent
+    /// Adds a decision to the facts.
+    mutating func note(_ plan: NoticePlan, now: Instant) {
+        guard case .decided(let decision) = plan.fate else { return }
+        let intent = plan.intent
         switch decision {
-        case .tell:
-            if let cooldown = ruling.cooldown {
-                for subject in ruling.subjects {
+        case .send:
+            if let cooldown = plan.cooldown {
+                for subject in plan.subjects {
                     cooldowns[Subject(person: intent.personID, subject: subject)] = (
-                        now.adding(cooldown), ruling.mustLeave
+                        now.adding(cooldown), plan.mustLeave
                     )
                 }
             }
-            if ruling.kind.urgency == .promotional {
+            if plan.kind.urgency == .promotional {
                 people[intent.personID]?.promotionalCount += 1
             }
         case .hold: break
         case .drop, .expire, .refuse: return
         }
-        guard ruling.kind.isReminder else { return }
+        guard plan.kind.isReminder else { return }
         let subject = Subject(
             person: intent.personID, subject: intent.subject, sender: intent.senderID)
         reminders[subject, default: []].append(now)
@@ -106,7 +104,7 @@ struct Facts: Sendable {
 }
 
 extension PersonFacts {
-    /// Only what ``Policy/objection(to:by:_:_:)`` asks for.
+    /// Reads only the facts that ``Policy/objection(to:by:_:_:)`` needs.
     init(consentIn row: Row, as id: String = "person_id", zones: PeopleZones) throws {
         self.init(id: try row.int64(id), zone: try zones.zone(named: try row.text("time_zone")))
         birthDate = try row.optionalInt32("birth_day").map {
@@ -137,21 +135,21 @@ extension PersonFacts {
     }
 }
 
-/// The zones of people: one whose name is not known here is taken for UTC.
+/// The time zones of people; an unknown one counts as UTC.
 package struct PeopleZones: Sendable {
-    /// Those of this machine, for all jobs.
+    /// The zones of this machine, shared by all jobs.
     package static let shared = PeopleZones(ZoneDatabase())
 
     private let zones: ZoneDatabase
 
     package init(_ zones: ZoneDatabase) { self.zones = zones }
 
-    /// Reads the zones again if their files have changed.
+    /// Reloads the zones if their files have changed.
     package func refresh() { zones.refresh() }
 
-    /// Nil for one that is not known.
+    /// Returns a zone; nil if it is unknown.
     ///
-    /// - Throws: when this machine cannot tell: then nobody should be told at a wrong time.
+    /// - Throws: if the zone database is unusable, so that no notice is sent at a wrong time.
     package func known(_ name: String) throws -> Zone? {
         do throws(ZoneError) { return try zones.zone(named: name) } catch {
             switch error {
@@ -163,7 +161,7 @@ package struct PeopleZones: Sendable {
         }
     }
 
-    /// The same, with the reason for one that is not known.
+    /// Returns a zone, or throws the reason why it is unknown.
     package func exact(_ name: String) throws(ZoneError) -> Zone { try zones.zone(named: name) }
 
     func zone(named name: String) throws -> Zone { try known(name) ?? .utc }

@@ -1,13 +1,12 @@
 package import ErrandPostgres
 
-/// Notices that wait for a better time of their person's day.
+/// Notices held until a better time of the person's day.
 package enum HeldNotices {
     private static let withdraw = "SELECT notification.withdraw_held($1, $2, $3)"
 
-    /// Takes back what of some subjects some people have not been told yet; their jobs find nothing
-    /// to do.
+    /// Withdraws the held notices of subjects to people; their jobs do nothing.
     ///
-    /// - Parameter reason: in words for an operator.
+    /// - Parameter reason: a text for operators.
     package static func withdraw(
         of subjects: [String], to people: [Int64], because reason: String,
         in transaction: Transaction
@@ -26,7 +25,7 @@ package enum HeldNotices {
         FROM unnest($1::bigint[], $2::text[]) AS u (id, data) WHERE n.id = u.id AND n.is_held
         """
 
-    /// What some people have not been told yet of a subject; locked until the transaction ends.
+    /// Returns the held notices of a subject to people, locked until the transaction ends.
     package static func find(
         of subject: String, to people: [Int64], in transaction: Transaction
     ) async throws -> [(id: Int64, person: Int64, data: [UInt8])] {
@@ -35,7 +34,7 @@ package enum HeldNotices {
         }
     }
 
-    /// Gives notices other facts, each a JSON object: they tell what is so by then.
+    /// Replaces the facts of held notices, each a JSON object.
     package static func amend(
         _ notices: [Int64], _ data: [String], in transaction: Transaction
     ) async throws {

@@ -1,20 +1,21 @@
 package import ErrandPostgres
 
-/// That something happened of which a person may be told.
+/// An event of which a person may be notified.
 package struct Intent: Sendable {
     /// The name of a ``NoticeKind``.
     package var kind: String
     package var personID: Int64
-    /// What it is about: cooldowns and limits go by it, and on devices a later notice replaces an
-    /// earlier one of the same subject.
+    /// The subject: the key of cooldowns and limits.
+    ///
+    /// On devices, a notice replaces an earlier one of the same subject.
     package var subject: String
     /// The facts that the kind declares, as a JSON object.
     package var data: [UInt8]
-    /// Names the event: the same again changes nothing.
+    /// The key of the event: recording it again changes nothing.
     package var dedupeKey: String
-    /// From then on nobody is told any more.
+    /// The time from which on the notice is not delivered.
     package var expiresAt: Instant
-    /// Who sends a reminder.
+    /// The sender of a reminder.
     package var senderID: Int64?
 
     package init(
@@ -31,36 +32,36 @@ package struct Intent: Sendable {
     }
 }
 
-/// What was decided about an intent.
+/// The decision about an intent.
 package struct Answer: Sendable, Equatable {
-    /// The row that records it; nil for a drop that leaves none.
+    /// The id of its row; nil for a drop without a row.
     package var noticeID: Int64?
-    /// Nil when the event was known before: nothing was changed.
+    /// Nil if the event was already recorded: nothing changed.
     package var decision: NoticeDecision?
 
-    /// Whether the person is told, now or later.
+    /// Whether the person is notified, now or later.
     package var isKept: Bool {
         switch decision {
-        case .tell, .hold: true
+        case .send, .hold: true
         case .drop, .expire, .refuse, nil: false
         }
     }
 
-    /// Why the person is not told; nil when they are, or were before.
+    /// Why the person is not notified; nil if they are, or were before.
     package var objection: String? {
         switch decision {
         case .drop(let why), .expire(let why), .refuse(_, let why): why
-        case .tell, .hold, nil: nil
+        case .send, .hold, nil: nil
         }
     }
 }
 
-/// One intent with the kind that it is of, the facts about its person, and what was decided.
-struct Ruling: Sendable {
-    /// What becomes of it.
+/// An intent with its kind, the devices of its person, and the decision.
+struct NoticePlan: Sendable {
+    /// The result of the planning.
     enum Fate: Sendable {
         case decided(NoticeDecision)
-        /// Told as part of another, by its place in the list of rulings.
+        /// Merged into a digest, given by its position in the list of digests.
         case merged(into: Int)
     }
 
@@ -68,11 +69,11 @@ struct Ruling: Sendable {
     var kind: NoticeKind
     var devices: [PersonFacts.Device]
     var fate: Fate
-    /// For the inbox.
-    var words: NoticeTemplates.Words?
-    /// Once it has a row.
+    /// The text for the inbox.
+    var words: NoticeTemplates.Rendered?
+    /// The id of its row, once inserted.
     var noticeID: Int64?
-    /// The subjects of which the person is told by it, and how long not again.
+    /// The subjects of the notice, each with its cooldown.
     var subjects: [String]
     var cooldown: Duration?
     var mustLeave: Bool
@@ -87,15 +88,15 @@ struct Ruling: Sendable {
         mustLeave = kind.mustLeave
     }
 
-    /// The channels by which it is told now; none for what is not.
+    /// The channels by which it is sent now; empty if it is not.
     var channels: [NoticeKind.Channel] {
-        if case .decided(.tell(let channels)) = fate { channels } else { [] }
+        if case .decided(.send(let channels)) = fate { channels } else { [] }
     }
 
-    /// Whether it stands in the inbox of the person's app.
+    /// Whether it gets an item in the inbox.
     var hasItem: Bool { words != nil && !channels.isEmpty }
 
-    /// Provider and device of each delivery that it needs.
+    /// The provider and device of each delivery.
     var ways: [(provider: String, device: Int64?)] {
         var ways: [(provider: String, device: Int64?)] = []
         for channel in channels {
@@ -109,9 +110,9 @@ struct Ruling: Sendable {
     }
 }
 
-/// Those who carry notices, as the table of deliveries calls them.
+/// The providers, as named in the table of deliveries.
 ///
-/// Each has a queue of its name.
+/// Each has a queue with its name.
 package enum Provider {
     package static let mail = "mail"
     package static let apns = "apns"

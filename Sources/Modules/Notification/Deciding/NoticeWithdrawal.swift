@@ -2,10 +2,10 @@ package import FoundationEssentials
 import Errand
 import ErrandPostgres
 
-/// What became of the wish that a notice be not told.
+/// The result of withdrawing a notice.
 package enum NoticeWithdrawal: String, Sendable {
     case withdrawn
-    /// It had reached the person by one way; the others were withdrawn.
+    /// One channel had already reached the person; the other deliveries were withdrawn.
     case partly
     case ended, unknown
 }
@@ -19,7 +19,9 @@ extension NoticeRows {
         WHERE notice_id = ANY ($1) AND status = 'pending'
         """
 
-    /// What somebody has read stays, and the notice counts as sent.
+    /// Deletes unread items.
+    ///
+    /// A read item stays, and its notice counts as sent.
     private static let emptyInbox = """
         WITH parked AS (
             DELETE FROM notification.parked_items WHERE notice_id = ANY ($1)
@@ -38,16 +40,16 @@ extension NoticeRows {
         ORDER BY id FOR NO KEY UPDATE
         """
 
-    /// Takes back notices that have not ended; each is in the audit.
+    /// Withdraws notices that have not ended, and records each in the audit log.
     ///
-    /// Nobody is told any more, and their jobs find nothing to do.
-    /// What a provider is taking at this moment may still arrive; then its answer says so.
+    /// Their jobs do nothing. A message that is being sent may still arrive; its answer then
+    /// records that.
     package func withdraw(
         _ ids: [Int64], by operatorName: String, reason: String?, now: Date
     ) async throws -> [Int64: NoticeWithdrawal] {
         let now = Instant(date: now)
         let ids = Set(ids).sorted()
-        let words = "taken back by an operator" + (reason.map { ": \($0)" } ?? "")
+        let words = "withdrawn by an operator" + (reason.map { ": \($0)" } ?? "")
         return try await session.transaction { session in
             let before = try Self.read(ids, in: session)
             let open = ids.filter { Self.open.contains(before[$0] ?? "") }

@@ -2,9 +2,9 @@ package import ErrandGregorian
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// What the policy needs to know of a person.
+/// The facts about a person that the policy needs.
 package struct PersonFacts: Sendable {
-    /// One device that takes pushes.
+    /// A device that accepts pushes.
     package struct Device: Sendable, Equatable {
         package var id: Int64
         package var app: String
@@ -23,16 +23,16 @@ package struct PersonFacts: Sendable {
     package var birthDate: CivilDate?
     package var isAgeVerified = false
     package var agreesToLocation = false
-    /// Whether there is an e-mail address that was not refused.
+    /// Whether the person has an e-mail address that was not refused.
     package var takesMail = false
     package var devices: [Device] = []
     package var mutedUntil: Instant?
-    /// Their own choices: `kind channel`, with `*` for all kinds.
+    /// The person's preferences, by `kind channel`, with `*` for all kinds.
     package var preferences: [String: Bool] = [:]
     /// Seconds since local midnight.
     package var noticeTime = 36_000
     package var quietHours: QuietHours?
-    /// How many promotional notices they were told in the last 24 hours.
+    /// The number of promotional notices in the last 24 hours.
     package var promotionalCount = 0
 
     package init(id: Int64, zone: Zone) {
@@ -41,45 +41,45 @@ package struct PersonFacts: Sendable {
     }
 }
 
-/// What was told to the person of the same subject before.
+/// The history of notices to a person about one subject.
 package struct SubjectHistory: Sendable, Equatable {
     package var cooldownUntil: Instant?
-    /// Whether, since they were told, they were not seen away from it.
+    /// Whether the person has not been seen away from the subject since the last notice.
     package var isStillThere = false
-    /// When the sender reminded the person of this in the last week, oldest first.
+    /// The times of the sender's reminders to the person in the last week, oldest first.
     package var reminders: [Instant] = []
 
     package init() {}
 }
 
-/// What is to become of an intent.
+/// The decision about an intent.
 ///
-/// Reasons are words for an operator, without personal data.
+/// Reasons are texts for operators, without personal data.
 package enum NoticeDecision: Sendable, Equatable {
-    /// Told now, by these channels.
-    case tell([NoticeKind.Channel])
-    /// Decided again at a time.
+    /// Send now through these channels.
+    case send([NoticeKind.Channel])
+    /// Decide again at a time.
     case hold(until: Instant, why: String)
     case drop(String)
-    /// Too late, now or by the time at which it might be told.
+    /// Too late, either now or at the earliest time to send it.
     case expire(String)
-    /// The sender may try again at a time.
+    /// Refuse a reminder; the sender may try again at a time.
     case refuse(until: Instant, why: String)
 }
 
-/// Who may be told what, when, and how.
+/// The policy: who is notified of what, when, and how.
 ///
-/// Pure: the facts and the time are given.
+/// Pure: the caller passes the facts and the time.
 package struct Policy: Sendable {
-    /// Promotional notices in 24 hours.
+    /// The maximum number of promotional notices in 24 hours.
     package var promotionalCap = 3
-    /// Reminders of one person to another, of one subject.
+    /// The maximum number of reminders from one person to another about one subject.
     package var remindersPerDay = 1
     package var remindersPerWeek = 3
-    /// A person's own time for automatic notices outweighs their quiet hours for so long.
+    /// How long a person's own time for automatic notices overrides their quiet hours.
     package var ownTimeGrace = Duration.seconds(3_600)
 
-    /// After the bounces of so many notices, none delivered in between, an address gets no mail.
+    /// The number of bounced notices in a row after which an address gets no mail.
     package var bounceLimit = 3
 
     package init() {}
@@ -88,15 +88,15 @@ package struct Policy: Sendable {
     static let week = Duration.seconds(7 * 86_400)
     private static let adult = 16
 
-    /// Decides about one intent; the first rule that objects has its way.
+    /// Decides about one intent; the first rule that objects decides.
     ///
-    /// - Parameter deadline: a person's own time from then on is too late, as the kind's timing
-    ///   says; nil: it never is.
+    /// - Parameter deadline: the time from which on the person's own time is too late for the
+    ///   kind; nil for no deadline.
     package func decide(
         _ kind: NoticeKind, person: PersonFacts, history: SubjectHistory, expires: Instant,
         deadline: Instant? = nil, now: Instant
     ) -> NoticeDecision {
-        guard expires > now else { return .expire("it was of no more use") }
+        guard expires > now else { return .expire("the notice has expired") }
         if let objection = objection(to: kind, person, now) { return .drop(objection) }
         if kind.urgency != .urgent, let muted = person.mutedUntil, muted > now {
             return .drop("the person has muted all notices until \(muted)")
@@ -108,20 +108,20 @@ package struct Policy: Sendable {
         if kind.isReminder, let refusal = refusal(history, now) { return refusal }
         if kind.cooldown != nil {
             if let until = history.cooldownUntil, until > now {
-                return .drop("told of the same before, and not again until \(until)")
+                return .drop("notified of the same before; the cooldown ends at \(until)")
             }
             if kind.mustLeave, history.isStillThere {
-                return .drop("told of the same before, and has not left since")
+                return .drop("notified of the same before, and has not left since")
             }
         }
         if kind.urgency == .promotional, person.promotionalCount >= promotionalCap {
-            return .drop("\(person.promotionalCount) promotional notices in 24 hours are the most")
+            return .drop("the cap of \(promotionalCap) promotional notices in 24 hours is reached")
         }
         return time(kind, person, expires: expires, deadline: deadline, now: now)
-            ?? .tell(channels)
+            ?? .send(channels)
     }
 
-    /// Why a person may not hear of this kind at all.
+    /// Returns why a person may not get notices of this kind; nil if they may.
     package func objection(
         to kind: NoticeKind, _ person: PersonFacts, _ now: Instant
     ) -> String? {
@@ -139,7 +139,9 @@ package struct Policy: Sendable {
         return nil
     }
 
-    /// Why what was decided is not told by a channel after all: asked again when it is sent.
+    /// Returns why a channel may no longer send a decided notice; nil if it may.
+    ///
+    /// Checked before sending.
     func objection(
         to kind: NoticeKind, by channel: NoticeKind.Channel, _ person: PersonFacts, _ now: Instant
     ) -> String? {
@@ -149,7 +151,8 @@ package struct Policy: Sendable {
 
     static let switchedOff = "the person has switched it off"
 
-    /// Whether a birthday has come; that of 29 February comes on 1 March in other years.
+    /// Returns whether a person is of age; a birthday on 29 February counts on 1 March in common
+    /// years.
     static func isAdult(_ born: CivilDate, on today: CivilDate) -> Bool {
         let year = born.year + adult
         let isMissing = born.month == 2 && born.day == 29 && !CivilDate.isLeap(year)
@@ -192,7 +195,8 @@ package struct Policy: Sendable {
     }
 
     private func refusal(_ history: SubjectHistory, _ now: Instant) -> NoticeDecision? {
-        /// When one more fits in, if so many fit into a period.
+        /// Returns the time of the next permitted reminder under a cap; nil if one is permitted
+        /// now.
         func next(_ most: Int, in period: Duration) -> Instant? {
             let counted = history.reminders.filter { $0.adding(period) > now }
             return counted.count < most ? nil : counted[counted.count - most].adding(period)
@@ -208,14 +212,14 @@ package struct Policy: Sendable {
                 + "the next is allowed at \(until)")
     }
 
-    /// Holds what has come at the wrong time of the person's day; nil when it is a good one.
+    /// Returns a hold if it is the wrong time of the person's day; nil otherwise.
     private func time(
         _ kind: NoticeKind, _ person: PersonFacts, expires: Instant, deadline: Instant?,
         now: Instant
     ) -> NoticeDecision? {
         func hold(_ until: Instant, _ why: String) -> NoticeDecision {
             guard until < expires else {
-                return .expire("\(why) until \(until), when it is of no more use")
+                return .expire("\(why) until \(until), after the notice expires")
             }
             return .hold(until: until, why: "\(why) until \(until)")
         }
@@ -234,7 +238,7 @@ package struct Policy: Sendable {
 }
 
 extension PersonFacts {
-    /// The devices that get pushes of an app; what belongs to the account goes to all.
+    /// Returns the devices of an app; all devices for notices about the account.
     package func devices(of app: NoticeKind.App) -> [Device] {
         app == .account ? devices : devices.filter { $0.app == app.name }
     }

@@ -3,9 +3,9 @@ import Errand
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// A stretch of each day in which a person is left in peace, by the clocks of their zone.
+/// The daily period in which a person gets no notices, in local time.
 ///
-/// Half-open, and over midnight where it begins later than it ends; empty where both are the same.
+/// Half-open. Spans midnight if it begins later than it ends; empty if both are the same.
 package struct QuietHours: Sendable, Equatable {
     /// Seconds since local midnight.
     package var from: Int
@@ -21,11 +21,10 @@ package struct QuietHours: Sendable, Equatable {
             ? (from..<until).contains(secondOfDay) : secondOfDay >= from || secondOfDay < until
     }
 
-    /// When those end in which a moment lies; nil when it lies in none.
+    /// Returns the end of the quiet hours that contain a moment; nil if none do.
     ///
-    /// They end at the first moment at which the clocks show none of them: when an hour is left
-    /// out with their end in it, that is the moment after it; when an hour comes twice, both count
-    /// by what the clocks show.
+    /// The end is the first moment whose local time is outside of them. If a time zone skips the
+    /// hour of the end, it is the moment after the gap. If an hour occurs twice, both count.
     package func end(after now: Instant, in zone: Zone) -> Instant? {
         let start = now.secondRoundedDown
         guard contains(LocalTime(start, in: zone).secondOfDay) else { return nil }
@@ -42,10 +41,10 @@ package struct QuietHours: Sendable, Equatable {
 }
 
 extension Zone {
-    /// The day that calendars show.
+    /// Returns the local date.
     func date(at now: Instant) -> CivilDate { LocalTime(now.secondRoundedDown, in: self).date }
 
-    /// The first moment of a day at which clocks show a time, or a later one if they leave it out.
+    /// Returns the first moment of a day at or after a local time, which the zone may skip.
     func time(_ secondOfDay: Int, onDayOf now: Instant) -> Instant {
         let shown = date(at: now).daysSince1970 * 86_400 + secondOfDay
         // No offset is larger, ahead or behind (RFC 9636, section 3.2).

@@ -2,55 +2,55 @@ package import ErrandDelivery
 package import FoundationEssentials
 package import Errand
 
-/// One notice on its way to one device or address.
-package struct Outgoing: Sendable {
-    /// Where it goes.
+/// One notice for one device or address.
+package struct OutboundMessage: Sendable {
+    /// The destination.
     package enum Address: Sendable {
-        /// An e-mail address, as the person wrote it.
+        /// An e-mail address as the person entered it.
         case mail(String)
         case device(token: String, topic: String, environment: String)
     }
 
     package var address: Address
-    /// A lowercase UUID, the same for each attempt at this delivery and for no other: `apns-id`.
+    /// The lowercase UUID of the delivery, the same for each attempt: the `apns-id`.
     package var id: String
-    /// The notice's own UUID, the same for all its ways: goes into the Message-ID.
+    /// The UUID of the notice, the same for all its deliveries: part of the Message-ID.
     package var noticeID: String
-    /// The number by which the inbox knows the notice.
+    /// The id of the notice in the inbox.
     package var number: Int64
     package var kind: NoticeKind
-    package var words: NoticeTemplates.Words
-    /// Where one POST switches such mails off; nil for what cannot be, or has no page for it.
+    package var words: NoticeTemplates.Rendered
+    /// The one-click unsubscribe link; nil for urgent kinds, or without a page.
     package var unsubscribe: UnsubscribeLink?
     /// A JSON object.
     package var data: [UInt8]
-    /// On a device a later notice of the same kind and subject replaces an earlier one; 32 bytes.
+    /// The collapse key, 32 bytes: on a device, a notice replaces an earlier one with the same key.
     package var collapseID: String
     package var decidedAt: Date
     package var expiresAt: Date
 }
 
-/// Carries notices to one provider.
+/// Sends notices to one provider.
 ///
-/// It tells of a provider that is down by `.unavailable`, at once while its circuit is open.
+/// Returns `.unavailable` if the provider is down, immediately while its circuit is open.
 package protocol Channel: Sendable {
-    func send(_ outgoing: Outgoing) async -> DeliveryVerdict
+    func send(_ outgoing: OutboundMessage) async -> DeliveryVerdict
 }
 
 /// A job that makes one delivery.
 ///
-/// It carries its id alone: token, address and consent are read when it is sent.
+/// Its arguments hold only the id; token, address and consent are read when it runs.
 protocol DeliveryJob: Job {
     var deliveryID: Int64 { get }
 }
 
-/// Pushes one notice to one device; in the queue of its provider.
+/// Pushes one notice to one device, in the queue of the provider.
 package struct PushDelivery: DeliveryJob {
     package static let kind = "notification.push"
     package static let options = JobOptions(
         queue: Provider.apns, maxAttempts: 12, backoff: Backoff(base: 15, ceiling: 3_600),
         timeout: .seconds(120))
-    /// Today's arguments have no token in them; should one ever be added, it is not shown.
+    /// The arguments contain no token; this hides one if it is ever added.
     package static let sensitive: Set<String> = ["token"]
 
     package var deliveryID: Int64
@@ -68,7 +68,7 @@ package struct EmailDelivery: DeliveryJob {
     package static let options = JobOptions(
         queue: Provider.mail, maxAttempts: 12, backoff: Backoff(base: 30, ceiling: 3_600),
         timeout: .seconds(120))
-    /// Today's arguments have no address in them; should one ever be added, it is not shown.
+    /// The arguments contain no address; this hides one if it is ever added.
     package static let sensitive: Set<String> = ["address", "email"]
 
     package var deliveryID: Int64
@@ -80,18 +80,18 @@ package struct EmailDelivery: DeliveryJob {
     }
 }
 
-/// Carries notices by SMTP.
+/// Sends notices by SMTP.
 package struct EmailChannel: Channel {
     private let mailer: SMTPMailer
     private let from: Mailbox
 
-    /// Mail by `mailer`, in the name of `from`.
+    /// Creates a channel that sends through `mailer` with the sender `from`.
     package init(mailer: SMTPMailer, from: Mailbox) {
         self.mailer = mailer
         self.from = from
     }
 
-    package func send(_ outgoing: Outgoing) async -> DeliveryVerdict {
+    package func send(_ outgoing: OutboundMessage) async -> DeliveryVerdict {
         guard case .mail(let address) = outgoing.address else {
             return .rejected(reason: "mail goes to e-mail addresses only")
         }
@@ -109,7 +109,7 @@ package struct EmailChannel: Channel {
             return .rejected(reason: "\(error)")
         }
         let verdict = await mailer.send(message)
-        // Servers name the links for whose sake they refuse a mail.
+        // Servers may quote the links in a mail that they refuse.
         return outgoing.unsubscribe.map { verdict.hiding($0.token) } ?? verdict
     }
 }

@@ -4,26 +4,28 @@ package import Errand
 import ErrandPostgres
 import Synchronization
 
-/// The kinds of job by which notices leave us: what many are to send is read together, and so are
-/// their answers written, as they come, so that little is repeated after a crash.
+/// Handles the jobs that deliver notices.
 ///
-/// An answer is written before the job ends: a job that runs again finds its delivery answered.
-/// Only a crash between a provider's answer and its record sends twice, under the same id: as many
-/// at most as the queue runs at once. What has ended with its job begins anew when an operator
-/// brings the job back.
+/// Reads the deliveries of many jobs together, and writes their results together as they arrive.
+///
+/// A result is written before its job ends, so a job that runs again finds it. Only a crash
+/// between a provider's answer and its record sends a notice twice, under the same id. The number
+/// of such notices is limited by the queue's concurrency. Retrying a dead job reopens its delivery.
 package struct Deliveries: Sendable {
     private let catalogue: NoticeCatalogue
     private let policy: Policy
-    /// By the name of their provider.
+    /// The channels by provider.
     private let channels: [String: any Channel]
     private let unsubscribePage: UnsubscribePage?
-    private let reads: DueReads<DueDelivery>
-    private let book: AnswerBook<DeliveryAnswer>
-    private let complaint = Complaint()
+    private let reads: DeliveryLoader<DueDelivery>
+    private let results: DeliveryResultWriter<DeliveryAnswer>
+    private let throttle = LogThrottle()
 
-    /// Deliveries by the channels that are set up here, by the names in ``Provider``.
+    /// Creates the handlers for the channels that are set up here.
     ///
-    /// - Parameter unsubscribePage: where people switch mails off; nil leaves mails without a link.
+    /// - Parameters:
+    ///   - channels: by the names in ``Provider``.
+    ///   - unsubscribePage: the page for unsubscribe links; nil for mails without a link.
     package init(
         _ catalogue: NoticeCatalogue, channels: [String: any Channel],
         unsubscribePage: UnsubscribePage? = nil, policy: Policy = Policy()
@@ -32,7 +34,7 @@ package struct Deliveries: Sendable {
         self.unsubscribePage = unsubscribePage
         self.channels = channels
         self.policy = policy
-        reads = DueReads { ids, context in
+        reads = DeliveryLoader { ids, context in
             let rows = try await context.database.withSession {
                 try await $0.query(DeliveryStatements.read, [.int64Array(ids)])
             }
@@ -40,10 +42,12 @@ package struct Deliveries: Sendable {
             return Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
         }
         let bounceLimit = policy.bounceLimit
-        book = AnswerBook { DeliveryAnswer.statements($0, now: $1, bounceLimit: bounceLimit) }
+        results = DeliveryResultWriter {
+            DeliveryAnswer.statements($0, now: $1, bounceLimit: bounceLimit)
+        }
     }
 
-    /// Adds the kinds for which there are channels to those of a program.
+    /// Registers the kinds that have channels.
     package func add(to kinds: inout JobKinds) {
         if channels[Provider.mail] != nil {
             kinds.handleWithOutcome(EmailDelivery.self) { try await handle($0, $1) }
@@ -57,7 +61,7 @@ package struct Deliveries: Sendable {
         guard var due = try await reads.due(job.deliveryID, in: context) else {
             return .discard(reason: "the notice is gone")
         }
-        // A job that makes its first attempt at what has ended was brought back by an operator.
+        // The first attempt at an ended delivery: an operator has retried the job.
         if context.attempt == 1, due.mayReopen {
             let reopened = due
             try await context.database.transaction { transaction in
@@ -70,28 +74,28 @@ package struct Deliveries: Sendable {
         }
         guard due.isPending else { return .done }
         let answer = await answer(due, context)
-        try await book.write(answer, in: context)
+        try await results.write(answer, in: context)
         return answer.outcome
     }
 
     private func answer(_ due: DueDelivery, _ context: JobContext) async -> DeliveryAnswer {
         guard let kind = catalogue.kinds[due.kind] else {
             // Another worker's program may have it.
-            let reason = "no notices of kind \(due.kind) are declared here"
+            let reason = "notice kind \(due.kind) is not declared here"
             return DeliveryAnswer(.deferred(reason: reason, retryAfter: nil), to: due, context)
         }
-        let outgoing: Outgoing
+        let outgoing: OutboundMessage
         switch prepare(due, kind, context) {
         case .success(let made): outgoing = made
-        case .failure(let obstacle):
+        case .failure(let blocker):
             return DeliveryAnswer(
-                due, obstacle.status, obstacle.reason,
-                obstacle.isOurs
-                    ? .dead(reason: obstacle.reason)
-                    : .discard(reason: "\(obstacle.status): \(obstacle.reason)"))
+                due, blocker.status, blocker.reason,
+                blocker.isOurs
+                    ? .dead(reason: blocker.reason)
+                    : .discard(reason: "\(blocker.status): \(blocker.reason)"))
         }
         guard let channel = channels[due.provider] else {
-            complaint.warn(
+            throttle.warn(
                 context.log, "\(due.provider) is not set up here: its deliveries wait")
             return DeliveryAnswer(
                 .unavailable(reason: StrandedDeliveries.reply, retryAfter: .seconds(60)), to: due,
@@ -102,30 +106,31 @@ package struct Deliveries: Sendable {
     }
 
     /// Why a delivery is not sent.
-    private struct Obstacle: Error {
+    private struct DeliveryBlocker: Error {
         var status: String
         var reason: String
-        /// Whether somebody has to mend the program.
+        /// Whether the program must be fixed.
         var isOurs = false
     }
 
-    /// Checks again what may have changed since it was decided, and makes the words.
+    /// Checks the facts that may have changed since the decision, and renders the notice.
     private func prepare(
         _ due: DueDelivery, _ kind: NoticeKind, _ context: JobContext
-    ) -> Result<Outgoing, Obstacle> {
+    ) -> Result<OutboundMessage, DeliveryBlocker> {
         let now = Instant(date: context.now)
         guard due.expiresAt > now else {
-            return .failure(Obstacle(status: "expired", reason: "it was of no more use"))
+            return .failure(DeliveryBlocker(status: "expired", reason: "the notice has expired"))
         }
         let channel: NoticeKind.Channel = due.provider == Provider.mail ? .email : .push
         if let objection = policy.objection(to: kind, by: channel, due.person, now) {
-            return .failure(Obstacle(status: "withdrawn", reason: objection))
+            return .failure(DeliveryBlocker(status: "withdrawn", reason: objection))
         }
         guard let address = due.address else {
             let reason =
                 channel == .email
-                ? "there is no address that takes mail" : "the device takes no more of them"
-            return .failure(Obstacle(status: "failed", reason: reason))
+                ? "there is no address that takes mail"
+                : "the device is disabled or has another owner"
+            return .failure(DeliveryBlocker(status: "failed", reason: reason))
         }
         let link = unsubscribePage.flatMap { $0.link(for: kind, token: due.unsubscribeToken) }
         do {
@@ -133,27 +138,27 @@ package struct Deliveries: Sendable {
                 of: due.kind, on: channel, data: due.data, zone: due.person.zone,
                 unsubscribe: link?.url)
             return .success(
-                Outgoing(
+                OutboundMessage(
                     address: address, id: due.uuid, noticeID: due.publicID, number: due.noticeID,
                     kind: kind, words: words, unsubscribe: link, data: due.data,
                     collapseID: due.collapseID,
                     decidedAt: due.decidedAt.date, expiresAt: due.expiresAt.date))
         } catch {
             return .failure(
-                Obstacle(
-                    status: "rejected", reason: "it cannot be put into words: \(error)",
+                DeliveryBlocker(
+                    status: "rejected", reason: "cannot render the notice: \(error)",
                     isOurs: true))
         }
     }
 }
 
-/// A delivery as it is read when it is to be made.
+/// A delivery to make, with its notice, person and address.
 struct DueDelivery: Sendable {
     var id: Int64
     var noticeID: Int64
     var publicID: String
     var isPending: Bool
-    /// Whether it has ended as it would with its job.
+    /// Whether the delivery ended with its job, so that retrying the job reopens it.
     var mayReopen: Bool
     var provider: String
     var deviceID: Int64?
@@ -162,10 +167,10 @@ struct DueDelivery: Sendable {
     var data: [UInt8]
     var person: PersonFacts
     var email: String?
-    /// Of the person; mails only.
+    /// The person's token; mails only.
     var unsubscribeToken: String?
-    /// Nil when there is none that takes anything.
-    var address: Outgoing.Address?
+    /// Nil if the address or device is missing or disabled.
+    var address: OutboundMessage.Address?
     var uuid: String
     var collapseID: String
     var decidedAt: Instant
@@ -198,7 +203,7 @@ struct DueDelivery: Sendable {
         }
     }
 
-    /// The first half of a hash as a UUID of version 8 (RFC 9562, section 5.8).
+    /// Returns the first half of a hash as a UUID of version 8 (RFC 9562, section 5.8).
     static func uuid(_ hash: [UInt8]) -> String {
         var bytes = Array(hash.prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80

@@ -1,6 +1,6 @@
-/// What is read before notices are sent, and written after.
+/// The statements that read deliveries before sending and write their results.
 enum DeliveryStatements {
-    /// The deliveries of $1 with all that may have changed since they were decided.
+    /// Reads the deliveries $1, with all facts that may have changed since the decision.
     static let read = """
         SELECT d.id, d.notice_id, d.status = 'pending' AND n.status = 'pending' AS is_pending,
             d.status IN ('rejected', 'failed') AND n.status IN ('failed', 'sent')
@@ -14,7 +14,7 @@ enum DeliveryStatements {
             p.time_zone, (p.birth_date - date '1970-01-01')::int AS birth_day,
             p.age_verified_at IS NOT NULL AS is_age_verified,
             p.location_consent_at IS NOT NULL AS agrees_to_location,
-            \(TellerStatements.choices) AS choices,
+            \(NoticePlannerStatements.choices) AS choices,
             CASE WHEN d.device_id IS NULL THEN p.unsubscribe_token::text END AS unsubscribe_token,
             v.token, v.topic, v.environment, v.registered_at,
             v.person_id = n.person_id AND v.disabled_at IS NULL AS takes_pushes
@@ -25,10 +25,10 @@ enum DeliveryStatements {
         WHERE d.id = ANY ($1)
         """
 
-    /// Why a delivery or a notice is withdrawn whose job was.
+    /// The reason of a delivery or notice whose job was cancelled.
     static let cancelled = "cancelled by an operator"
 
-    /// Begins the deliveries $1 anew, whose jobs had ended with them and are run again.
+    /// Reopens the deliveries $1, whose dead or cancelled jobs were retried.
     static let reopen = """
         WITH opened AS (
             UPDATE notification.deliveries SET status = 'pending', reply = NULL, answered_at = NULL
@@ -39,13 +39,12 @@ enum DeliveryStatements {
         WHERE id IN (SELECT notice_id FROM opened) AND status IN ('failed', 'sent', 'withdrawn')
         """
 
-    /// Answers of several deliveries of a notice come one after the other, so that one of them
-    /// sees all the others.
+    /// Locks the notices $1, so that the last of several deliveries sees the results of the others.
     static let lockNotices = """
         SELECT id FROM notification.notices WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE
         """
 
-    /// The people of the notices $1, and those of $2 whose addresses have bounced.
+    /// Locks the people of the notices $1, and those of $2 whose addresses have bounced.
     static let lockPeople = """
         SELECT id FROM people.people
         WHERE id IN (SELECT person_id FROM notification.notices WHERE id = ANY ($1))
@@ -53,9 +52,9 @@ enum DeliveryStatements {
         ORDER BY id FOR NO KEY UPDATE
         """
 
-    /// What became of deliveries: status, words, attempts made, as of $5.
+    /// Writes the results of deliveries as of $5: status, reply and attempts.
     ///
-    /// What was withdrawn while a provider took it was delivered nevertheless.
+    /// A delivery that was withdrawn while the provider accepted it becomes delivered.
     static let answer = """
         UPDATE notification.deliveries d
         SET status = a.status::notification.delivery_status, reply = a.reply,
@@ -68,14 +67,15 @@ enum DeliveryStatements {
           AND (a.status <> 'pending' OR a.attempts > 0 OR a.reply IS DISTINCT FROM d.reply)
         """
 
-    /// Ends the notices of $1 whose deliveries all have ended, as of $2.
+    /// Ends the notices of $1 whose deliveries have all ended, as of $2.
     ///
-    /// What reached the person by any way was sent; the inbox is one. The best of the statuses
-    /// stands first in their type.
+    /// A notice counts as sent if any channel, or the inbox, reached the person. The type lists
+    /// its statuses from best to worst.
     static let settle = """
         UPDATE notification.notices n
         SET status = f.status::notification.notice_status, reason = f.reason, answered_at = $2,
-            told_at = CASE WHEN f.status = 'sent' THEN coalesce(n.told_at, n.decided_at) END
+            send_decided_at = CASE WHEN f.status = 'sent'
+                THEN coalesce(n.send_decided_at, n.decided_at) END
         FROM (
             SELECT d.notice_id, (array_agg(d.reply ORDER BY d.status, d.id))[1] AS reason,
                 CASE WHEN min(d.status) = 'delivered' OR EXISTS (
@@ -90,8 +90,10 @@ enum DeliveryStatements {
           AND (n.status = 'pending' OR n.status = 'withdrawn' AND f.status = 'sent')
         """
 
-    /// Who was not told may be told of the same again: ends the cooldowns that the notices of $1
-    /// began, but for those that would only be rejected again.
+    /// Ends the cooldowns that the failed notices of $1 began, so that the person may be notified
+    /// again.
+    ///
+    /// Excludes notices that would be rejected again.
     static let endCooldowns = """
         DELETE FROM notification.cooldowns c
         USING notification.notices n
@@ -103,22 +105,22 @@ enum DeliveryStatements {
               WHERE d.notice_id = n.id AND d.status = 'rejected')
         """
 
-    /// Unless the person has another address by now.
+    /// Marks addresses as refused, unless the person has changed theirs.
     static let refuseAddresses = """
         UPDATE people.people p SET email_refused_at = $3
         FROM unnest($1::bigint[], $2::text[]) AS b (id, email)
         WHERE p.id = b.id AND p.email = b.email
         """
 
-    /// An address that takes mail again has a clean slate; unless the person has another by now.
+    /// Clears the bounces of addresses that accepted a mail, unless the person has changed theirs.
     static let forgetBounces = """
         UPDATE people.people p SET email_bounces = '{}', email_bounced_at = NULL
         FROM unnest($1::bigint[], $2::text[]) AS b (id, email)
         WHERE p.id = b.id AND p.email = b.email AND p.email_bounces <> '{}'
         """
 
-    /// Notes as of $4 that addresses have bounced the notices $3, each once; unless the person
-    /// has another by now.
+    /// Records as of $4 that addresses bounced the notices $3, each once, unless the person has
+    /// changed theirs.
     static let countBounces = """
         UPDATE people.people p
         SET email_bounces = ARRAY(SELECT DISTINCT unnest(p.email_bounces || b.notices)),
@@ -131,13 +133,13 @@ enum DeliveryStatements {
         WHERE p.id = b.id AND p.email = b.email
         """
 
-    /// Refuses as of $3 those of the people $1 whose addresses have bounced $2 notices.
+    /// Marks as refused, as of $3, the addresses of the people $1 that have bounced $2 notices.
     static let refuseBouncing = """
         UPDATE people.people SET email_refused_at = $3
         WHERE id = ANY ($1) AND cardinality(email_bounces) >= $2 AND email_refused_at IS NULL
         """
 
-    /// Unless they were registered again in the meantime.
+    /// Disables devices, unless they were registered again in the meantime.
     static let disableDevices = """
         UPDATE notification.devices v SET disabled_at = $4, disabled_reason = b.reason
         FROM unnest($1::bigint[], $2::timestamptz[], $3::text[]) AS b (id, registered_at, reason)

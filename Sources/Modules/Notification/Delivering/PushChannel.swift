@@ -1,27 +1,27 @@
 package import ErrandDelivery
 import FoundationEssentials
 
-/// Carries notices to devices by one of the two services for that.
+/// Sends notices to devices through APNs or FCM.
 package struct PushChannel: Channel {
-    /// The most bytes of a notice's data as they stand in a push, where 4,096 are for everything.
+    /// The maximum bytes of a notice's data in a push, of the 4,096 for the whole payload.
     ///
-    /// What has more is pushed without: the app finds it in the inbox, or asks its server.
+    /// Larger data are left out: the app reads them from the inbox or from its server.
     static let dataLimit = 1_000
 
     private let push: @Sendable (PushMessage) async -> DeliveryVerdict
 
-    /// Pushes to Apple's devices.
+    /// Creates a channel for APNs.
     package init(_ client: APNsClient) { push = { await client.send($0) } }
 
-    /// Pushes by Firebase Cloud Messaging.
+    /// Creates a channel for Firebase Cloud Messaging.
     package init(_ client: FCMClient) { push = { await client.send($0) } }
 
-    package func send(_ outgoing: Outgoing) async -> DeliveryVerdict {
+    package func send(_ outgoing: OutboundMessage) async -> DeliveryVerdict {
         guard case .device(let token, let topic, let environment) = outgoing.address else {
             return .rejected(reason: "pushes go to devices only")
         }
         guard let id = UUID(uuidString: outgoing.id) else {
-            return .rejected(reason: "the delivery's id is no UUID")
+            return .rejected(reason: "the delivery's id is not a UUID")
         }
         var message = PushMessage(
             id: id, token: token, app: topic,
@@ -36,11 +36,11 @@ package struct PushChannel: Channel {
         return await push(message)
     }
 
-    /// For the app: which notice it is, by the number that its inbox knows it by, and its facts.
+    /// Returns the data for the app: the kind, the notice's id in the inbox, and the facts.
     ///
-    /// The facts are one field, as JSON: FCM takes nothing but texts, and names of their own could
-    /// be those of the services.
-    private static func data(of outgoing: Outgoing) -> [String: String] {
+    /// The facts are one field of JSON: FCM accepts only texts, and separate fields could collide
+    /// with reserved names.
+    private static func data(of outgoing: OutboundMessage) -> [String: String] {
         var fields = ["kind": outgoing.kind.name, "notice_id": "\(outgoing.number)"]
         let escapes = outgoing.data.count { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
         if outgoing.data.count + escapes <= dataLimit {

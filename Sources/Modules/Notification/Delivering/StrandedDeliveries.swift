@@ -1,16 +1,16 @@
 package import ErrandPostgres
 
-/// Deliveries that wait for a provider which the worker that took them has not set up.
+/// Deliveries that wait because their worker lacks the provider.
 package struct StrandedDeliveries: Sendable {
-    /// As in ``Provider``.
+    /// A name in ``Provider``.
     package var provider: String
-    /// How many wait, counted up to ``limit``.
+    /// The number of waiting deliveries, at most ``limit``.
     package var count: Int
 
-    /// Of so many jobs that wait it looks at the deliveries.
+    /// The number of waiting jobs whose deliveries it checks.
     package static let limit = 10_000
 
-    /// What is said of each of them.
+    /// The reply of each such delivery.
     static let reply = "it is not set up in this worker"
 
     private static let statement = """
@@ -23,7 +23,7 @@ package struct StrandedDeliveries: Sendable {
         GROUP BY 1 ORDER BY 1
         """
 
-    /// Reads what waits like that now.
+    /// Reads the current ones, by provider.
     package static func read(_ session: Session) async throws -> [StrandedDeliveries] {
         try await session.query(
             statement,

@@ -1,15 +1,15 @@
 package import ErrandDelivery
 import FoundationEssentials
 
-/// The page of the app server on which people switch off mails of one kind.
+/// The page of the app server on which people unsubscribe from mails of a kind.
 package struct UnsubscribePage: Sendable, CustomStringConvertible {
     private let url: String
 
     private static let lengthLimit = 700
 
-    /// Takes the page's address, to which `person` and `kind` are added.
+    /// Creates the page from its URL, to which links add `person` and `kind`.
     ///
-    /// - Throws: `DeliverySettingsError` when it is no plain `https` address.
+    /// - Throws: `DeliverySettingsError` if it is not a plain `https` URL.
     package init(url: String) throws(DeliverySettingsError) {
         let parts = URLComponents(string: url)
         let names = Set((parts?.queryItems ?? []).map(\.name))
@@ -26,7 +26,7 @@ package struct UnsubscribePage: Sendable, CustomStringConvertible {
         self.url = url
     }
 
-    /// The link for mails of a kind to somebody; nil for those that cannot be switched off.
+    /// Returns the link for mails of a kind to a person; nil for urgent kinds.
     func link(for kind: NoticeKind, token: String?) -> UnsubscribeLink? {
         guard let token, kind.urgency != .urgent else { return nil }
         let joint = !url.contains("?") ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
@@ -37,9 +37,9 @@ package struct UnsubscribePage: Sendable, CustomStringConvertible {
     package var description: String { url }
 }
 
-/// The way to switch off mails of a kind that stands in a mail of that kind.
+/// The unsubscribe link in a mail.
 package struct UnsubscribeLink: Sendable {
     package var url: String
-    /// The part of it that says whose it is, and belongs nowhere but into mails.
+    /// The part that identifies the person; it must appear only in mails.
     package var token: String
 }

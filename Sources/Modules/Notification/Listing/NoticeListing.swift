@@ -1,42 +1,42 @@
 package import ErrandPostgres
 
-/// Which notices are listed; nil filters nothing.
+/// A filter of notices; nil means any value.
 package struct NoticeFilter: Sendable {
     package var personID: Int64?
     package var kind: String?
     package var subject: String?
     package var statuses: [NoticeStatus]?
-    /// Only those recorded before.
+    /// Only notices recorded before this time.
     package var until: Instant?
-    /// Only those recorded from then on.
+    /// Only notices recorded from this time on.
     package var since: Instant?
-    /// Only those with lower ids.
+    /// Only notices with lower ids.
     package var before: Int64?
     package var limit = 50
 
-    /// A filter that all notices pass.
+    /// Creates a filter that matches all notices.
     package init() {}
 }
 
 /// One page of a listing.
 package struct NoticePage: Sendable {
     package var notices: [NoticeRecord]
-    /// The id down to which notices were looked through, where that was not all of them.
+    /// The last id searched, if the search stopped early; nil if it is complete.
     package var stoppedAt: Int64?
 }
 
-/// The rows of notices, and of what goes with them.
+/// Reads notices, their facts and devices.
 package struct NoticeRows: Sendable {
     let session: Session
 
     package init(session: Session) { self.session = session }
 
-    /// So many ids are looked through for one page, or as many as it may have: an index for each
-    /// filter would make every notice dearer for the sake of rare looks.
+    /// The maximum number of ids to search for one page: an index for each filter would slow every
+    /// notice down for rare queries.
     private static let reach: Int64 = 20_000
-    /// The same of those that lie scattered among others.
+    /// The maximum number of notices to search by the index of uncommon statuses.
     private static let scatteredReach: Int64 = 5_000
-    /// Ids follow the times give or take so many: who takes an id first need not commit first.
+    /// The distance by which ids may differ from the order of times: a lower id may commit later.
     private static let slack: Int64 = 10_000
 
     private static let passes = """
@@ -47,14 +47,14 @@ package struct NoticeRows: Sendable {
             AND ($8::text IS NULL OR subject = $8)
         """
 
-    /// Those that pass below the id $1 and not below $2.
+    /// Reads matching notices with ids below $1 and from $2 on.
     private static let newest = """
         SELECT \(NoticeRecord.columns) FROM notification.notices
         WHERE id < $1 AND id >= $2 AND \(passes)
         ORDER BY id DESC LIMIT $7
         """
 
-    /// The same of the statuses that few notices have, by their index, among the first $9.
+    /// Reads matching notices with uncommon statuses, by their index, among the first $9.
     private static let uncommon = """
         SELECT \(NoticeRecord.columns)
         FROM (
@@ -66,8 +66,8 @@ package struct NoticeRows: Sendable {
         ORDER BY id DESC LIMIT $7
         """
 
-    /// The same of one person, whose notices are found by their index and not along the ids: in the
-    /// order of time, from which ids differ by a few places only.
+    /// Reads matching notices of one person by their index, which is ordered by time; ids differ
+    /// from that order by a few places only.
     private static let ofPerson = """
         WITH theirs AS MATERIALIZED (
             SELECT \(NoticeRecord.stored) FROM notification.notices
@@ -77,19 +77,19 @@ package struct NoticeRows: Sendable {
         SELECT \(NoticeRecord.columns) FROM theirs ORDER BY id DESC LIMIT $7
         """
 
-    /// The ids between which there are notices at all.
+    /// The lowest and highest id of the range.
     private static let ends = """
         SELECT coalesce(min(id), 0) AS lowest, coalesce(max(id), 0) AS highest
         FROM notification.notices WHERE id < $1 AND id >= $2
         """
 
-    /// The id at which `uncommon` stopped; none when it saw all.
+    /// The id at which `uncommon` stopped; no row if it searched all.
     private static let end = """
         SELECT id FROM notification.notices WHERE is_uncommon AND id < $1 AND id >= $2
         ORDER BY id DESC OFFSET $3 - 1 LIMIT 1
         """
 
-    /// About the lowest id of the notices recorded from $1 on, by halves.
+    /// Finds the approximate lowest id of the notices recorded from $1 on, by binary search.
     private static let firstID = """
         WITH RECURSIVE half AS (
             SELECT coalesce(min(id), 0) AS low, coalesce(max(id), 0) + 1 AS high
@@ -111,9 +111,9 @@ package struct NoticeRows: Sendable {
         SELECT low FROM half WHERE low >= high LIMIT 1
         """
 
-    /// One page of the notices that pass a filter, the newest first.
+    /// Returns one page of matching notices, newest first.
     ///
-    /// It ends early where few pass: see ``NoticePage/stoppedAt``.
+    /// The search stops early if few match: see ``NoticePage/stoppedAt``.
     package func page(_ filter: NoticeFilter) async throws -> NoticePage {
         var below = filter.before ?? .max
         var from: Int64 = 0
@@ -168,19 +168,19 @@ package struct NoticeRows: Sendable {
         """
     private static let person = "SELECT FROM people.people WHERE id = $1"
 
-    /// One notice; nil when there is none of that id.
+    /// Returns one notice; nil if it does not exist.
     package func notice(_ id: Int64) async throws -> NoticeRecord? {
         try await session.query(Self.one, [.int64(id)]).first.map(NoticeRecord.init)
     }
 
-    /// What of a notice is personal: its facts as JSON, and the person's address.
+    /// Returns the personal data of a notice: its facts as JSON, and the person's address.
     package func personal(_ id: Int64) async throws -> (data: [UInt8], email: String?)? {
         try await session.query(Self.personal, [.int64(id)]).first.map {
             (try $0.json("data"), try $0.optionalText("email"))
         }
     }
 
-    /// A person's devices, the newest first; nil when there is no such person.
+    /// Returns a person's devices, newest first; nil if the person does not exist.
     package func devices(of person: Int64) async throws -> [DeviceRecord]? {
         let rows = try await session.pipeline(
             [Self.person, DeviceRecord.ofPerson].map { Statement($0, [.int64(person)]) })

@@ -1,22 +1,22 @@
-/// What would become of a notice, and by which ways it would go.
+/// The decision that the policy would make about a notice, with each channel.
 package struct NoticeOutlook: Sendable {
     /// One of the kind's channels for one person.
     package struct Way: Sendable, Equatable {
         package var channel: NoticeKind.Channel
-        /// Whether it leads to the person.
+        /// Whether it reaches the person.
         package var isOpen: Bool
-        /// In words for an operator, without addresses.
+        /// The reason, for operators, without addresses.
         package var because: String
     }
 
     package var decision: NoticeDecision
     package var ways: [Way]
-    /// Whose clocks count: the IANA name of the person's zone.
+    /// The IANA name of the person's time zone.
     package var zone: String
 }
 
 extension Policy {
-    /// The ways of a kind to a person, each with why it is open or not.
+    /// Returns the channels of a kind for a person, each with the reason why it is open or not.
     package func ways(_ kind: NoticeKind, _ person: PersonFacts) -> [NoticeOutlook.Way] {
         let wanted = kind.channels.filter { isWanted(kind, $0, by: person) }
         let open = reaching(kind, wanted, person)
@@ -43,7 +43,7 @@ extension Policy {
         case .email:
             guard person.takesMail else { return "there is no address that takes mail" }
             return isOpen
-                ? "to the person's address" : "mail is for those only whom no push reaches"
+                ? "to the person's address" : "mail goes only to people without a device for pushes"
         case .inbox: return "read in the app"
         }
     }

@@ -1,10 +1,10 @@
 package import ErrandPostgres
 
-/// What became of a notice, as notification.notice_status has it.
+/// The status of a notice: the values of `notification.notice_status`.
 package enum NoticeStatus: String, CaseIterable, Sendable {
     case intended, held, pending, sent, merged, dropped, refused, expired, failed, withdrawn
 
-    /// Whether few notices have it: those are found by an index (`is_uncommon`).
+    /// Whether few notices have it; an index covers them (`is_uncommon`).
     var isUncommon: Bool {
         switch self {
         case .held, .refused, .expired, .failed, .withdrawn: true
@@ -13,7 +13,7 @@ package enum NoticeStatus: String, CaseIterable, Sendable {
     }
 }
 
-/// One notice as its row has it.
+/// The row of a notice.
 package struct NoticeRecord: Sendable {
     package var id: Int64
     package var publicID: String
@@ -21,10 +21,10 @@ package struct NoticeRecord: Sendable {
     package var kind: String
     package var subject: String
     package var dedupeKey: String
-    /// As notification.notice_status has it.
+    /// A value of `notification.notice_status`.
     package var status: String
     package var reason: String?
-    /// Nil until it was decided about.
+    /// Nil until the decision.
     package var app: String?
     package var urgency: String?
     package var createdAt: Instant
@@ -38,7 +38,7 @@ package struct NoticeRecord: Sendable {
     /// The job that recorded or decided it.
     package var jobID: Int64?
 
-    /// What ``columns`` is made of: all but the facts, which not everybody may read.
+    /// The columns without casts: all but the facts, which may be personal.
     static let stored = """
         id, public_id, person_id, kind, subject, dedupe_key, status, reason, app, urgency,
             created_at, decided_at, answered_at, expires_at, hold_until, hold_reason, sender_id,
@@ -82,13 +82,13 @@ package struct DeviceRecord: Sendable {
     package var platform: String
     package var environment: String
     package var topic: String
-    /// The last four characters of the token, to tell devices apart.
+    /// The last four characters of the token, to distinguish devices.
     package var tokenEnd: String
     package var registeredAt: Instant
     package var disabledAt: Instant?
     package var disabledReason: String?
 
-    /// The token stays in the database.
+    /// Reads a person's devices; the token stays in the database.
     static let ofPerson = """
         SELECT id, app, platform, environment, topic,
             CASE WHEN length(token) > 8 THEN right(token, 4) ELSE '' END AS token_end,

@@ -1,11 +1,11 @@
-/// What people are told of whichever app they use: their account, and news of the company.
+/// The kinds of notice that belong to no app: the account, and news of the company.
 extension NoticeKind {
     static let account = [accountEmailCode, accountPasswordReset, companyNews]
 
-    /// The code that shows that an address is theirs; recorded to expire after its minutes.
+    /// The code that verifies an address; it expires after `minutes`.
     package static let accountEmailCode = urgentCode("account.email_code")
 
-    /// The code by which they choose a new password; recorded to expire after its minutes.
+    /// The code for a new password; it expires after `minutes`.
     package static let accountPasswordReset = urgentCode("account.password_reset")
 
     private static func urgentCode(_ name: String) -> NoticeKind {
@@ -15,7 +15,7 @@ extension NoticeKind {
         return kind
     }
 
-    /// What the company has to say; its words are in the data.
+    /// News of the company; the data contain its texts.
     package static let companyNews: NoticeKind = {
         var kind = NoticeKind(
             "company.news", app: .account, channels: [.push, .email, .inbox],

@@ -1,8 +1,8 @@
-/// Where in an HTML template one is: follows its bytes, and sees whether elements are closed.
+/// The position in an HTML template: follows its bytes, and checks that elements are closed.
 ///
-/// It knows as much of HTML as is needed to say where escaped text is safe.
+/// Parses only as much HTML as needed to decide where escaped text is safe.
 struct MarkupPosition: Equatable {
-    /// What is wrong, and at which byte.
+    /// An error, with the position of its byte.
     struct Problem: Error {
         var place: Int
         var expected: String
@@ -10,15 +10,15 @@ struct MarkupPosition: Equatable {
 
     private enum State: Equatable {
         case content
-        /// Between `<` and `>`, with the quotation mark that is open.
+        /// Between `<` and `>`, with the open quotation mark.
         case tag(start: Int, quote: UInt8?)
         case comment
-        /// In `<style>`: nothing is escaped there.
+        /// In `<style>`, where nothing is escaped.
         case style
     }
 
     private var state = State.content
-    /// The tag or comment so far, without its `<`; in a style what may be its end.
+    /// The tag or comment read so far, without its `<`; in a style, its possible end.
     private var read: [UInt8] = []
     private(set) var open: [String] = []
 
@@ -27,10 +27,10 @@ struct MarkupPosition: Equatable {
         "track", "wbr",
     ]
 
-    /// Whether it is between tags.
+    /// Whether the position is between tags.
     var isContent: Bool { state == .content }
 
-    /// Whether it is directly behind `href="`.
+    /// Whether the position is directly after `href="`.
     var isLink: Bool {
         switch state {
         case .tag(_, let quote):
@@ -40,7 +40,7 @@ struct MarkupPosition: Equatable {
         }
     }
 
-    /// Takes the byte that stands at a place.
+    /// Advances by the byte at a position.
     mutating func take(_ byte: UInt8, at place: Int) throws(Problem) {
         switch state {
         case .content:
@@ -82,7 +82,7 @@ struct MarkupPosition: Equatable {
         }
     }
 
-    /// Ends the tag that was read.
+    /// Ends the current tag.
     private mutating func close(start: Int) throws(Problem) {
         state = .content
         if read.first == UInt8(ascii: "!") { return }
@@ -111,7 +111,7 @@ struct MarkupPosition: Equatable {
         }
     }
 
-    /// What is still missing at the end of a template; nil when nothing is.
+    /// The text missing at the end of the template; nil if it is complete.
     var unfinished: String? {
         switch state {
         case .tag: "> to end the tag"
@@ -120,7 +120,7 @@ struct MarkupPosition: Equatable {
         }
     }
 
-    /// Whether a part that began there and ends here leaves elements as they were.
+    /// Returns whether a part between the two positions closes the elements that it opens.
     func isLevel(with other: MarkupPosition) -> Bool {
         isContent && other.isContent && open == other.open
     }

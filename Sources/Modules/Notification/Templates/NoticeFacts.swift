@@ -4,7 +4,7 @@ import ErrandGregorian
 import Errand
 import ErrandPostgres
 
-/// One fact of a notice, read from its data.
+/// A fact of a notice, read from its data.
 enum NoticeFact: Sendable, Equatable {
     case text(String)
     case count(Int)
@@ -14,12 +14,12 @@ enum NoticeFact: Sendable, Equatable {
     case day(CivilDate)
     case time(Instant)
     case list([NoticeItem])
-    /// HTML or text that was made from a template.
+    /// Rendered HTML or text.
     case body(String)
     /// Empty for none.
     case link(String)
 
-    /// Whether `{?name …}` leaves its words out.
+    /// Whether `{?name …}` omits its text.
     var isEmpty: Bool {
         switch self {
         case .text(let text), .link(let text), .body(let text): text.isEmpty
@@ -33,16 +33,16 @@ enum NoticeFact: Sendable, Equatable {
 /// One item of a list.
 enum NoticeItem: Sendable, Equatable {
     case text(String)
-    /// An amount, and the name of who is owed it.
+    /// An amount, and the name of the creditor.
     case debt(NoticeAmount, to: String)
 }
 
-/// Reads the facts of a notice from JSON by the types that its kind declares.
+/// Reads the facts of a notice from JSON, with the types that its kind declares.
 ///
-/// By the scanner, which checks the text and finds the members without building values: a decoder
-/// would take several times as long as all the rest of a notice's words.
+/// Uses the scanner, which validates the text and finds members without building values. A decoder
+/// would take several times as long as rendering the notice.
 enum NoticeFacts {
-    /// The facts in the order of `declared`; members that are not declared are passed over.
+    /// Returns the facts in the order of `declared`; ignores undeclared members.
     static func read(
         _ data: [UInt8], _ declared: TemplateFacts
     ) throws(NoticeDataError) -> [NoticeFact] {
@@ -53,7 +53,7 @@ enum NoticeFacts {
         var facts: [NoticeFact] = []
         facts.reserveCapacity(declared.names.count)
         for (name, type) in zip(declared.names, declared.types) {
-            // Of equal names the last counts, as in jsonb.
+            // The last of equal names counts, as in jsonb.
             guard let value = members.last(where: { $0.name == name })?.value else {
                 throw .missing(kind: declared.owner, field: name)
             }
@@ -137,7 +137,7 @@ enum NoticeFacts {
         return instant
     }
 
-    /// The items of an array; nil for another value, or when one of them is no item.
+    /// Returns the items of an array; nil for another value or an invalid item.
     private static func list(_ value: ArraySlice<UInt8>) -> [NoticeItem]? {
         guard let elements = elements(of: value) else { return nil }
         var items: [NoticeItem] = []
@@ -161,7 +161,7 @@ enum NoticeFacts {
         return .debt(amount, to: cut(to))
     }
 
-    /// The elements of an array; nil for another value.
+    /// Returns the elements of an array; nil for another value.
     private static func elements(of value: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
         var cursor = JSONCursor(value)
         var elements: [ArraySlice<UInt8>] = []
@@ -174,7 +174,7 @@ enum NoticeFacts {
         return elements
     }
 
-    /// A point in time in the data of a notice; nil when there is none of that name.
+    /// Returns a time in the data of a notice; nil if the member is missing or not a time.
     static func time(_ name: String, in data: [UInt8]) -> Instant? {
         (try? JSONScanner.members(of: data[...]))?.last { $0.name == name }
             .flatMap { JSONScanner.text($0.value) }.flatMap(time)

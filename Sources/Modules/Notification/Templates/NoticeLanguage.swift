@@ -1,39 +1,39 @@
 import ErrandGregorian
 
-/// How a language writes days, distances, money and numbers in sentences.
+/// A language of notices: its format of days, distances, money and numbers.
 ///
-/// A further language is a case here, its words in each switch, and a target of templates.
+/// To add a language, add a case, its texts in each switch, and its templates.
 enum NoticeLanguage: String, Sendable, CaseIterable {
     case english = "en"
 
-    /// The language of a locale such as `en` or `en-CA`; nil for one that has no case.
+    /// Creates the language of a locale such as `en` or `en-CA`; nil if it is not supported.
     init?(locale: String) {
         let code = locale.prefix { $0 != "-" }
         self.init(rawValue: String(code))
     }
 
-    /// The forms of a plural in their order, as CLDR names them.
+    /// The plural forms in their order, with the names of CLDR.
     var pluralForms: [String] {
         switch self {
         case .english: ["one", "other"]
         }
     }
 
-    /// Which of the forms a count takes.
+    /// Returns the index of the plural form for a count.
     func form(for count: Int) -> Int {
         switch self {
         case .english: count == 1 ? 0 : 1
         }
     }
 
-    /// A whole number, such as `1,234`.
+    /// Returns a whole number, such as `1,234`.
     func text(count: Int) -> String {
         switch self {
         case .english: Self.grouped(String(count.magnitude), by: ",", isNegative: count < 0)
         }
     }
 
-    /// A day, such as `Friday 20 November`.
+    /// Returns a day, such as `Friday 20 November`.
     func text(day: CivilDate) -> String {
         switch self {
         case .english:
@@ -41,9 +41,9 @@ enum NoticeLanguage: String, Sendable, CaseIterable {
         }
     }
 
-    /// A time of a day, such as `Friday 20 November, 17:30`.
+    /// Returns a time, such as `Friday 20 November, 17:30`.
     ///
-    /// - Parameter isUniversal: the reader's zone is not known, so the text says which one it is.
+    /// - Parameter isUniversal: whether the time is in UTC, which the text then states.
     func text(day: CivilDate, secondOfDay: Int, isUniversal: Bool) -> String {
         let (hour, minute) = (secondOfDay / 3_600, secondOfDay / 60 % 60)
         let clock = "\(hour):\(minute < 10 ? "0" : "")\(minute)"
@@ -52,9 +52,9 @@ enum NoticeLanguage: String, Sendable, CaseIterable {
         }
     }
 
-    /// A distance as exact as somebody on foot cares for: `120 m`, `1.2 km`, `14 km`.
+    /// Returns a distance with the precision that a pedestrian needs: `120 m`, `1.2 km`, `14 km`.
     func text(metres: Double) -> String {
-        // Positions are not better than that.
+        // Positions are not more precise.
         let tens = Int((metres / 10).rounded())
         if tens < 100 { return "\(max(tens, 1) * 10) m" }
         let hundreds = Int((metres / 100).rounded())
@@ -66,7 +66,7 @@ enum NoticeLanguage: String, Sendable, CaseIterable {
         }
     }
 
-    /// Money, such as `CA$12.30`; in a currency that has no sign here `12.30 CHF`.
+    /// Returns an amount, such as `CA$12.30`, or `12.30 CHF` in a currency without a sign here.
     func text(amount: NoticeAmount) -> String {
         let decimals = Self.decimals[amount.currency] ?? 2
         var digits = String(amount.minor.magnitude)
@@ -86,14 +86,14 @@ enum NoticeLanguage: String, Sendable, CaseIterable {
         }
     }
 
-    /// What is owed to somebody, such as `CA$12.30 to Ann`.
+    /// Returns a debt, such as `CA$12.30 to Ann`.
     func text(debt amount: NoticeAmount, to name: String) -> String {
         switch self {
         case .english: "\(text(amount: amount)) to \(name)"
         }
     }
 
-    /// Several things in a sentence: `one, two and three`.
+    /// Returns a list in a sentence: `one, two and three`.
     func text(list: [String]) -> String {
         guard let last = list.last, list.count > 1 else { return list.first ?? "" }
         switch self {
@@ -120,7 +120,7 @@ enum NoticeLanguage: String, Sendable, CaseIterable {
         "January", "February", "March", "April", "May", "June", "July", "August", "September",
         "October", "November", "December",
     ]
-    /// Signs that are taken for one currency only.
+    /// Unambiguous currency signs.
     private static let signs = ["CAD": "CA$", "USD": "US$", "EUR": "€", "GBP": "£"]
     /// ISO 4217: currencies whose minor unit is not a hundredth.
     private static let decimals = [
@@ -130,7 +130,7 @@ enum NoticeLanguage: String, Sendable, CaseIterable {
     ]
 }
 
-/// Money in a notice.
+/// An amount of money in a notice.
 struct NoticeAmount: Sendable, Equatable {
     /// In the currency's minor unit.
     var minor: Int64

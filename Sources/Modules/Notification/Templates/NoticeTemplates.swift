@@ -1,16 +1,16 @@
 package import ErrandRecurrence
 
-/// How every kind of notice reads, over each channel and in each locale.
+/// The templates of every kind of notice, for each channel and locale.
 ///
-/// The words are files, read and checked once, when a program starts: what is wrong with them is
-/// found then, and not when somebody should be told something.
+/// The files are read and checked once, when the program starts, so that errors do not surface when
+/// a notice is due.
 package struct NoticeTemplates: Sendable {
-    /// A notice in words.
-    package struct Words: Sendable, Equatable {
-        /// One line: the title of a push or of an entry in the inbox, the subject of a mail.
+    /// A rendered notice.
+    package struct Rendered: Sendable, Equatable {
+        /// One line: the title of a push or inbox item, or the subject of a mail.
         package var title: String
         package var text: String
-        /// A whole document; mails only.
+        /// A complete document; mails only.
         package var html: String?
 
         package init(title: String, text: String, html: String? = nil) {
@@ -26,54 +26,54 @@ package struct NoticeTemplates: Sendable {
     }
 
     private let kinds: [String: Kind]
-    private let base: LocaleWords
-    private let locales: [String: LocaleWords]
+    private let base: LocaleTemplates
+    private let locales: [String: LocaleTemplates]
 
-    /// Reads and checks the words of some kinds.
+    /// Reads and checks the templates of some kinds.
     ///
     /// - Parameters:
-    ///   - kinds: those that the program tells.
-    ///   - texts: the words that come with them.
-    ///   - overrides: an operator's folder of `LOCALE/KIND.push.txt` and so on, whose files take
-    ///     the place of the built-in ones; nil for none. A locale such as `en-CA` needs only the
-    ///     files that differ from those of its language.
+    ///   - kinds: the kinds of notice of the program.
+    ///   - texts: their templates.
+    ///   - overrides: an operator's folder of files such as `LOCALE/KIND.push.txt`, which replace
+    ///     the built-in ones; nil for none. A locale such as `en-CA` needs only the files that
+    ///     differ from its language.
     package init(
         kinds: [NoticeKind], texts: [NoticeText] = [], overrides: String? = nil
     ) throws(TemplateError) {
-        let names = kinds.flatMap(LocaleWords.fileNames(of:)) + LocaleWords.layoutNames
+        let names = kinds.flatMap(LocaleTemplates.fileNames(of:)) + LocaleTemplates.layoutNames
         let sources = try TemplateSources(
             EmbeddedFiles.notices + texts, folder: overrides, expected: Set(names))
         self.kinds = Dictionary(
             kinds.map {
                 ($0.name, Kind(facts: TemplateFacts(of: $0), isUrgent: $0.urgency == .urgent))
             }, uniquingKeysWith: { first, _ in first })
-        let base = try LocaleWords(
+        let base = try LocaleTemplates(
             TemplateSources.base, sources.files[TemplateSources.base] ?? [:], of: kinds,
             over: nil)
         var locales = [TemplateSources.base: base]
-        // A language comes before its regions, which build on it.
+        // A language sorts before its regions, which inherit from it.
         for locale in sources.files.keys.sorted() where locale != TemplateSources.base {
             let language = String(locale.prefix { $0 != "-" })
-            locales[locale] = try LocaleWords(
+            locales[locale] = try LocaleTemplates(
                 locale, sources.files[locale] ?? [:], of: kinds, over: locales[language] ?? base)
         }
         self.base = base
         self.locales = locales
     }
 
-    /// Puts a notice into words.
+    /// Renders a notice.
     ///
     /// - Parameters:
     ///   - data: a JSON object with at least the kind's fields. A `text` is a string, a `count` a
     ///     whole number, `metres` a number, an `amount` `{"minor":1230,"currency":"CAD"}`, a `day`
     ///     `"2026-11-20"`, a `time` RFC 3339, a `list` an array of strings.
-    ///   - locale: as `en-CA`; without words of its own it gets those of its language, or English.
-    ///   - zone: the person's, for times; without it they are in UTC and say so.
-    ///   - unsubscribe: a link for the foot of mails; urgent kinds do not show it.
+    ///   - locale: such as `en-CA`; falls back to its language, then to English.
+    ///   - zone: the person's time zone; nil for UTC, which times then state.
+    ///   - unsubscribe: a link for the foot of mails; not shown by urgent kinds.
     package func render(
         _ kind: String, _ channel: NoticeKind.Channel, data: [UInt8],
         locale: String = "en", zone: Zone? = nil, unsubscribe: String? = nil
-    ) throws(NoticeDataError) -> Words {
+    ) throws(NoticeDataError) -> Rendered {
         guard let known = kinds[kind] else { throw .unknownKind(kind) }
         let words = words(for: locale)
         guard let templates = words.templates(of: kind, channel) else {
@@ -87,8 +87,9 @@ package struct NoticeTemplates: Sendable {
             .text(templates.text)
         switch channel {
         case .push:
-            return Words(title: title, text: PlainText.cut(text, to: Self.pushLimit, isJSON: true))
-        case .inbox: return Words(title: title, text: PlainText.cut(text, to: Self.inboxLimit))
+            return Rendered(
+                title: title, text: PlainText.cut(text, to: Self.pushLimit, isJSON: true))
+        case .inbox: return Rendered(title: title, text: PlainText.cut(text, to: Self.inboxLimit))
         case .email:
             let link = known.isUrgent ? "" : unsubscribe ?? ""
             guard link.isEmpty || Self.isLink(link) else { throw .badLink(kind: kind) }
@@ -99,14 +100,13 @@ package struct NoticeTemplates: Sendable {
         }
     }
 
-    /// The most bytes of a title, of which JSON escapes can make twice as many.
+    /// The maximum bytes of a title; JSON escapes may double them.
     package static let titleLimit = 250
-    /// The most bytes of a push's text as it stands in JSON.
+    /// The maximum bytes of a push's text in JSON.
     ///
-    /// With the longest title that leaves 1,500 of the 4,096 bytes that APNs and FCM take for what
-    /// else a push carries.
+    /// With the longest title, this leaves 1,500 of the 4,096 bytes that APNs and FCM accept.
     package static let pushLimit = 2_000
-    /// The most bytes of an entry's text in the inbox.
+    /// The maximum bytes of the text of an inbox item.
     package static let inboxLimit = 8_000
 
     private static func title(_ text: String) -> String {
@@ -119,8 +119,8 @@ package struct NoticeTemplates: Sendable {
             && link.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// The words for a person's locale: its own, those of its language, or English.
-    private func words(for locale: String) -> LocaleWords {
+    /// Returns the templates for a locale: its own, those of its language, or English.
+    private func words(for locale: String) -> LocaleTemplates {
         if let exact = locales[locale] { return exact }
         let parts = locale.split { $0 == "-" || $0 == "_" }
         let language = parts.first.map { $0.lowercased() } ?? ""

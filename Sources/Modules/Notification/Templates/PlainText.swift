@@ -1,12 +1,13 @@
-/// Makes texts from data safe to stand beside the words of a template.
+/// Sanitizes texts from data for templates.
 enum PlainText {
-    /// Longer facts are cut: nobody reads them, and a mail stays a mail.
+    /// The maximum bytes of a fact; longer ones are cut, which limits the size of a mail.
     static let factLimit = 20_000
     static let itemLimit = 500
     static let mostItems = 100
 
-    /// Without control characters and changes of writing direction, every blank or line break
-    /// one blank, none at the ends: it cannot get out of a header or a title.
+    /// Returns a text as one line, so that it cannot break out of a header or title.
+    ///
+    /// Removes control characters and direction overrides, and collapses white space.
     static func line(_ text: String) -> String {
         var isClean = true
         var last = UInt8(ascii: " ")
@@ -30,7 +31,7 @@ enum PlainText {
         return result
     }
 
-    /// The same, but with line breaks, of which at most two stand together.
+    /// Returns a sanitized text with its line breaks, at most two in a row.
     static func lines(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         var result = ""
@@ -59,7 +60,7 @@ enum PlainText {
         }
     }
 
-    /// Control characters, and those that turn the direction of what stands around a text.
+    /// Returns whether a character is a control character or changes the text direction.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x20, 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF: true
@@ -67,11 +68,11 @@ enum PlainText {
         }
     }
 
-    /// Cuts a text at a character, with … in place of the rest.
+    /// Cuts a text at a character, and appends ….
     ///
     /// - Parameters:
-    ///   - limit: in bytes of UTF-8, with the …
-    ///   - isJSON: counts what must be escaped in JSON as two bytes.
+    ///   - limit: the maximum bytes of UTF-8, including the ….
+    ///   - isJSON: whether characters that JSON escapes count as two bytes.
     static func cut(_ text: String, to limit: Int, isJSON: Bool = false) -> String {
         if text.utf8.count <= (isJSON ? limit / 2 : limit) { return text }
         var size = 0
@@ -96,7 +97,8 @@ enum PlainText {
         return String(text)
     }
 
-    /// For HTML, between tags or between double quotation marks; line breaks become `<br>`.
+    /// Returns a text escaped for HTML content or double-quoted attributes; line breaks become
+    /// `<br>`.
     static func escaped(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             switch byte {

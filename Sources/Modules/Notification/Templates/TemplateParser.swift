@@ -1,13 +1,13 @@
-/// Reads the words of one file.
+/// Parses a template file.
 ///
-/// - `{name}`: a fact. A list that begins a line of text is written one item a line with the
-///   line's indent, elsewhere `one, two and three`; in HTML it becomes `<li>`s inside `<ul>`.
-/// - `{count|one coupon|# coupons}`: by the plural rule of the language; `#` is the number.
-/// - `{?name words}`: the words, with the blank or line break before them, unless the fact is
-///   empty or 0. Within such parts `}` always ends the part.
+/// - `{name}`: a fact. A list at the beginning of a line of text is written one item per line
+///   with the line's indent, elsewhere as `one, two and three`; in HTML as `<li>`s inside `<ul>`.
+/// - `{count|one coupon|# coupons}`: a plural by the rule of the language; `#` is the number.
+/// - `{?name text}`: the text, with the blank or line break before it, unless the fact is empty
+///   or 0. Within such a part, `}` always ends the part.
 /// - `{{` and `}}`: a brace.
 struct TemplateParser {
-    /// What is around: which bytes have a meaning.
+    /// The enclosing part, which determines the special bytes.
     private enum Nest: Equatable {
         case none
         case optional
@@ -25,7 +25,7 @@ struct TemplateParser {
     private var literal: [UInt8] = []
     private var markup = MarkupPosition()
 
-    /// The parts of a range of a file.
+    /// Returns the parts of a range of a file.
     static func parse(
         _ source: TemplateSource, _ range: Range<Int>, as place: TemplatePlace,
         facts: TemplateFacts, in language: NoticeLanguage
@@ -72,12 +72,12 @@ struct TemplateParser {
         at += length
     }
 
-    /// The parts up to the end, or to what ends the part around them.
+    /// Parses parts up to the end of the enclosing part or of the range.
     private mutating func parts(
         in nest: Nest, depth: Int, opened: Int
     ) throws(TemplateError) -> [TemplatePart] {
         guard depth <= Self.deepest else {
-            throw source.wrong(at: opened, "no more than \(Self.deepest) parts in each other")
+            throw source.wrong(at: opened, "at most \(Self.deepest) nested parts")
         }
         var parts: [TemplatePart] = []
         while let byte = peek() {
@@ -99,12 +99,12 @@ struct TemplateParser {
             default: try take(byte)
             }
         }
-        guard nest == .none else { throw source.wrong(at: opened, "} to end what begins here") }
+        guard nest == .none else { throw source.wrong(at: opened, "} to end this part") }
         flush(into: &parts)
         return parts
     }
 
-    /// What stands between braces.
+    /// Parses a placeholder in braces.
     private mutating func placeholder(depth: Int) throws(TemplateError) -> TemplatePart {
         let opened = at
         at += 1
@@ -144,12 +144,12 @@ struct TemplateParser {
         }
         guard at > start else {
             throw source.wrong(
-                at: at, "the name of a fact in small letters, as {title}, or {{ for a brace")
+                at: at, "the name of a fact in lowercase, such as {title}, or {{ for a brace")
         }
         return String(decoding: source.bytes[start..<at], as: UTF8.self)
     }
 
-    /// `{name}`, checked for its type and where it stands.
+    /// Parses `{name}`, and checks its type and position.
     private func fact(
         _ number: Int, _ name: String, _ type: TemplateFact, opened: Int
     ) throws(TemplateError) -> TemplatePart {
@@ -159,7 +159,7 @@ struct TemplateParser {
             guard type == .field(.list), let indent = source.indent(before: opened) else {
                 return .fact(number)
             }
-            // The first item's indent is in the text already.
+            // The text already contains the indent of the first item.
             return .block(number, indent: indent)
         case .html:
             if type == .link, markup.isLink { return .fact(number) }
@@ -209,7 +209,7 @@ struct TemplateParser {
         return .plural(number, forms)
     }
 
-    /// Parts within parts, which in HTML must close what they open.
+    /// Parses nested parts, which in HTML must close the elements that they open.
     private mutating func level(
         in nest: Nest, depth: Int, opened: Int
     ) throws(TemplateError) -> [TemplatePart] {

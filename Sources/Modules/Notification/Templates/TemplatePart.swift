@@ -1,20 +1,20 @@
-/// One piece of a template that was read.
+/// A part of a parsed template.
 enum TemplatePart: Sendable, Equatable {
-    /// As it stands in the file.
+    /// Literal text.
     case literal(String)
-    /// A fact by its number, within a line.
+    /// The fact with this number, within a line.
     case fact(Int)
-    /// A list by its number, one item a line, each with this indent.
+    /// The list with this number, one item per line with this indent.
     case block(Int, indent: String)
-    /// The count of this number, in digits.
+    /// The count with this number, in digits.
     case number(Int)
-    /// One of these, by the count of this number and the plural rule of the language.
+    /// One of these forms, by the count with this number and the plural rule of the language.
     case plural(Int, [[TemplatePart]])
-    /// These, unless the fact of this number is empty.
+    /// These parts, unless the fact with this number is empty.
     case optional(Int, [TemplatePart])
 }
 
-/// Where words stand, and so what may be in them.
+/// The context of a text, which determines its permitted content.
 enum TemplatePlace: Sendable, Equatable {
     /// A title: never a line break.
     case line
@@ -23,15 +23,15 @@ enum TemplatePlace: Sendable, Equatable {
     case html
 }
 
-/// What a name in a template stands for.
+/// The type of a name in a template.
 enum TemplateFact: Sendable, Equatable {
     case field(NoticeKind.Field)
-    /// In the layout of mails: what the mail says, made before.
+    /// In the layout of mails: the rendered body.
     case body
-    /// In the layout of mails: where one can unsubscribe; empty for urgent kinds.
+    /// In the layout of mails: the unsubscribe link; empty for urgent kinds.
     case link
 
-    /// As errors call it.
+    /// The type in error messages.
     var text: String {
         switch self {
         case .field(.text): "a text"
@@ -47,7 +47,7 @@ enum TemplateFact: Sendable, Equatable {
         }
     }
 
-    /// Whether `{?name …}` can ask for it.
+    /// Whether `{?name …}` may test it.
     var canBeEmpty: Bool {
         switch self {
         case .field(.text), .field(.count), .field(.list), .link: true
@@ -57,15 +57,15 @@ enum TemplateFact: Sendable, Equatable {
     }
 }
 
-/// The facts that a template may use, in the order in which a notice's facts are numbered.
+/// The facts that a template may use, in the order of their numbers.
 struct TemplateFacts: Sendable, Equatable {
-    /// Whose they are, for errors.
+    /// The owner of the facts, for error messages.
     let owner: String
     /// Ascending.
     let names: [String]
     let types: [TemplateFact]
 
-    /// Those of a kind.
+    /// Creates the facts of a kind.
     init(of kind: NoticeKind) {
         owner = kind.name
         names = kind.fields.keys.sorted()
@@ -79,7 +79,7 @@ struct TemplateFacts: Sendable, Equatable {
         types = facts.map(\.type)
     }
 
-    /// Those of the layout of mails.
+    /// The facts of the layout of mails.
     static let layout = TemplateFacts(
         owner: "the layout",
         [("body", .body), ("subject", .field(.text)), ("unsubscribe", .link)])

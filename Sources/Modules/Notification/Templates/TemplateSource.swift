@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// One file of words.
+/// A template file.
 struct TemplateSource: Sendable, Equatable {
-    /// As errors name it.
+    /// The path in error messages.
     let path: String
-    /// Lines end with LF; none at the end of the file.
+    /// Lines end with LF; the last line without one.
     let bytes: [UInt8]
 
     private static let sizeLimit = 65_536
 
-    /// A file as it was read.
+    /// Creates a template from the bytes of a file.
     init(path: String, file: [UInt8]) throws(TemplateError) {
         guard file.count <= Self.sizeLimit else {
             throw .unreadable(
@@ -26,7 +26,7 @@ struct TemplateSource: Sendable, Equatable {
         self.bytes = kept
     }
 
-    /// What is wrong at a byte.
+    /// Returns the error at a byte.
     func wrong(at place: Int, _ expected: String) -> TemplateError {
         let before = bytes[..<min(place, bytes.count)]
         let lineStart = (before.lastIndex(of: 0x0A) ?? -1) + 1
@@ -36,14 +36,15 @@ struct TemplateSource: Sendable, Equatable {
             expected: expected)
     }
 
-    /// The blanks from the beginning of its line to a place; nil if anything else is there.
+    /// Returns the blanks between the beginning of the line and a position; nil if there is other
+    /// text.
     func indent(before place: Int) -> String? {
         let start = (bytes[..<place].lastIndex(of: 0x0A) ?? -1) + 1
         let blanks = bytes[start..<place]
         return blanks.allSatisfy { $0 == 0x20 } ? String(decoding: blanks, as: UTF8.self) : nil
     }
 
-    /// The ranges of the first line, without `mark`, and of what follows an empty line.
+    /// Returns the ranges of the first line, without `mark`, and of the text after an empty line.
     func parts(
         after mark: String, _ what: String
     ) throws(TemplateError) -> (title: Range<Int>, text: Range<Int>) {
@@ -61,20 +62,20 @@ struct TemplateSource: Sendable, Equatable {
     }
 }
 
-/// The files of all locales: those of the program, and over them those of an operator's folder.
+/// The files of all locales: those of the program, overridden by those of an operator's folder.
 struct TemplateSources {
     /// By locale and file name.
     private(set) var files: [String: [String: TemplateSource]] = [:]
 
-    /// The locale of which every file is there.
+    /// The locale that has every file.
     static let base = "en"
 
-    /// Reads what there is.
+    /// Reads all files.
     ///
     /// - Parameters:
-    ///   - texts: the program's own, by `LOCALE/FILE`.
-    ///   - folder: holds `LOCALE/KIND.CHANNEL…`; hidden files are passed over.
-    ///   - expected: the names that files may have.
+    ///   - texts: the program's templates, by `LOCALE/FILE`.
+    ///   - folder: contains `LOCALE/KIND.CHANNEL…`; hidden files are ignored.
+    ///   - expected: the permitted file names.
     init(
         _ texts: [NoticeText], folder: String?, expected: Set<String>
     ) throws(TemplateError) {
@@ -111,7 +112,7 @@ struct TemplateSources {
         }
     }
 
-    /// As `en` or `en-CA`.
+    /// Returns whether a name has the form `en` or `en-CA`.
     private static func isLocale(_ name: String) -> Bool {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard let language = parts.first, (2...3).contains(language.utf8.count),

@@ -2,15 +2,15 @@ import ErrandGregorian
 import ErrandPostgres
 import ErrandRecurrence
 
-/// Puts facts into the places of a template.
+/// Renders a template with facts.
 struct TemplateWriter {
     let facts: [NoticeFact]
     let place: TemplatePlace
     let language: NoticeLanguage
-    /// The reader's; nil for one that is not known.
+    /// The reader's time zone; nil if unknown.
     let zone: Zone?
 
-    /// The text of some parts.
+    /// Returns the text of some parts.
     func text(_ parts: [TemplatePart]) -> String {
         var out = ""
         write(parts, to: &out)
@@ -74,6 +74,6 @@ struct TemplateWriter {
         }
     }
 
-    /// Seconds from 1970, from where zones count, to 2000, from where PostgreSQL counts.
+    /// The seconds from 1970, the epoch of zones, to 2000, the epoch of PostgreSQL.
     private static let year2000 = 10_957 * 86_400
 }

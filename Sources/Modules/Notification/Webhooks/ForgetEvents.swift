@@ -2,15 +2,15 @@ package import FoundationEssentials
 package import Errand
 package import ErrandPostgres
 
-/// Deletes events that are long over, with their deliveries.
+/// Deletes events that expired 90 days ago, with their deliveries.
 package struct ForgetEvents: Job {
     package static let kind = "notification.forget"
-    /// The next run does its work too.
+    /// Few attempts: the next run deletes the rest.
     package static let options = JobOptions(
         queue: "notices", priority: .low, maxAttempts: 3, backoff: Backoff(base: 60, ceiling: 600),
         timeout: .seconds(3_000))
 
-    /// Events of one transaction.
+    /// The number of events per transaction.
     private static let batch = 1_000
 
     package init() {}
@@ -31,9 +31,9 @@ package struct ForgetEvents: Job {
         DELETE FROM notification.events e USING old WHERE e.id = old.id
         """
 
-    /// Deletes those that expired 90 days ago, batch by batch.
+    /// Deletes the events that expired 90 days before `now`, in batches.
     ///
-    /// - Returns: how many they were.
+    /// - Returns: the number of deleted events.
     @discardableResult
     package static func run(in database: Pool, now: Date) async throws -> Int {
         try await database.exhaust(

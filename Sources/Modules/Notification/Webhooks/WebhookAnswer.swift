@@ -3,19 +3,19 @@ import FoundationEssentials
 import Errand
 import ErrandPostgres
 
-/// What became of one event on its way to one endpoint, and of its job.
-struct WebhookAnswer: BookedAnswer {
+/// The result of delivering one event to one endpoint, and of its job.
+struct WebhookAnswer: DeliveryResult {
     private(set) var due: DueWebhook
     private(set) var status: String
     private(set) var reply: String
     private(set) var attempts: Int16 = 0
-    /// Whether the endpoint asks for nothing any more.
+    /// Whether the endpoint is gone: it asked for no more events.
     private(set) var isGone = false
     var outcome: Outcome
     var delivery: Int64 { due.id }
 
-    /// An endpoint that took nothing for so long since the first failure is disabled.
-    static let patience = Duration.seconds(3 * 86_400)
+    /// The time after which an endpoint that only fails is disabled.
+    static let timeout = Duration.seconds(3 * 86_400)
 
     /// Ends a delivery without an attempt.
     init(_ due: DueWebhook, _ status: String, _ reply: String) {
@@ -25,7 +25,7 @@ struct WebhookAnswer: BookedAnswer {
         self.reply = reply
     }
 
-    /// What the client's verdict means.
+    /// Creates the result for the client's verdict.
     init(_ verdict: DeliveryVerdict, to due: DueWebhook, _ context: JobContext) {
         switch verdict {
         case .delivered(let reply):
@@ -34,20 +34,20 @@ struct WebhookAnswer: BookedAnswer {
         case .deferred(let reason, let delay), .addressBusy(let reason, let delay):
             let isLast = due.isTest || context.attempt >= context.maxAttempts
             self.init(due, isLast ? "failed" : "pending", reason)
-            // Nobody mends a test; the others are for the dead letters.
+            // A test needs no fix; other events become dead letters.
             if !due.isTest { outcome = .retry(after: delay, reason: reason) }
         case .addressGone(let reason, _):
             self.init(due, "gone", reason)
             isGone = true
         case .bounced(let reason), .rejected(let reason):
-            // It is the endpoint's owner who can do something about it: no dead letter.
+            // No dead letter: only the endpoint's owner can fix it.
             self.init(due, "rejected", reason)
         case .unavailable(let reason, let delay):
             self.init(due, "pending", reason)
             outcome = .snooze(DeliveryAnswer.spread(delay ?? DeliveryAnswer.longPause))
             return
         case .misconfigured(let reason):
-            context.log.error("webhooks cannot be sent from here: \(reason)")
+            context.log.error("this worker cannot send webhooks: \(reason)")
             self.init(due, "pending", reason)
             outcome = .snooze(DeliveryAnswer.spread(DeliveryAnswer.longPause))
             return
@@ -65,7 +65,7 @@ struct WebhookAnswer: BookedAnswer {
                     .timestamp(now),
                 ])
         ]
-        // That a test fails is what it is for, unless the endpoint asks for nothing any more.
+        // A failed test does not count against the endpoint, unless the endpoint is gone.
         let tried = answers.filter { answer in
             let counts = !answer.due.isTest || answer.isGone || answer.status == "delivered"
             return answer.attempts > 0 && counts
@@ -85,7 +85,7 @@ struct WebhookAnswer: BookedAnswer {
                         endpoints.map {
                             ($0.value.last(where: \.isGone) ?? $0.value.last)?.reply ?? ""
                         }),
-                    .timestamp(now), .timestamp(now.adding(.zero - patience)),
+                    .timestamp(now), .timestamp(now.adding(.zero - timeout)),
                 ]))
         return statements
     }

@@ -4,18 +4,18 @@ import FoundationEssentials
 package import Errand
 import ErrandPostgres
 
-/// Sends one event to one endpoint of somebody else's server.
+/// Sends one event to one endpoint.
 ///
-/// It carries its id alone: URL and secret are read when it is sent.
+/// Its arguments hold only the id; URL and secret are read when it runs.
 package struct WebhookDelivery: Job {
     package static let kind = "notification.webhook"
-    /// About three days of attempts; the event's own end comes first, as a rule.
+    /// About three days of attempts; usually the event expires earlier.
     package static let options = JobOptions(
         queue: "webhooks", maxAttempts: 60, backoff: Backoff(base: 15, ceiling: 7_200),
         timeout: .seconds(120))
-    /// Today's arguments have neither in them; should one ever be added, it is not shown.
+    /// The arguments contain neither; this hides them if they are ever added.
     package static let sensitive: Set<String> = ["url", "secret"]
-    /// The kind of event by which an operator tries an endpoint.
+    /// The kind of the event that tests an endpoint.
     package static let test = "webhook.test"
 
     package var deliveryID: Int64
@@ -27,13 +27,14 @@ package struct WebhookDelivery: Job {
     }
 }
 
-/// The way of events to endpoints, as notices go: what many jobs are to send is read together, and
-/// so are their answers written, as they come.
+/// Handles the jobs that deliver events.
+///
+/// Reads the deliveries of many jobs together, and writes their results together as they arrive.
 package struct Webhooks: Sendable {
     private let client: WebhookClient
     private let keys: SealingKeys
     private let gates = EndpointGates()
-    private let reads = DueReads<DueWebhook> { ids, context in
+    private let reads = DeliveryLoader<DueWebhook> { ids, context in
         let rows = try await context.database.withSession {
             try await $0.query(WebhookStatements.read, [.int64Array(ids)])
         }
@@ -44,24 +45,26 @@ package struct Webhooks: Sendable {
         }
         return found
     }
-    private let book = AnswerBook<WebhookAnswer> { WebhookAnswer.statements($0, now: $1) }
+    private let results = DeliveryResultWriter<WebhookAnswer> {
+        WebhookAnswer.statements($0, now: $1)
+    }
 
-    /// Webhooks by a client, with the keys that open the endpoints' secrets.
+    /// Creates the handler with a client and the keys that open the endpoints' sealed secrets.
     package init(_ client: WebhookClient, keys: SealingKeys) {
         self.client = client
         self.keys = keys
     }
 
-    /// Adds the kind to those of a program.
+    /// Registers the kind.
     package func add(to kinds: inout JobKinds) {
         kinds.handleWithOutcome(WebhookDelivery.self) { job, context in
             guard let due = try await reads.due(job.deliveryID, in: context) else {
                 return .discard(reason: "the event is gone")
             }
-            // A first attempt at what has failed: an operator has brought it back.
+            // The first attempt at a failed delivery: an operator has retried the job.
             guard due.isPending || due.hasFailed && context.attempt == 1 else { return .done }
             let answer = await answer(due, context)
-            try await book.write(answer, in: context)
+            try await results.write(answer, in: context)
             return answer.outcome
         }
     }
@@ -71,7 +74,7 @@ package struct Webhooks: Sendable {
             return WebhookAnswer(due, "withdrawn", "the endpoint was removed")
         }
         guard due.expiresAt > Instant(date: context.now) else {
-            return WebhookAnswer(due, "expired", due.reply ?? "it was of no more use")
+            return WebhookAnswer(due, "expired", due.reply ?? "the event has expired")
         }
         guard !endpoint.isDisabled else {
             return WebhookAnswer(due, "withdrawn", "the endpoint is disabled")
@@ -97,12 +100,12 @@ package struct Webhooks: Sendable {
     }
 }
 
-/// A delivery as it is read when it is to be made.
+/// A delivery to make, with its event and endpoint.
 struct DueWebhook: Sendable {
     struct Endpoint: Sendable {
         var id: Int64
         var url: Secret
-        /// The secret, and the one before while it is changed.
+        /// The sealed secret; during a rotation, also the previous one.
         var sealed: [[UInt8]]
         var isDisabled: Bool
     }
@@ -113,10 +116,10 @@ struct DueWebhook: Sendable {
     var isTest: Bool
     var expiresAt: Instant
     var reply: String?
-    /// The same for each attempt at this event and endpoint, and for no other.
+    /// The id of the message: the same for each attempt at this event and endpoint.
     var messageID: String
     var body: [UInt8]
-    /// Nil when it was removed.
+    /// Nil if it was removed.
     var endpoint: Endpoint?
 
     init(_ row: Row) throws {

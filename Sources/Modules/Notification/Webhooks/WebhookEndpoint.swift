@@ -1,23 +1,23 @@
 package import ErrandDelivery
 package import ErrandPostgres
 
-/// Where an owner's events go, without its secrets.
+/// An endpoint of an owner's events, without its secrets.
 package struct WebhookEndpoint: Sendable {
     package var id: Int64
-    /// Whose events it gets.
+    /// The owner of its events.
     package var owner: String
-    /// May hold credentials.
+    /// May contain credentials.
     package var url: Secret
-    /// The kinds of event that it wants, or `*`.
+    /// The kinds of event that it receives, or `*`.
     package var events: [String]
     package var createdAt: Instant
     package var disabledAt: Instant?
     package var disabledReason: String?
-    /// When it took nothing for the first time since it last took something.
+    /// The time of the first failure since the last success.
     package var failingSince: Instant?
-    /// Whether two secrets sign, while it is changed.
+    /// Whether two secrets sign: during a rotation.
     package var hasTwoSecrets: Bool
-    /// Deliveries that have no answer yet, counted up to a thousand.
+    /// The number of pending deliveries, at most 1,000.
     package var waiting: Int
 
     static let columns = """
@@ -40,11 +40,11 @@ package struct WebhookEndpoint: Sendable {
         waiting = Int(try row.int64("waiting"))
     }
 
-    /// Scheme and host: what is shown of its URL.
+    /// The scheme and host of its URL, without credentials.
     package var place: String { WebhookMessage.place(of: url.revealed) }
 }
 
-/// One event on its way to one endpoint.
+/// The delivery of one event to one endpoint.
 package struct WebhookRecord: Sendable {
     package var id: Int64
     package var eventID: Int64
@@ -52,7 +52,7 @@ package struct WebhookRecord: Sendable {
     package var kind: String
     package var owner: String
     package var dedupeKey: String
-    /// As notification.delivery_status has it.
+    /// A value of `notification.delivery_status`.
     package var status: String
     package var attempts: Int
     /// The endpoint's answer, or why nothing was sent.

@@ -4,25 +4,27 @@ import Errand
 package import ErrandPostgres
 package import ErrandSealing
 
-/// What operators ask and change about endpoints; each change is in the audit, without URL and
-/// secret.
+/// Reads and changes endpoints for operators.
+///
+/// Records each change in the audit log, without URL and secret.
 package struct WebhookEndpoints: Sendable {
-    /// The columns that hold their secrets.
+    /// The columns of sealed secrets.
     package static let sealed = ["secret", "previous_secret"].map { column in
         SealedColumn(
             "notification.endpoints", column, key: [.init("id", "bigint")],
             context: "'notification.endpoints/' || id")
     }
 
-    /// What the secrets of an endpoint are sealed for; both alike, for one takes the other's place.
+    /// Returns the sealing context of an endpoint's secrets; the same for both, as they change
+    /// places.
     static func context(_ id: Int64) -> String { "notification.endpoints/\(id)" }
 
-    /// Who changes something, and why.
+    /// The author of a change, and the reason.
     package struct Author: Sendable {
         package var name: String
         package var reason: String?
 
-        /// An operator.
+        /// Creates an author from an operator's name.
         package init(_ name: String, reason: String?) {
             self.name = name
             self.reason = reason
@@ -36,10 +38,10 @@ package struct WebhookEndpoints: Sendable {
         }
     }
 
-    /// What became of a change.
+    /// The result of a change.
     package enum Change: Sendable {
         case done, unknown
-        /// It is as it was to become, or not as it must be for that.
+        /// The state of the endpoint does not allow the change.
         case unfit
     }
 
@@ -47,9 +49,9 @@ package struct WebhookEndpoints: Sendable {
 
     package init(session: Session) { self.session = session }
 
-    // MARK: Looking
+    // MARK: Reading
 
-    /// Endpoints by their ids, of one owner or all, behind `place`.
+    /// Returns the endpoints of one owner or all, ordered by id, after the id `place`.
     package func list(
         owner: String?, behind place: Int64 = 0, limit: Int
     ) async throws -> [WebhookEndpoint] {
@@ -61,7 +63,7 @@ package struct WebhookEndpoints: Sendable {
         ).map(WebhookEndpoint.init)
     }
 
-    /// One of them; nil when there is none of that id.
+    /// Returns one endpoint; nil if it does not exist.
     package func one(_ id: Int64) async throws -> WebhookEndpoint? {
         try await session.query(
             "SELECT \(WebhookEndpoint.columns) FROM notification.endpoints e WHERE e.id = $1",
@@ -69,7 +71,7 @@ package struct WebhookEndpoints: Sendable {
         ).first.map(WebhookEndpoint.init)
     }
 
-    /// What was sent or is to be, the newest first, before the id `place`.
+    /// Returns deliveries of events, newest first, before the id `place`.
     package func events(
         endpoint: Int64?, status: String? = nil, before place: Int64? = nil, limit: Int
     ) async throws -> [WebhookRecord] {
@@ -86,7 +88,7 @@ package struct WebhookEndpoints: Sendable {
         ).map(WebhookRecord.init)
     }
 
-    /// One delivery; nil when there is none of that id.
+    /// Returns one delivery; nil if it does not exist.
     package func event(_ id: Int64) async throws -> WebhookRecord? {
         try await session.query(
             """
@@ -99,7 +101,7 @@ package struct WebhookEndpoints: Sendable {
 
     // MARK: Changing
 
-    /// Adds an endpoint; its secret is shown now and never again.
+    /// Adds an endpoint, and returns its secret, which is never shown again.
     package func add(
         owner: String, url: Secret, events: [String], keys: SealingKeys, by author: Author
     ) async throws -> (id: Int64, secret: String) {
@@ -130,9 +132,9 @@ package struct WebhookEndpoints: Sendable {
         return (id, text)
     }
 
-    /// Makes a second secret, which signs beside the present one until ``finishSecret(_:by:)``.
+    /// Creates a second secret; both sign until ``finishSecret(_:by:)``.
     ///
-    /// - Returns: the new secret; nil when two sign already, or there is no such endpoint.
+    /// - Returns: the new secret; nil if there are already two, or the endpoint does not exist.
     package func rotateSecret(
         _ id: Int64, keys: SealingKeys, by author: Author
     ) async throws -> (change: Change, secret: String?) {
@@ -143,14 +145,16 @@ package struct WebhookEndpoints: Sendable {
         return (change, change == .done ? text : nil)
     }
 
-    /// Lets the new secret alone sign.
+    /// Removes the old secret, so that only the new one signs.
     package func finishSecret(_ id: Int64, by author: Author) async throws -> Change {
         try await change(
             id, to: "previous_secret = NULL", where: "previous_secret IS NOT NULL",
             author.line("webhook secret --finish", id))
     }
 
-    /// Lets it have events again; what came meanwhile is not sent.
+    /// Enables an endpoint.
+    ///
+    /// Events that occurred while it was disabled are not sent.
     package func enable(_ id: Int64, by author: Author) async throws -> Change {
         try await change(
             id,
@@ -160,7 +164,9 @@ package struct WebhookEndpoints: Sendable {
             where: "disabled_at IS NOT NULL", author.line("webhook enable", id))
     }
 
-    /// Sends it nothing more; what is under way is withdrawn when its turn comes.
+    /// Disables an endpoint.
+    ///
+    /// Its jobs withdraw the pending deliveries.
     package func disable(_ id: Int64, by author: Author) async throws -> Change {
         let words = "disabled by an operator" + (author.reason.map { ": \($0)" } ?? "")
         return try await change(
@@ -168,7 +174,7 @@ package struct WebhookEndpoints: Sendable {
             where: "disabled_at IS NULL", author.line("webhook disable", id))
     }
 
-    /// Removes it with its URL and secrets; the record of its events stays.
+    /// Removes an endpoint with its URL and secrets, and keeps the record of its events.
     package func remove(_ id: Int64, by author: Author) async throws -> Change {
         try await session.transaction { session in
             let removed = try session.query(

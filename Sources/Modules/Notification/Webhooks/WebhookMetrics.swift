@@ -1,7 +1,7 @@
 import ErrandCommand
 import ErrandPostgres
 
-/// What monitoring watches of webhooks.
+/// The metrics of webhooks.
 enum WebhookMetrics {
     static func families(_ session: Session) async throws -> [MetricFamily] {
         let counts = try await session.query(

@@ -1,6 +1,6 @@
-/// What is read before events are sent, and written after.
+/// The statements that read deliveries of events before sending and write their results.
 enum WebhookStatements {
-    /// The deliveries of $1 with all that may have changed since they were made.
+    /// Reads the deliveries $1, with all facts that may have changed since they were created.
     static let read = """
         SELECT d.id, d.status = 'pending' AS is_pending, d.status = 'failed' AS has_failed, d.reply,
             v.kind, v.data, v.occurred_at, v.expires_at,
@@ -13,9 +13,9 @@ enum WebhookStatements {
         WHERE d.id = ANY ($1)
         """
 
-    /// What became of deliveries: status, words, attempts made, as of $5.
+    /// Writes the results of deliveries as of $5: status, reply and attempts.
     ///
-    /// What failed may have been brought back.
+    /// Failed deliveries are included, as an operator may have retried their jobs.
     static let answer = """
         UPDATE notification.event_deliveries d
         SET status = a.status::notification.delivery_status, reply = a.reply,
@@ -29,12 +29,12 @@ enum WebhookStatements {
           AND (a.status <> 'pending' OR a.attempts > 0 OR a.reply IS DISTINCT FROM d.reply)
         """
 
-    /// What the answers mean for endpoints: whether one took something ($2) or asks for nothing
-    /// any more ($3), in its words ($4), as of $5.
+    /// Updates endpoints as of $5 by their results: whether one accepted an event ($2) or is gone
+    /// ($3), and its reply ($4).
     ///
-    /// Those that took nothing since before $6 are disabled. One that takes all is not written to.
+    /// Disables endpoints that have failed since before $6. Does not update healthy endpoints.
     ///
-    /// Failures a day apart are not one: an endpoint to which little is sent may have worked since.
+    /// Failures more than a day apart start a new series: the endpoint may have worked in between.
     static let judge = """
         UPDATE notification.endpoints e
         SET failing_since = CASE WHEN NOT a.took
@@ -43,7 +43,7 @@ enum WebhookStatements {
             failed_at = CASE WHEN NOT a.took THEN $5 END,
             disabled_at = CASE WHEN a.gone OR \(isDead) THEN $5 END,
             disabled_reason = CASE WHEN a.gone THEN a.reply
-                WHEN \(isDead) THEN 'it took nothing since '
+                WHEN \(isDead) THEN 'no success since '
                     || to_char(e.failing_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
                     || ': ' || a.reply END
         FROM unnest($1::bigint[], $2::boolean[], $3::boolean[], $4::text[])
@@ -58,12 +58,12 @@ enum WebhookStatements {
         NOT a.took AND e.failing_since < $6 AND e.failed_at > $5 - interval '1 day'
         """
 
-    /// Ends the deliveries whose jobs have died since $1 without an answer, as of $2.
+    /// Ends, as of $2, the pending deliveries whose jobs died since $1.
     static let endAbandoned = """
         UPDATE notification.event_deliveries d
-        SET status = 'failed', reply = \(EndAbandoned.why), answered_at = $2
+        SET status = 'failed', reply = \(CloseUndelivered.why), answered_at = $2
         FROM errand.dead_jobs j
         WHERE j.kind = '\(WebhookDelivery.kind)' AND j.finished_at > $1
-          AND d.id = \(EndAbandoned.id("delivery_id")) AND d.status = 'pending'
+          AND d.id = \(CloseUndelivered.id("delivery_id")) AND d.status = 'pending'
         """
 }

@@ -1,22 +1,23 @@
 package import ErrandPostgres
 
-/// What an operator does to a run or a payout; each call is one transaction with its postings in
-/// the ledger and the note of who did it, when and why.
+/// An operator's changes of runs and payouts.
+///
+/// Each call is one transaction with its postings in the ledger and a row of the history.
 package struct PayoutChanges: Sendable {
     private let session: Session
     private let actor: String
 
-    /// - Parameter actor: who does it, 1 to 200 characters.
+    /// - Parameter actor: the operator, 1 to 200 characters.
     package init(session: Session, actor: String) {
         self.session = session
         self.actor = actor
     }
 
-    /// Lets a closed run be issued.
+    /// Approves a closed run for issue.
     ///
     /// - Parameters:
     ///   - reason: up to 500 characters.
-    ///   - isAcknowledged: even if it differs much from its preview.
+    ///   - isAcknowledged: approves the run despite its deviation from the preview.
     /// - Throws: ``PayoutError``
     package func approve(run: Int64, reason: String?, isAcknowledged: Bool) async throws {
         try await change(
@@ -24,33 +25,32 @@ package struct PayoutChanges: Sendable {
             [.int64(run), .text(actor), .optional(reason), .bool(isAcknowledged)])
     }
 
-    /// Keeps a payout from being issued; the money goes back to the person's balance, and is held
-    /// by later runs too until somebody releases it.
+    /// Holds a payout; the money returns to the person's balance, and later runs hold it too until
+    /// it is released.
     ///
     /// - Throws: ``PayoutError``
     package func hold(_ payout: Int64, reason: String) async throws {
         try await change("SELECT payouts.hold($1, $2, $3)", parameters(payout, reason))
     }
 
-    /// Lets the next files of its run have a payout that was held.
+    /// Releases a held payout; the next issue of its run includes it.
     ///
     /// - Throws: ``PayoutError``
     package func release(_ payout: Int64, reason: String?) async throws {
         try await change("SELECT payouts.release($1, $2, $3)", parameters(payout, reason))
     }
 
-    /// Ends a payout that is not to be paid, or whose cheque is worthless; the money goes back to
-    /// the person's balance.
+    /// Voids an unpaid payout or a cheque; the money returns to the person's balance.
     ///
     /// - Throws: ``PayoutError``
     package func void(_ payout: Int64, reason: String) async throws {
         try await change("SELECT payouts.void($1, $2, $3)", parameters(payout, reason))
     }
 
-    /// Pays anew what came back or was void.
+    /// Reissues a returned or void payout.
     ///
-    /// - Parameter method: nil for a deposit if there are bank details that were not refused.
-    /// - Returns: the payout that replaces it.
+    /// - Parameter method: nil for a deposit if the person has valid bank details.
+    /// - Returns: the id of the replacement.
     /// - Throws: ``PayoutError``
     package func reissue(
         _ payout: Int64, by method: PayoutMethod?, reason: String?
@@ -73,10 +73,9 @@ package struct PayoutChanges: Sendable {
         ) s
         """
 
-    /// Takes note that the bank has paid the deposits of a run; to be interrupted and begun again
-    /// at any time.
+    /// Settles the deposits of a run; safe to interrupt and repeat.
     ///
-    /// - Returns: how many were not settled before.
+    /// - Returns: the number of newly settled payouts.
     package func settleDeposits(
         run: Int64, reason: String?, page: Int = 2_000
     ) async throws -> Int {
@@ -93,10 +92,10 @@ package struct PayoutChanges: Sendable {
         return settled
     }
 
-    /// Takes note that the bank has paid some payouts of a run, such as cheques that were cashed.
+    /// Settles payouts of a run, such as cashed cheques.
     ///
-    /// - Parameter payouts: some thousands at most.
-    /// - Returns: how many were not settled before.
+    /// - Parameter payouts: a few thousand at most.
+    /// - Returns: the number of newly settled payouts.
     package func settle(_ payouts: [Int64], run: Int64, reason: String?) async throws -> Int {
         let count = try await change(
             "SELECT payouts.settle($1, $2, $3, $4)",
@@ -105,7 +104,7 @@ package struct PayoutChanges: Sendable {
         return Int(count)
     }
 
-    /// Ends a run of which nothing is under way any more; false when something is.
+    /// Settles a run without pending or issued payouts; false if it has some.
     @discardableResult
     package func endRun(_ run: Int64) async throws -> Bool {
         try await change("SELECT payouts.end_run($1, $2)", [.int64(run), .text(actor)]).bool(0, 0)

@@ -4,28 +4,27 @@ package import ErrandLedger
 package import ErrandPostgres
 package import ErrandRecurrence
 
-/// Makes the run of a quarter, if it was not there, and begins to close it.
+/// Creates the run of a quarter, if missing, and starts its close.
 ///
-/// The payouts are made chunk by chunk, each by a job of its own and in one transaction; the job
-/// that does the last chunk makes the one that ends the close. However often it is started,
-/// wherever it is killed: each account is part of one chunk, and each chunk is done once.
+/// A job per chunk creates the payouts in one transaction; the job of the last chunk enqueues the
+/// job that ends the close. The close is idempotent and survives crashes: each account is part of
+/// one chunk, and each chunk is closed once.
 package struct CloseQuarter: Job {
     package static let kind = "payouts.close"
     package static let options = JobOptions(
         queue: "payouts", maxAttempts: 20, backoff: Backoff(base: 30, ceiling: 900),
         timeout: .seconds(1_200))
 
-    /// Such as `2026-Q3`; nil for the last one that is over.
+    /// The quarter, such as `2026-Q3`; nil for the last one.
     package var quarter: String?
-    /// Names nobody: by this job, the schedule closes.
+    /// Creates the job without an actor: the schedule is recorded as the closer.
     ///
-    /// Who closes may not approve, so that whoever may enqueue must not choose who that is.
+    /// The closer may not approve, so the enqueuer of the job must not choose the closer.
     package init(quarter: Quarter? = nil) {
         self.quarter = quarter?.description
     }
 
-    /// On the third day of a quarter, so that what is credited late is part of it, and people can
-    /// look at a preview before.
+    /// Runs on the third day of a quarter, after late credits and a day after the preview.
     static func schedule() throws -> Schedule {
         try Schedule(
             kind, "15 4 3 1,4,7,10 *", in: "America/Toronto", run: CloseQuarter(),
@@ -33,7 +32,7 @@ package struct CloseQuarter: Job {
     }
 }
 
-/// Writes down what closing the last quarter would do, for those who approve it to compare.
+/// Stores a preview of closing the last quarter, to compare at the approval.
 package struct PreviewQuarter: Job {
     package static let kind = "payouts.preview"
     package static let options = JobOptions(
@@ -49,7 +48,7 @@ package struct PreviewQuarter: Job {
     }
 }
 
-/// Makes the payouts of some hundreds of accounts.
+/// Creates the payouts of a chunk of accounts.
 package struct CloseChunk: Job {
     package static let kind = "payouts.close_chunk"
     package static let options = JobOptions(
@@ -65,7 +64,7 @@ package struct CloseChunk: Job {
     }
 }
 
-/// Ends the close of a run whose chunks are done.
+/// Ends the close of a run whose chunks are closed.
 package struct EndClose: Job {
     package static let kind = "payouts.end_close"
     package static let options = JobOptions(
@@ -78,18 +77,16 @@ package struct EndClose: Job {
     }
 }
 
-/// How a quarter is closed.
+/// Functions that preview and close a quarter.
 package enum Closing {
-    /// Who closes by a job.
+    /// The actor of closes by a job.
     package static let scheduleActor = "the schedule"
-    /// Accounts of a chunk: a transaction of some tens of milliseconds.
+    /// Accounts per chunk: a transaction of some tens of milliseconds.
     package static let chunkSize = 1_000
 
     private static let runOf = "SELECT payouts.run_of($1, $2, $3, $4::text::date)"
 
-    /// The run of a quarter, made now if it was not there.
-    ///
-    /// - Returns: its id.
+    /// Returns the id of a quarter's run; creates it if missing.
     package static func run(
         of quarter: Quarter, rules: PayRules, in zone: Zone, _ transaction: Transaction
     ) async throws -> Int64 {
@@ -102,14 +99,14 @@ package enum Closing {
         ).int64(0, 0)
     }
 
-    /// The last quarter that is over.
+    /// The last complete quarter.
     package static func lastQuarter(before now: Instant, in zone: Zone) -> Quarter {
         Quarter(of: now, in: zone).previous
     }
 
-    /// Writes down what closing a run would do now.
+    /// Stores a preview of closing a run now.
     ///
-    /// - Throws: ``PayoutError`` when it is being closed, or was.
+    /// - Throws: ``PayoutError`` if its close has started.
     package static func preview(
         run: Int64, actor: String, _ transaction: Transaction
     ) async throws {
@@ -117,10 +114,10 @@ package enum Closing {
             "SELECT payouts.preview($1, $2)", [.int64(run), .text(actor)])
     }
 
-    /// Begins to close a run: makes its chunks, and a job for each.
+    /// Starts the close of a run: creates its chunks and a job for each.
     ///
-    /// - Returns: how many chunks; nil when somebody has begun before.
-    /// - Throws: ``PayoutError`` when the quarter is not over, or a later one was closed.
+    /// - Returns: the number of chunks; nil if the close was already started.
+    /// - Throws: ``PayoutError`` if the quarter is not over, or a later one was closed.
     package static func begin(
         run: Int64, now: Instant, actor: String, chunkSize: Int = chunkSize, client: JobClient,
         _ transaction: Transaction
@@ -141,7 +138,7 @@ package enum Closing {
 }
 
 extension Transaction {
-    /// A query of which what the schema refuses is a ``PayoutError``.
+    /// Runs a query; throws a ``PayoutError`` for a refusal of the schema.
     @discardableResult
     func payoutQuery(_ sql: String, _ parameters: [Parameter]) async throws -> Rows {
         do throws(PostgresError) { return try await query(sql, parameters) } catch {

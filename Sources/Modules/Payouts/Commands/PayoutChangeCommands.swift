@@ -3,14 +3,14 @@ import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What is done to single payouts.
+/// `errand payout hold`, `release`, `void` and `reissue`.
 enum PayoutChangeCommands {
     static let all = [hold, release, void, reissue]
 
-    /// Shows what became of it.
+    /// Shows the changed payout.
     private static func end(_ id: Int, _ session: Session, _ invocation: Invocation) async throws {
         try invocation.output.show(
-            PayoutWords.card(try await PayoutWords.payout(id, session), invocation))
+            PayoutFormatting.card(try await PayoutFormatting.payout(id, session), invocation))
     }
 
     private static func changes(_ invocation: Invocation, _ session: Session) -> PayoutChanges {
@@ -18,63 +18,63 @@ enum PayoutChangeCommands {
     }
 
     private static let hold = Command(
-        "payout", "hold", effect: .changes, summary: "Keep a pending payout from being issued",
+        "payout", "hold", effect: .write, summary: "Hold a pending payout",
         discussion: """
-            The money goes back to the person's balance. Later runs hold it as well, until \
-            somebody releases it.
+            A held payout is not issued, and the money returns to the person's balance. Later \
+            runs hold it too, until 'errand payout release'.
             """,
         examples: [.init("errand payout hold 4711 --reason 'address in doubt'", "asks first")],
-        options: [PayoutWords.why], arguments: [PayoutWords.id]
+        options: [PayoutFormatting.why], arguments: [PayoutFormatting.id]
     ) { invocation in
-        let (id, session) = (invocation[PayoutWords.id], try invocation.session())
-        let payout = try await PayoutWords.payout(id, session)
+        let (id, session) = (invocation[PayoutFormatting.id], try invocation.session())
+        let payout = try await PayoutFormatting.payout(id, session)
         try invocation.confirm("hold payout \(id) of \(payout.amount)?")
-        try await PayoutWords.refusing {
+        try await PayoutFormatting.refusing {
             try await changes(invocation, session).hold(
-                Int64(id), reason: invocation[PayoutWords.why])
+                Int64(id), reason: invocation[PayoutFormatting.why])
         }
         try await end(id, session, invocation)
         return .done
     }
 
     private static let release = Command(
-        "payout", "release", effect: .changes, summary: "Let a held payout be issued after all",
+        "payout", "release", effect: .write, summary: "Release a held payout",
         discussion: """
-            The next files of its run have it. Refused while the person's name, address or age \
-            are missing, and when a later run has paid the money.
+            The next issue of its run includes the payout. Refused if the person's name, address \
+            or age is missing, or if a later run has paid the money.
             """,
         examples: [.init("errand payout release 4711 --reason 'address given'", "asks first")],
-        options: [PayoutWords.note], arguments: [PayoutWords.id]
+        options: [PayoutFormatting.note], arguments: [PayoutFormatting.id]
     ) { invocation in
-        let (id, session) = (invocation[PayoutWords.id], try invocation.session())
-        let payout = try await PayoutWords.payout(id, session)
+        let (id, session) = (invocation[PayoutFormatting.id], try invocation.session())
+        let payout = try await PayoutFormatting.payout(id, session)
         try invocation.confirm("release payout \(id) of \(payout.amount)?")
-        try await PayoutWords.refusing {
+        try await PayoutFormatting.refusing {
             try await changes(invocation, session).release(
-                Int64(id), reason: invocation[PayoutWords.note])
+                Int64(id), reason: invocation[PayoutFormatting.note])
         }
         try await end(id, session, invocation)
         return .done
     }
 
     private static let void = Command(
-        "payout", "void", effect: .changes,
-        summary: "End a payout that is not to be paid, or whose cheque is worthless",
+        "payout", "void", effect: .write,
+        summary: "Void an unpaid payout or a cheque",
         discussion: """
-            The money goes back to the person's balance, and the next run pays it: what must not \
-            be paid is held, or its reward is undone. Tell the bank of a cheque that is void; its \
-            number is never used again. A deposit that the bank has is not void before it \
-            comes back.
+            The money returns to the person's balance, and the next run pays it. To prevent the \
+            payment, hold the payout or reverse its reward instead. Report void cheques to the \
+            bank ('errand payout voids'); their numbers are never reused. An issued deposit \
+            cannot be voided until the bank returns it.
             """,
         examples: [.init("errand payout void 4711 --reason 'cheque was lost'", "asks first")],
-        options: [PayoutWords.why], arguments: [PayoutWords.id]
+        options: [PayoutFormatting.why], arguments: [PayoutFormatting.id]
     ) { invocation in
-        let (id, session) = (invocation[PayoutWords.id], try invocation.session())
-        let payout = try await PayoutWords.payout(id, session)
-        try invocation.confirm("void payout \(id) of \(payout.amount), which cannot be undone?")
-        try await PayoutWords.refusing {
+        let (id, session) = (invocation[PayoutFormatting.id], try invocation.session())
+        let payout = try await PayoutFormatting.payout(id, session)
+        try invocation.confirm("void payout \(id) of \(payout.amount) permanently?")
+        try await PayoutFormatting.refusing {
             try await changes(invocation, session).void(
-                Int64(id), reason: invocation[PayoutWords.why])
+                Int64(id), reason: invocation[PayoutFormatting.why])
         }
         try await end(id, session, invocation)
         return .done
@@ -82,25 +82,25 @@ enum PayoutChangeCommands {
 
     private static let method = Option<PayoutMethod?>.value(
         "method", .choice(of: PayoutMethod.self, "METHOD"),
-        help: "By this means (default: a deposit if there are bank details, a cheque if not)")
+        help: "Payment method (default: deposit with bank details, otherwise cheque)")
 
     private static let reissue = Command(
-        "payout", "reissue", effect: .changes, summary: "Pay anew what came back or was void",
+        "payout", "reissue", effect: .write, summary: "Reissue a returned or void payout",
         discussion: """
-            By another payout of the same run, which the next files have. Refused when a later run \
-            has paid the money.
+            Creates another payout of the same run, which its next issue includes. Refused if a \
+            later run has paid the money.
             """,
         examples: [
             .init("errand payout reissue 4711 --method cheque", "asks first")
         ],
-        options: [method, PayoutWords.note], arguments: [PayoutWords.id]
+        options: [method, PayoutFormatting.note], arguments: [PayoutFormatting.id]
     ) { invocation in
-        let (id, session) = (invocation[PayoutWords.id], try invocation.session())
-        let payout = try await PayoutWords.payout(id, session)
-        try invocation.confirm("pay payout \(id) of \(payout.amount) anew?")
-        let made = try await PayoutWords.refusing {
+        let (id, session) = (invocation[PayoutFormatting.id], try invocation.session())
+        let payout = try await PayoutFormatting.payout(id, session)
+        try invocation.confirm("reissue payout \(id) of \(payout.amount)?")
+        let made = try await PayoutFormatting.refusing {
             try await changes(invocation, session).reissue(
-                Int64(id), by: invocation[method], reason: invocation[PayoutWords.note])
+                Int64(id), by: invocation[method], reason: invocation[PayoutFormatting.note])
         }
         try await end(Int(made), session, invocation)
         return .done

@@ -4,7 +4,7 @@ import ErrandLedger
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand payout …`: what is paid, run by run and person by person.
+/// `errand payout …`: payouts by run and by person.
 enum PayoutCommands {
     static let all =
         [runs, list, show] + PayoutRunCommands.all + PayoutIssueCommands.all
@@ -16,43 +16,43 @@ enum PayoutCommands {
         "state", .choice(of: RunState.self, "STATE"), help: "Only runs in this state")
 
     private static let runs = Command(
-        "payout", "runs", effect: .looks, summary: "List the quarterly runs, the latest first",
-        discussion: "DEVIATION is by how much a run's total differs from its last preview.",
-        examples: [.init("errand payout runs", "how far each quarter is")],
+        "payout", "runs", effect: .read, summary: "List the quarterly runs, latest first",
+        discussion: "DEVIATION is the difference between a run's total and its last preview.",
+        examples: [.init("errand payout runs", "the state of each quarter")],
         options: [inState, PageOptions.limit]
     ) { invocation in
         let runs = try await RunRows(session: try invocation.session()).page(
             state: invocation[inState], limit: invocation[PageOptions.limit])
         try invocation.output.list(
-            runs.map { PayoutWords.record($0) },
+            runs.map { PayoutFormatting.record($0) },
             columns: [
                 Column("quarter"), Column("state"), Column("pay_date"), Column("chunks_left"),
                 Column("deviation"), Column("closed_by"), Column("approved_by"),
-            ], empty: "no quarter was previewed or closed")
+            ], empty: "no runs: no quarter was previewed or closed")
         return .done
     }
 
     // MARK: ls
 
     private static let ofRun = Option<Quarter?>.value(
-        "run", PayoutWords.quarter, help: "Only payouts of this quarter's run")
+        "run", PayoutFormatting.quarter, help: "Only payouts of this quarter's run")
     private static let state = Option<PayoutState?>.value(
         "state", .choice(of: PayoutState.self, "STATE"), help: "Only payouts in this state")
     private static let method = Option<PayoutMethod?>.value(
-        "method", .choice(of: PayoutMethod.self, "METHOD"), help: "Only those paid by this means")
+        "method", .choice(of: PayoutMethod.self, "METHOD"), help: "Only payouts by this method")
     private static let person = Option<Int?>.integer(
-        "person", range: 1...Int.max, placeholder: "ID", help: "Only this person's")
+        "person", range: 1...Int.max, placeholder: "ID", help: "Only this person's payouts")
     private static let cheque = Option<Int?>.integer(
-        "cheque", range: 1...999_999_999, placeholder: "N", help: "Only the cheque of this number")
+        "cheque", range: 1...999_999_999, placeholder: "N", help: "Only cheque number N")
 
     private static let list = Command(
-        "payout", "ls", effect: .looks, summary: "List payouts in the order of their ids",
+        "payout", "ls", effect: .read, summary: "List payouts, sorted by id",
         discussion: """
-            A payout is one payment to one person for one quarter. One that came back is replaced \
-            by another one.
+            A payout is one payment to one person for one quarter. Reissuing a returned payout \
+            creates another one.
             """,
         examples: [
-            .init("errand payout ls --run 2026-Q3 --state held", "who cannot be paid, and why"),
+            .init("errand payout ls --run 2026-Q3 --state held", "held payouts and the reasons"),
             .init("errand payout ls --run 2026-Q3 -ocsv --limit 100000", "for a spreadsheet"),
         ],
         options: [ofRun, state, method, person, cheque, PageOptions.limit, PageOptions.cursor]
@@ -67,12 +67,12 @@ enum PayoutCommands {
         filter.limit = invocation[PageOptions.limit]
         let payouts = try await PayoutRows(session: try invocation.session()).page(filter)
         try invocation.output.list(
-            payouts.map { PayoutWords.record($0) },
+            payouts.map { PayoutFormatting.record($0) },
             columns: [
                 Column("id"), Column("quarter"), Column("person"), Column("amount"),
                 Column("currency"), Column("state"), Column("method"), Column("cheque"),
                 Column("reason", isFlexible: true),
-            ], empty: "no payout passes these filters")
+            ], empty: "no payouts match")
         if payouts.count == filter.limit, let last = payouts.last {
             invocation.output.note(
                 "more: " + invocation.line(behind: PageOptions.cursor, String(last.id)))
@@ -99,29 +99,28 @@ enum PayoutCommands {
     private static let shownChanges = 20
 
     private static let show = Command(
-        "payout", "show", effect: .looks,
-        summary: "Show a run with its totals, or a payout with its story",
+        "payout", "show", effect: .read,
+        summary: "Show a run with its totals, or a payout with its history",
         discussion: """
-            Each change stands there with who made it, when and why, and the ledger's transaction \
-            that came with it.
+            Each change has its actor, time, reason and transaction of the ledger.
             """,
         examples: [
             .init("errand payout show 2026-Q3", "before approving it"),
-            .init("errand payout show 4711", "what became of somebody's money"),
+            .init("errand payout show 4711", "the history of a payout"),
         ],
         arguments: [subject]
     ) { invocation in
         let session = try invocation.session()
         switch invocation[subject] {
         case .run(let quarter):
-            try await PayoutWords.show(
-                try await PayoutWords.run(quarter, session), invocation, changes: shownChanges)
+            try await PayoutFormatting.show(
+                try await PayoutFormatting.run(quarter, session), invocation, changes: shownChanges)
         case .payout(let id):
-            let payout = try await PayoutWords.payout(id, session)
-            var record = PayoutWords.card(payout, invocation)
+            let payout = try await PayoutFormatting.payout(id, session)
+            var record = PayoutFormatting.card(payout, invocation)
             let changes = try await PayoutRows(session: session).changes(ofPayout: payout.id)
             record.append(
-                "changes", .records(changes.map { PayoutWords.record($0, invocation) }))
+                "changes", .records(changes.map { PayoutFormatting.record($0, invocation) }))
             try invocation.output.show(record)
         }
         return .done
@@ -130,12 +129,12 @@ enum PayoutCommands {
     // MARK: prove
 
     private static let prove = Command(
-        "payout", "prove", effect: .looks,
-        summary: "Prove that payouts, the ledger and the files agree to the cent",
+        "payout", "prove", effect: .read,
+        summary: "Verify that payouts, the ledger and the files agree to the cent",
         discussion: """
-            Compares, as of one moment: what was taken from each person with their payouts; what \
-            is in transit and what has left the bank with the payouts' states; chunks, files and \
-            numbers of cheques with what they hold. Exits 1 when there is a fault.
+            Reads one snapshot and compares the debits of each person with their payouts, the \
+            balances in transit and at the bank with the states of payouts, and chunks, files and \
+            cheque numbers with their contents. Exits 1 on a fault.
             """,
         examples: [.init("errand payout prove", "before the files go to the bank")]
     ) { invocation in
@@ -151,7 +150,7 @@ enum PayoutCommands {
             ]))
         guard let first = proof.faults.first else { return .done }
         throw CommandFailure(
-            exit: .failed, message: "the payouts do not prove: \(first)",
-            hint: "pay nothing before it is clear why; 'errand ledger prove' looks at the ledger")
+            exit: .failed, message: "the proof of the payouts failed: \(first)",
+            hint: "stop payouts until this is explained; 'errand ledger prove' checks the ledger")
     }
 }

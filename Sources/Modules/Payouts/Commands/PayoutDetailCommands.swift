@@ -7,23 +7,23 @@ import ErrandPaymentFiles
 import ErrandPostgres
 import ErrandTerminal
 
-/// Who is paid, and where to.
+/// `errand payout payee` and `enter`: names, addresses and bank details.
 enum PayoutDetailCommands {
     static let all = [payee, enter]
 
     private static let payee = Command(
-        "payout", "payee", effect: .looks, summary: "Show how and where a person is paid",
-        discussion: "Of a bank account, the last digits alone are shown.",
-        examples: [.init("errand payout payee 42", "by deposit or by cheque")],
-        arguments: [PayoutWords.person]
+        "payout", "payee", effect: .read, summary: "Show how and where a person is paid",
+        discussion: "Shows only the last digits of a bank account.",
+        examples: [.init("errand payout payee 42", "deposit or cheque, and the address")],
+        arguments: [PayoutFormatting.person]
     ) { invocation in
-        try await show(invocation[PayoutWords.person], invocation)
+        try await show(invocation[PayoutFormatting.person], invocation)
         return .done
     }
 
     private static func show(_ person: Int, _ invocation: Invocation) async throws {
         guard let payee = try await Payee.read(Int64(person), try invocation.session()) else {
-            throw NotificationWords.unknown(person: person)
+            throw NotificationFormatting.unknown(person: person)
         }
         let isDeposit = payee.bankHint != nil && payee.refusedFor == nil
         try invocation.output.show(
@@ -40,14 +40,14 @@ enum PayoutDetailCommands {
     // MARK: enter
 
     private static let file = Option<String?>.text(
-        "from", placeholder: "FILE", help: "A JSON object in a file, or in standard input (-)"
+        "from", placeholder: "FILE", help: "Read a JSON object from FILE, or standard input (-)"
     )
     private static let forget = Option.flag(
-        "forget-bank", help: "Forget the bank account: cheques from now on")
-    /// More than any of these takes.
+        "forget-bank", help: "Delete the bank details and pay by cheque")
+    /// Maximum size of the file in bytes.
     private static let longest = 64 * 1_024
 
-    /// What the file holds.
+    /// The content of the file.
     private struct Details: Decodable {
         var name: String?
         var address: [String]?
@@ -82,38 +82,37 @@ enum PayoutDetailCommands {
     }
 
     private static let enter = Command(
-        "payout", "enter", effect: .changes,
-        summary: "Write down a person's name, address and bank account",
+        "payout", "enter", effect: .write,
+        summary: "Set a person's name, address and bank details",
         discussion: """
-            The object has name and address (up to 4 lines), or bank, or all of them. bank has \
-            institution, transit and account in Canada; routing, account and kind (checking or \
-            savings) in the United States. It is checked, and sealed by the first key of \
-            ERRAND_KEYS_FILE. Numbers are read from a file, never from the command line, where \
-            others would see them.
+            The object has name and address (up to 4 lines), bank, or both. bank has institution, \
+            transit and account in Canada; routing, account and kind (checking or savings) in the \
+            United States. The bank details are validated and sealed with the first key of \
+            ERRAND_KEYS_FILE. They are read from a file because other users can see command lines.
             """,
         examples: [
             .init("errand payout enter 42 --from details.json", "asks first"),
-            .init("errand payout enter 42 --forget-bank", "cheques from now on"),
+            .init("errand payout enter 42 --forget-bank", "pay by cheque"),
         ],
-        options: [file, forget, AuditOptions.reason], arguments: [PayoutWords.person]
+        options: [file, forget, AuditOptions.reason], arguments: [PayoutFormatting.person]
     ) { invocation in
-        let person = invocation[PayoutWords.person]
+        let person = invocation[PayoutFormatting.person]
         let session = try invocation.session()
         guard try await Payee.read(Int64(person), session) != nil else {
-            throw NotificationWords.unknown(person: person)
+            throw NotificationFormatting.unknown(person: person)
         }
         let details = try invocation[file].map(read)
         let bank = try bank(details, invocation)
         guard details?.name != nil || bank != nil || invocation[forget] else {
             throw CommandFailure(
-                exit: .usage, message: "there is nothing to write down",
-                hint: "--from names a file with name and address, or bank")
+                exit: .usage, message: "nothing to set",
+                hint: "use --from with a file that has name and address, or bank")
         }
         let book =
             bank == nil
             ? nil : BankBook(sealing: try KeySettings.needed(invocation.environment))
         try invocation.confirm("change how person \(person) is paid?")
-        try await PayoutWords.refusing {
+        try await PayoutFormatting.refusing {
             if invocation[forget] { _ = try await Payee.forgetBank(of: Int64(person), session) }
             if let name = details?.name, let address = details?.address {
                 try await Payee.write(
@@ -130,7 +129,7 @@ enum PayoutDetailCommands {
         _ details: Details?, _ invocation: Invocation
     ) throws -> BankDetails? {
         if details?.name != nil, details?.address == nil {
-            throw CommandFailure(exit: .usage, message: "name is given, and address is missing")
+            throw CommandFailure(exit: .usage, message: "name requires address: address is missing")
         }
         do { return try details?.bank?.details() } catch let error as BankDetailsError {
             throw CommandFailure(exit: .usage, message: "bank: \(error)")
@@ -142,11 +141,11 @@ enum PayoutDetailCommands {
         guard let bytes = try reader.rest(upTo: longest) else {
             throw CommandFailure(exit: .usage, message: "\(path) is longer than 64 KiB")
         }
-        // What went wrong is not repeated: it would show what stands there.
+        // The decoding error is dropped because it would reveal the content.
         guard let details = try? JSONDecoder().decode(Details.self, from: Data(bytes)) else {
             throw CommandFailure(
-                exit: .usage, message: "\(path) is no JSON object of the expected form",
-                hint: "'errand payout enter --help' tells what it has")
+                exit: .usage, message: "\(path) is not a JSON object of the expected form",
+                hint: "'errand payout enter --help' describes it")
         }
         return details
     }
@@ -160,7 +159,7 @@ enum PayoutDetailCommands {
         if hasBank { parts.append("bank") }
         let line = AuditLine(
             operatorName: invocation.operatorName, action: "payout enter",
-            subject: "person \(invocation[PayoutWords.person])",
+            subject: "person \(invocation[PayoutFormatting.person])",
             reason: invocation[AuditOptions.reason],
             change: try AuditLine.json(["changed": parts.joined(separator: ", ")]))
         _ = try await session.query(line.statement)

@@ -11,12 +11,12 @@ import ErrandPostgres
 import ErrandRecurrence
 import ErrandTerminal
 
-/// The files for the banks, and what comes back from them.
+/// `errand payout issue`, `export`, `return` and `statement`: files for banks and their returns.
 enum PayoutIssueCommands {
     static let all = [issue, export, takeBack, statement]
 
     private static let folder = Option<String?>.text(
-        "to", placeholder: "FOLDER", help: "The folder in which each issue gets a folder of its own"
+        "to", placeholder: "FOLDER", help: "Parent folder; each issue gets a subfolder"
     ).required()
 
     private static func issuing(_ invocation: Invocation) async throws -> Issuing {
@@ -27,22 +27,22 @@ enum PayoutIssueCommands {
             book: BankBook(sealing: keys), profile: profile, actor: invocation.operatorName)
     }
 
-    /// Puts what else can go wrong with files into words.
+    /// Turns refusals and errors of files into command failures.
     private static func refusing<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do { return try await PayoutWords.refusing(body) } catch let error as FileError {
+        do { return try await PayoutFormatting.refusing(body) } catch let error as FileError {
             throw CommandFailure(exit: .failed, message: "\(error)")
         } catch let error as ReturnFileError {
             throw CommandFailure(exit: .usage, message: "\(error)")
         }
     }
 
-    /// An issue, its files and, in a card, what is in them.
+    /// Shows an issue, its methods and its files.
     private static func show(_ issue: IssueRecord, _ invocation: Invocation) throws {
         let files = issue.files.map { file in
             Record([
                 ("in_file", .id(Int(file.id))), ("method", .text(file.method.rawValue)),
                 ("number", .int(Int(file.number))), ("payouts", .int(file.payouts)),
-                ("amount", LedgerWords.cell(Money(file.amount, file.currency), invocation)),
+                ("amount", LedgerFormatting.cell(Money(file.amount, file.currency), invocation)),
                 ("currency", .text(file.currency.code)),
             ])
         }
@@ -67,29 +67,28 @@ enum PayoutIssueCommands {
     // MARK: issue
 
     private static let issue = Command(
-        "payout", "issue", effect: .changes,
-        summary: "Make the files of an approved run: for the banks, and cheques to be printed",
+        "payout", "issue", effect: .write,
+        summary: "Create the files of an approved run: bank files and printable cheques",
         discussion: """
-            Deposits where people gave bank details, cheques for the others. The folder of the \
-            issue has the files, which only their owner may read, and manifest.json, which is \
-            written last: without it the issue is not complete, and nothing of it is to be sent. \
-            Interrupted, it goes on where it was, with the same numbers and the same bytes. What \
-            is reissued or released later is issued by running it again.
+            People with bank details are paid by deposit, all others by cheque. The folder of the \
+            issue has the files, readable by their owner only. manifest.json is written last: do \
+            not send files without it. An interrupted issue resumes with the same numbers and \
+            bytes. Run it again to issue payouts that were reissued or released later.
 
-            ERRAND_PAYOUTS_FILE names the file that says who pays; ERRAND_KEYS_FILE the keys that \
-            open the bank details.
+            ERRAND_PAYOUTS_FILE is the path of the payout profile; ERRAND_KEYS_FILE has the keys \
+            that open bank details.
             """,
         examples: [.init("errand payout issue 2026-Q3 --to /srv/payouts", "asks first")],
-        options: [folder], arguments: [PayoutWords.run]
+        options: [folder], arguments: [PayoutFormatting.run]
     ) { invocation in
         let session = try invocation.session()
-        let run = try await PayoutWords.run(invocation[PayoutWords.run], session)
+        let run = try await PayoutFormatting.run(invocation[PayoutFormatting.run], session)
         let issuing = try await issuing(invocation)
         let plan = try await refusing { try await issuing.plan(run: run.id) }
         let parts = plan.parts.map { "\($0.payouts) by \($0.method.rawValue) in \($0.currency)" }
         try invocation.confirm(
             "issue \(run.quarter): "
-                + "\(parts.isEmpty ? "what was begun" : parts.joined(separator: ", "))?")
+                + "\(parts.isEmpty ? "resume the issue" : parts.joined(separator: ", "))?")
         let today = try await today(session, invocation)
         let made = try await refusing {
             try await issuing.issue(run: run.id, in: invocation[folder], today: today)
@@ -98,7 +97,7 @@ enum PayoutIssueCommands {
         return .done
     }
 
-    /// The day in the company's time zone.
+    /// The current day in the company's time zone.
     private static func today(
         _ session: Session, _ invocation: Invocation
     ) async throws -> CivilDate {
@@ -110,29 +109,29 @@ enum PayoutIssueCommands {
     // MARK: export
 
     private static let issueNumber = Option<Int?>.integer(
-        "issue", range: 1...10_000, placeholder: "N", help: "Which issue of the run (default: all)")
+        "issue", range: 1...10_000, placeholder: "N", help: "Only issue N of the run")
 
     private static let export = Command(
-        "payout", "export", effect: .starts,
-        summary: "Write the files of an issued run again, byte for byte",
+        "payout", "export", effect: .run,
+        summary: "Recreate the files of an issued run, byte for byte",
         discussion: """
-            From what was frozen when it was issued, under the same numbers. Refused when the \
-            settings of today would give other bytes. Nothing is issued by it.
+            Uses the data and numbers frozen by the issue. Refused if the current settings would \
+            produce other bytes. Issues nothing.
             """,
         examples: [
             .init("errand payout export 2026-Q3 --to /tmp/again", "to compare or to resend")
         ],
-        options: [folder, issueNumber], arguments: [PayoutWords.run]
+        options: [folder, issueNumber], arguments: [PayoutFormatting.run]
     ) { invocation in
         let session = try invocation.session()
-        let run = try await PayoutWords.run(invocation[PayoutWords.run], session)
+        let run = try await PayoutFormatting.run(invocation[PayoutFormatting.run], session)
         let issues = try await IssueRows(session: session).issues(ofRun: run.id).filter { issue in
             invocation[issueNumber].map { $0 == issue.number } ?? true
         }
         guard !issues.isEmpty else {
             throw CommandFailure(
                 exit: .notFound, message: "\(run.quarter) has no such issue",
-                hint: "'errand payout issue \(run.quarter)' makes one")
+                hint: "'errand payout issue \(run.quarter)' creates one")
         }
         let issuing = try await issuing(invocation)
         for issue in issues {
@@ -147,28 +146,28 @@ enum PayoutIssueCommands {
     // MARK: return
 
     private static let ids = Argument.several(
-        ValueFormat.integer("ID", in: 1...Int.max), minimum: 0, help: "Payouts by their ids")
+        ValueFormat.integer("ID", in: 1...Int.max), minimum: 0, help: "The payouts' ids")
     private static let code = Option<String?>.text(
-        "code", placeholder: "CODE", help: "The bank's code, such as 905 or R02")
+        "code", placeholder: "CODE", help: "The bank's return code, such as 905 or R02")
     private static let aftFile = Option<String?>.text(
-        "aft", placeholder: "FILE", help: "A file of returns from a Canadian bank")
+        "aft", placeholder: "FILE", help: "Read a return file of a Canadian bank")
     private static let nachaFile = Option<String?>.text(
-        "nacha", placeholder: "FILE", help: "A file of returns from a bank in the United States")
+        "nacha", placeholder: "FILE", help: "Read a return file of a bank in the United States")
 
     private static let takeBack = Command(
-        "payout", "return", effect: .changes,
-        summary: "Take note of payouts that came back, from a bank's file or by hand",
+        "payout", "return", effect: .write,
+        summary: "Record returned payouts, from a bank's file or by id",
         discussion: """
-            The money is the person's again, and they are told. Where the bank details were wrong \
-            nothing more is sent to them, and a cheque is to pay it: the next issue of the run has \
-            it. Other returns wait for 'errand payout reissue'. The same file again changes \
-            nothing. Exits 7 when items could not be matched.
+            The money returns to the person's balance, and the person is notified. If the bank \
+            details were wrong, deposits to them stop, and the next issue of the run pays by \
+            cheque. Other returns wait for 'errand payout reissue'. Repeating a file changes \
+            nothing. Exits 7 if items match no payout.
             """,
         examples: [
-            .init("errand payout return --aft returns.txt", "the bank's file"),
-            .init("errand payout return 4711 --code 905 --yes", "by hand"),
+            .init("errand payout return --aft returns.txt", "from the bank's file"),
+            .init("errand payout return 4711 --code 905 --yes", "by id"),
         ],
-        options: [aftFile, nachaFile, code, PayoutWords.note], arguments: [ids]
+        options: [aftFile, nachaFile, code, PayoutFormatting.note], arguments: [ids]
     ) { invocation in
         let files = [invocation[aftFile], invocation[nachaFile]].compactMap { $0 }
         guard
@@ -187,7 +186,7 @@ enum PayoutIssueCommands {
         guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
             throw CommandFailure(exit: .notFound, message: "cannot read \(path)")
         }
-        try invocation.confirm("take back what \(path) says has come back?")
+        try invocation.confirm("record the returns of \(path)?")
         let result = try await refusing {
             invocation[aftFile] == nil
                 ? try await returned.apply(nacha: Array(bytes))
@@ -198,21 +197,21 @@ enum PayoutIssueCommands {
                 items.map { item in
                     Record([
                         ("reference", .text(item.reference)), ("amount", .int(Int(item.amount))),
-                        ("file_record", .int(item.record)), ("because", .text(item.why)),
+                        ("file_record", .int(item.record)), ("explanation", .text(item.why)),
                     ])
                 })
         }
         try invocation.output.show(
             Record([
                 ("returned", .int(result.returned)), ("by_cheque", .int(result.byCheque)),
-                ("known", .int(result.known)), ("to_decide", records(result.toDecide)),
+                ("already_recorded", .int(result.known)), ("to_decide", records(result.toDecide)),
                 ("unmatched", records(result.unmatched)),
             ]))
         guard result.unmatched.isEmpty else {
             throw CommandFailure(
                 exit: .partlyDone,
-                message: "\(result.unmatched.count) items were left as they are",
-                hint: "look at each of them; the file may be read again")
+                message: "\(result.unmatched.count) items match no payout and were skipped",
+                hint: "check each item; reading the file again is safe")
         }
         return .done
     }
@@ -221,15 +220,16 @@ enum PayoutIssueCommands {
         _ returned: ReturnedPayouts, _ invocation: Invocation
     ) async throws -> ExitCode {
         let ids = Set(invocation[ids]).sorted()
-        try invocation.confirm("take back payout \(ids.map(String.init).joined(separator: ", "))?")
+        try invocation.confirm(
+            "record the return of payout \(ids.map(String.init).joined(separator: ", "))?")
         let session = try invocation.session()
         var records: [Record] = []
         for id in ids {
             _ = try await refusing {
                 try await returned.takeBack(
-                    Int64(id), code: invocation[code], note: invocation[PayoutWords.note])
+                    Int64(id), code: invocation[code], note: invocation[PayoutFormatting.note])
             }
-            records.append(PayoutWords.record(try await PayoutWords.payout(id, session)))
+            records.append(PayoutFormatting.record(try await PayoutFormatting.payout(id, session)))
         }
         try invocation.output.list(records)
         return .done
@@ -238,30 +238,30 @@ enum PayoutIssueCommands {
     // MARK: statement
 
     private static let year = Option<Int?>.integer(
-        "year", range: 2000...2099, placeholder: "YEAR", help: "By the pay dates"
+        "year", range: 2000...2099, placeholder: "YEAR", help: "The year of the pay dates"
     ).required()
     private static let currency = Option<Currency>.value(
-        "currency", PayoutWords.currency, default: .cad, help: "The currency")
+        "currency", PayoutFormatting.currency, default: .cad, help: "The currency")
     private static let pdf = Option<String?>.text(
-        "pdf", placeholder: "FILE", help: "Write a document to this file, in place of another one")
+        "pdf", placeholder: "FILE", help: "Write a PDF to FILE, replacing an existing file")
 
     private static let statement = Command(
-        "payout", "statement", effect: .looks,
-        summary: "Print what a person was paid in a year, as CSV or PDF",
+        "payout", "statement", effect: .read,
+        summary: "Print a person's payouts of a year, as CSV or PDF",
         discussion: """
-            CSV goes to standard output; with --pdf a document is written that only its owner may \
-            read. What came back is not in it; what replaced it is.
+            Prints CSV to standard output; --pdf writes a file that only its owner can read. \
+            Returned payouts are omitted; their replacements are included.
             """,
         examples: [
             .init("errand payout statement 42 --year 2026", "for a spreadsheet"),
             .init("errand payout statement 42 --year 2026 --pdf 42.pdf", "for the person"),
         ],
-        options: [year, currency, pdf], arguments: [PayoutWords.person]
+        options: [year, currency, pdf], arguments: [PayoutFormatting.person]
     ) { invocation in
         let session = try invocation.session()
         let statement = try await refusing {
             try await PersonStatement.read(
-                person: Int64(invocation[PayoutWords.person]), year: invocation[year],
+                person: Int64(invocation[PayoutFormatting.person]), year: invocation[year],
                 currency: invocation[currency], session)
         }
         guard let path = invocation[pdf] else {

@@ -5,14 +5,14 @@ import ErrandPostgres
 import ErrandRecurrence
 import ErrandTerminal
 
-/// What brings a run from state to state, and its rules.
+/// `errand payout preview`, `close`, `approve`, `settle` and `rules`: the states of a run.
 enum PayoutRunCommands {
     static let all = [preview, close, approve, settle, rules]
 
     private static let quarter = Argument.optional(
-        PayoutWords.quarter, help: "Such as 2026-Q3 (default: the last one that is over)")
+        PayoutFormatting.quarter, help: "The quarter, such as 2026-Q3 (default: the last one)")
 
-    /// The quarter that is meant, and the zone and rules that it goes by.
+    /// The quarter of the command, its time zone and the pay rules.
     private static func subject(
         _ invocation: Invocation, _ session: Session
     ) async throws -> (quarter: Quarter, zone: Zone, rules: PayRules) {
@@ -25,18 +25,18 @@ enum PayoutRunCommands {
     // MARK: preview
 
     private static let preview = Command(
-        "payout", "preview", effect: .changes,
-        summary: "Compute what closing a quarter would do, and write it down",
+        "payout", "preview", effect: .write,
+        summary: "Compute and store the result of closing a quarter, without closing it",
         discussion: """
-            Nobody's balance changes. A quarter that is not over can be previewed too. What was \
-            previewed last is held against the run when it is approved.
+            Balances do not change. The current quarter can be previewed too. Approving a run \
+            compares it with its last preview.
             """,
         examples: [.init("errand payout preview", "the day before the close")],
         arguments: [quarter]
     ) { invocation in
-        let session = try invocation.patientSession()
+        let session = try invocation.unlimitedSession()
         let subject = try await subject(invocation, session)
-        try await PayoutWords.refusing {
+        try await PayoutFormatting.refusing {
             try await invocation.pool().transaction { transaction in
                 let run = try await Closing.run(
                     of: subject.quarter, rules: subject.rules, in: subject.zone, transaction)
@@ -44,25 +44,24 @@ enum PayoutRunCommands {
                     run: run, actor: invocation.operatorName, transaction)
             }
         }
-        try await PayoutWords.show(
-            try await PayoutWords.run(subject.quarter, session), invocation)
+        try await PayoutFormatting.show(
+            try await PayoutFormatting.run(subject.quarter, session), invocation)
         return .done
     }
 
     // MARK: close
 
     private static let close = Command(
-        "payout", "close", effect: .changes,
-        summary: "Make a quarter's payouts: all that people had earned by its end",
+        "payout", "close", effect: .write,
+        summary: "Close a quarter: create the payouts of its rewards",
         discussion: """
-            The schedule \(CloseQuarter.kind) does so on the third day of each quarter. The work \
-            is done by workers of the queue \(CloseQuarter.options.queue), a job for each \
-            \(Closing.chunkSize) accounts; 'errand payout show' tells how far they are. A quarter \
-            is closed once, whoever asks again.
+            The schedule \(CloseQuarter.kind) does so on the third day of each quarter. Workers \
+            of the queue \(CloseQuarter.options.queue) run one job per \(Closing.chunkSize) \
+            accounts; 'errand payout show' shows the progress. A quarter is closed only once.
             """,
         examples: [
             .init("errand payout close 2026-Q3", "asks first"),
-            .init("errand payout close 2026-Q3 --yes", "does not ask"),
+            .init("errand payout close 2026-Q3 --yes", "without asking"),
         ],
         arguments: [quarter]
     ) { invocation in
@@ -75,12 +74,12 @@ enum PayoutRunCommands {
                 exit: .conflict,
                 message: "\(subject.quarter) "
                     + (run.isClosing ? "is being closed" : "is \(run.state.rawValue)")
-                    + ": \(run.closedBy ?? "somebody") began to close it at \(began)",
-                hint: "'errand payout show \(subject.quarter)' tells more")
+                    + ": \(run.closedBy ?? "unknown") started the close at \(began)",
+                hint: "'errand payout show \(subject.quarter)' shows the details")
         }
-        try invocation.confirm("close \(subject.quarter), which cannot be undone?")
+        try invocation.confirm("close \(subject.quarter) permanently?")
         let client = try await invocation.client()
-        let chunks = try await PayoutWords.refusing {
+        let chunks = try await PayoutFormatting.refusing {
             try await invocation.pool().transaction { transaction in
                 let run = try await Closing.run(
                     of: subject.quarter, rules: subject.rules, in: subject.zone, transaction)
@@ -89,59 +88,60 @@ enum PayoutRunCommands {
                     transaction)
             }
         }
-        try await PayoutWords.show(
-            try await PayoutWords.run(subject.quarter, session), invocation)
+        try await PayoutFormatting.show(
+            try await PayoutFormatting.run(subject.quarter, session), invocation)
         invocation.output.note(
-            "\(chunks ?? 0) chunks are to be done by workers of the queue "
-                + "\(CloseQuarter.options.queue); then: errand payout show \(subject.quarter)")
+            "workers of the queue \(CloseQuarter.options.queue) close \(chunks ?? 0) chunks; "
+                + "progress: errand payout show \(subject.quarter)")
         return .done
     }
 
     // MARK: approve
 
     private static let acknowledge = Option.flag(
-        "acknowledge", help: "Approve it although it differs from its preview")
+        "acknowledge", help: "Approve the run despite its deviation from the preview")
 
     private static let approve = Command(
-        "payout", "approve", effect: .changes, summary: "Let a closed run be issued",
+        "payout", "approve", effect: .write, summary: "Approve a closed run for issue",
         discussion: """
-            By somebody else than who closed it, unless 'errand payout rules --allow-same on' was \
-            given. A run that differs from its preview by more than the rules allow, or had none, \
-            needs --acknowledge.
+            The person who closed the run cannot approve it, unless 'errand payout rules \
+            --allow-same on' is set. --acknowledge is required if the run has no preview, or \
+            differs from it by more than the limit.
             """,
-        examples: [.init("errand payout approve 2026-Q3 --reason 'looked at it'", "asks first")],
-        options: [acknowledge, PayoutWords.note], arguments: [PayoutWords.run]
+        examples: [.init("errand payout approve 2026-Q3 --reason 'reviewed'", "asks first")],
+        options: [acknowledge, PayoutFormatting.note], arguments: [PayoutFormatting.run]
     ) { invocation in
         let session = try invocation.session()
-        let run = try await PayoutWords.run(invocation[PayoutWords.run], session)
+        let run = try await PayoutFormatting.run(invocation[PayoutFormatting.run], session)
         let totals = run.totals.map { total in
             "\(total.payouts) payouts of \(Money(total.amount, total.currency))"
         }
         try invocation.confirm(
             "approve \(run.quarter), \(totals.isEmpty ? "empty" : totals.joined(separator: ", "))?")
-        try await PayoutWords.refusing {
+        try await PayoutFormatting.refusing {
             try await PayoutChanges(session: session, actor: invocation.operatorName).approve(
-                run: run.id, reason: invocation[PayoutWords.note],
+                run: run.id, reason: invocation[PayoutFormatting.note],
                 isAcknowledged: invocation[acknowledge])
         }
-        try await PayoutWords.show(try await PayoutWords.run(run.quarter, session), invocation)
+        try await PayoutFormatting.show(
+            try await PayoutFormatting.run(run.quarter, session), invocation)
         return .done
     }
 
     // MARK: settle
 
     private static let deposits = Option.flag(
-        "deposits", help: "All deposits of the run: the bank has carried the files out")
+        "deposits", help: "Settle all deposits of the run: the bank has processed the files")
     private static let cheques = Option<[Int]>.list(
-        "cheque", .integer("N", in: 1...999_999_999), help: "Cheques that were cashed")
+        "cheque", .integer("N", in: 1...999_999_999), help: "Settle cashed cheques by number")
     private static let payouts = Option<[Int]>.list(
-        "payout", .integer("ID", in: 1...Int.max), help: "Single payouts, by their ids")
+        "payout", .integer("ID", in: 1...Int.max), help: "Settle payouts by id")
 
     private static let chequeCurrency = Option<Currency?>.value(
-        "currency", PayoutWords.currency,
-        help: "Of the cheques, where two currencies have the same numbers")
+        "currency", PayoutFormatting.currency,
+        help: "Currency of the cheques, if two currencies share numbers")
 
-    /// The payouts that were paid by cheques of these numbers.
+    /// The payouts of these cheque numbers.
     private static func payouts(
         byCheques numbers: [Int], in currency: Currency?, of run: RunRecord, _ session: Session
     ) async throws -> [Int64] {
@@ -155,21 +155,21 @@ enum PayoutRunCommands {
             guard let first = found.first else {
                 throw CommandFailure(
                     exit: .notFound, message: "\(run.quarter) has no such cheque \(number)",
-                    hint: "'errand payout ls --cheque \(number)' tells which run has it")
+                    hint: "'errand payout ls --cheque \(number)' shows its run")
             }
             guard found.count == 1 else {
                 let ids = found.map { "payout \($0.id) of \($0.amount)" }
                 throw CommandFailure(
                     exit: .usage,
-                    message: "cheque \(number) may be \(ids.joined(separator: " or "))",
-                    hint: "say which with --currency or --payout; nothing was changed")
+                    message: "cheque \(number) is ambiguous: \(ids.joined(separator: " or "))",
+                    hint: "select it with --currency or --payout; nothing was changed")
             }
             ids.append(first.id)
         }
         return ids
     }
 
-    /// Tells of what was named and could not be settled.
+    /// Throws a failure that lists the payouts that could not be settled.
     private static func expectSettled(_ ids: [Int64], _ session: Session) async throws {
         var others: [String] = []
         for id in ids {
@@ -181,41 +181,41 @@ enum PayoutRunCommands {
         guard others.isEmpty else {
             throw CommandFailure(
                 exit: .partlyDone, message: "not settled: payout \(others.joined(separator: ", "))",
-                hint: "only what is issued by this run is settled; 'errand payout show ID' tells "
-                    + "what became of it")
+                hint: "only issued payouts of this run can be settled; 'errand payout show ID' "
+                    + "shows the history")
         }
     }
 
     private static let settle = Command(
-        "payout", "settle", effect: .changes,
-        summary: "Take note that the bank has paid deposits, or cheques were cashed",
+        "payout", "settle", effect: .write,
+        summary: "Record paid deposits and cashed cheques",
         discussion: """
-            What was settled before stays so. A run of which nothing is under way any more is \
-            settled itself. What comes back later is told by 'errand payout return'. Exits 7 when \
-            something that was named is not to be settled, such as a cheque that is void.
+            Settled payouts stay settled. A run without pending or issued payouts becomes settled \
+            too. Record later returns with 'errand payout return'. Exits 7 if a given payout \
+            cannot be settled, such as a void cheque.
             """,
         examples: [
             .init("errand payout settle 2026-Q3 --deposits", "two days after the pay date"),
             .init("errand payout settle 2026-Q3 --cheque 1041,1043", "from the bank's list"),
         ],
-        options: [deposits, cheques, chequeCurrency, payouts, PayoutWords.note],
-        arguments: [PayoutWords.run]
+        options: [deposits, cheques, chequeCurrency, payouts, PayoutFormatting.note],
+        arguments: [PayoutFormatting.run]
     ) { invocation in
         let session = try invocation.session()
-        let run = try await PayoutWords.run(invocation[PayoutWords.run], session)
+        let run = try await PayoutFormatting.run(invocation[PayoutFormatting.run], session)
         guard invocation[deposits] || !invocation[cheques].isEmpty || !invocation[payouts].isEmpty
         else {
             throw CommandFailure(
-                exit: .usage, message: "nothing to settle was named",
-                hint: "--deposits, --cheque and --payout say what the bank has paid")
+                exit: .usage, message: "nothing to settle",
+                hint: "use --deposits, --cheque or --payout")
         }
         let ids =
             try await payouts(
                 byCheques: invocation[cheques], in: invocation[chequeCurrency], of: run, session)
             + invocation[payouts].map(Int64.init)
-        let note = invocation[PayoutWords.note]
+        let note = invocation[PayoutFormatting.note]
         let changes = PayoutChanges(session: session, actor: invocation.operatorName)
-        let settled = try await PayoutWords.refusing {
+        let settled = try await PayoutFormatting.refusing {
             var settled = 0
             if invocation[deposits] {
                 settled += try await changes.settleDeposits(run: run.id, reason: note)
@@ -226,11 +226,11 @@ enum PayoutRunCommands {
             try await changes.endRun(run.id)
             return settled
         }
-        let after = try await PayoutWords.run(run.quarter, session)
+        let after = try await PayoutFormatting.run(run.quarter, session)
         try invocation.output.show(
             Record([
                 ("quarter", .text(run.quarter.description)), ("settled", .int(settled)),
-                ("state", PayoutWords.state(after)),
+                ("state", PayoutFormatting.state(after)),
             ]))
         try await expectSettled(ids, session)
         return .done
@@ -253,24 +253,24 @@ enum PayoutRunCommands {
     }
     private static let minimum = Option<String?>.value(
         "minimum", decimals("AMOUNT"),
-        help: "The least that is paid, in whole units of each currency")
+        help: "Minimum payout, in major units of each currency")
     private static let deviation = Option<String?>.value(
         "deviation", decimals("PERCENT"),
-        help: "By how much a run may differ from its preview, to be approved without more ado")
+        help: "Maximum deviation of a run from its preview without --acknowledge")
     private static let allowSame = Option<Switch?>.value(
         "allow-same", .choice(of: Switch.self, "on|off"),
-        help: "Whether who has closed a run may approve it")
+        help: "Whether one person may close and approve a run")
 
     private enum Switch: String, CaseIterable, Sendable { case on, off }
 
     private static let rules = Command(
-        "payout", "rules", effect: .changes, summary: "Show or change what is paid, and how",
-        discussion: "Without options they are shown. Changes are in the audit.",
+        "payout", "rules", effect: .write, summary: "Show or change the rules of payouts",
+        discussion: "Shows the rules without options. The audit log records changes.",
         examples: [
-            .init("errand payout rules", "what is in force"),
-            .init("errand payout rules --minimum 5.00", "smaller balances wait"),
+            .init("errand payout rules", "the current rules"),
+            .init("errand payout rules --minimum 5.00", "carry smaller balances over"),
         ],
-        options: [minimum, deviation, allowSame, PayoutWords.note]
+        options: [minimum, deviation, allowSame, PayoutFormatting.note]
     ) { invocation in
         let session = try invocation.session()
         let before = try await PayoutRules.read(session)
@@ -281,7 +281,7 @@ enum PayoutRunCommands {
         if rules != before {
             try invocation.confirm("change the rules of payouts?")
             try await rules.write(
-                by: invocation.operatorName, reason: invocation[PayoutWords.note], session)
+                by: invocation.operatorName, reason: invocation[PayoutFormatting.note], session)
             rules = try await PayoutRules.read(session)
         }
         let pay = try await PayRules.read(session)

@@ -4,21 +4,20 @@ import ErrandLedger
 import ErrandPostgres
 import ErrandTerminal
 
-/// The list of cheques that a bank must not pay any more.
+/// `errand payout voids`: the cheques that a bank must not pay.
 enum PayoutVoidsCommand {
     private static let since = Option<Instant?>.value(
-        "since", JobWords.time, help: "From when on: when the bank was told last"
+        "since", JobInputOptions.time, help: "Only since this time, such as the last report"
     ).required()
     private static let currency = Option<Currency>.value(
-        "currency", PayoutWords.currency, default: .cad, help: "The currency of the cheques")
+        "currency", PayoutFormatting.currency, default: .cad, help: "The currency of the cheques")
 
     static let command = Command(
-        "payout", "voids", effect: .looks,
-        summary: "Print the cheques that the bank must not pay any more, for its positive pay",
+        "payout", "voids", effect: .read,
+        summary: "Print void cheques for the bank's positive pay",
         discussion: """
-            Those that were void and those that the post brought back, ascending: the account, the \
-            number, the amount, the day of issue, the payee and V. The profile of \
-            ERRAND_PAYOUTS_FILE has the account.
+            Prints void and returned cheques, sorted by number: account, number, amount, issue \
+            date, payee and V. The account is from the profile in ERRAND_PAYOUTS_FILE.
             """,
         examples: [
             .init("errand payout voids --since 2026-10-15T00:00:00Z > voids.csv", "for the bank")
@@ -27,12 +26,12 @@ enum PayoutVoidsCommand {
     ) { invocation in
         let profile = try PayoutSettings.profile(invocation.environment)
         let session = try invocation.session()
-        let list = try await PayoutWords.refusing {
+        let list = try await PayoutFormatting.refusing {
             try await VoidCheques.csv(
                 in: invocation[currency], since: invocation[since], by: profile, session)
         }
         guard list.lines > 0 else {
-            invocation.output.note("no cheque was void, or came back, since then")
+            invocation.output.note("no cheques were voided or returned since then")
             return .done
         }
         try invocation.output.screen.write(list.bytes)

@@ -3,9 +3,9 @@ import ErrandGregorian
 import ErrandLedger
 import ErrandPaymentFiles
 
-/// What stands on the stub of a cheque: what was earned in the quarter, by its kind.
+/// The stub of a cheque: the rewards of the quarter, by kind.
 enum ChequeStub {
-    /// What one kind of source has earned, as it was frozen: `["survey", 12, 3600]`.
+    /// The frozen rewards of one kind of source: `["survey", 12, 3600]`.
     private struct Earned: Decodable {
         var kind: String
         var count: Int
@@ -19,10 +19,11 @@ enum ChequeStub {
         }
     }
 
-    /// Lines that add up to the amount; what the quarter does not explain was carried over, or
-    /// corrected.
+    /// Returns lines that sum to the amount.
     ///
-    /// - Parameter earned: JSON, as `payouts.earned` has put it together; nil: nothing.
+    /// A line for carried or corrected amounts covers the difference to the quarter's rewards.
+    ///
+    /// - Parameter earned: the JSON of `payouts.earned`; nil: no rewards.
     static func lines(
         _ earned: [UInt8]?, amount: Int64, quarter: Quarter
     ) throws -> [RemittanceLine] {

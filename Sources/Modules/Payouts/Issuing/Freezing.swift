@@ -1,10 +1,10 @@
 import Errand
 import ErrandPostgres
 
-/// Gives the pending payouts of an issue to files, page by page, each in one transaction.
+/// Assigns the pending payouts of an issue to files, page by page, each in one transaction.
 ///
-/// A page is read and looked at while the one before is written: what has changed in between is
-/// found when it is written, and the page is then read anew.
+/// A page is read and checked while the previous one is written. If its rows change in between,
+/// the write fails and the page is read again.
 struct Freezing: Sendable {
     let pool: Pool
     let client: JobClient
@@ -14,7 +14,7 @@ struct Freezing: Sendable {
     let issue: IssueRecord
     let pageSize: Int
 
-    /// A page, decided.
+    /// A checked page: payouts by file, and payouts to hold.
     private struct Page: Sendable {
         struct Group: Sendable {
             var method: PayoutMethod
@@ -32,10 +32,10 @@ struct Freezing: Sendable {
         var reasons: [String] = []
     }
 
-    /// So often a page is read anew that others change meanwhile.
+    /// Maximum attempts to write a page that others change concurrently.
     private static let attempts = 20
 
-    // Each person by their id: joined, all of them might be read for a page.
+    // Lateral lookups by person: the planner might read all people for a join.
     private static let pending = """
         SELECT p.id, p.person_id, p.amount, p.currency, p.method::text AS method, y.name,
             coalesce(y.address, '{}') AS address, y.updated_at, d.sealed, d.country, d.given_at
@@ -56,7 +56,7 @@ struct Freezing: Sendable {
             SELECT max(i.payout_id) AS id FROM payouts.items i WHERE i.file_id = f.id) last
         WHERE f.issue_id = $1
         """
-    // In the order of accounts, whose balances they lock.
+    // Sorted by account, whose balances are locked.
     private static let hold = """
         SELECT h.id, payouts.hold(h.id, $1, h.reason, false) FROM (
             SELECT p.id, a.reason FROM unnest($2::bigint[], $3::text[]) AS a (id, reason)
@@ -73,11 +73,11 @@ struct Freezing: Sendable {
         WHERE id = $1 AND frozen_at IS NULL
         """
 
-    /// Goes on where it was interrupted; nothing is changed when it was done before.
+    /// Freezes the issue; resumes after an interruption and changes nothing if it is frozen.
     ///
-    /// Ids ascend from page to page, and so do the numbers of cheques. What is released meanwhile
-    /// behind the page is for the next issue.
-    /// - Parameter isDone: is told how many payouts were looked at, after each page.
+    /// Ids and cheque numbers ascend from page to page. The next issue includes payouts that are
+    /// released meanwhile before the current page.
+    /// - Parameter isDone: called after each page with the number of payouts processed.
     func run(isDone: (Int) throws -> Void) async throws {
         guard issue.frozenAt == nil else { return }
         var behind = try await pool.withSession { session in
@@ -119,7 +119,7 @@ struct Freezing: Sendable {
                     Self.hold, [.text(actor), .int64Array(page.held), .textArray(page.reasons)])
                 try await transaction.query(
                     Self.countHeld, [issueID, .int64(Int64(page.held.count))])
-                try await client.enqueue(TellOfPayouts.jobs(.held, page.held), in: transaction)
+                try await client.enqueue(NotifyOfPayouts.jobs(.held, page.held), in: transaction)
             }
             for group in page.groups {
                 try await transaction.payoutQuery(
@@ -134,7 +134,7 @@ struct Freezing: Sendable {
         }
     }
 
-    /// Whether somebody else was in the way, and it may do the next time.
+    /// Whether a concurrent transaction caused the error, so that a retry may succeed.
     private static func isRace(_ error: any Error) -> Bool {
         let state = (error as? PostgresError)?.sqlState
         return state == "40001" || state == "40P01"
@@ -178,9 +178,9 @@ struct Freezing: Sendable {
         } else {
             guard let series = profile.series(of: method, payout.currency) else {
                 throw PayoutError.refused(
-                    "the profile of who pays has no "
+                    "the payout profile has no "
                         + IssueProfile.key(of: method, payout.currency),
-                    hint: "Add it to the file, and issue again.")
+                    hint: "Add it to the profile and issue the run again.")
             }
             place = page.groups.count
             page.groups.append(

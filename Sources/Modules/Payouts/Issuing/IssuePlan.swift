@@ -2,7 +2,7 @@ import ErrandPaymentFiles
 import ErrandPostgres
 import ErrandSealing
 
-/// What the files of a run would be, as its pending payouts stand now.
+/// The files that an issue of a run's pending payouts would create now.
 package struct IssuePlan: Sendable, Equatable {
     /// Payouts of one method and currency.
     package struct Part: Sendable, Equatable {
@@ -20,7 +20,7 @@ package struct IssuePlan: Sendable, Equatable {
         }
     }
 
-    /// In the order of currencies and methods.
+    /// Sorted by currency and method.
     package var parts: [Part] = []
 
     private static let pending = """
@@ -32,16 +32,15 @@ package struct IssuePlan: Sendable, Equatable {
         WHERE p.run_id = $1 AND p.state = 'pending' GROUP BY 1, 2, 3, 4
         """
 
-    /// Looks at the pending payouts of a run.
+    /// Plans the issue of a run's pending payouts.
     ///
-    /// - Throws: ``PayoutError/refused(_:hint:)`` when the profile or the keys lack something that
-    ///   they need.
+    /// - Throws: ``PayoutError/refused(_:hint:)`` if the profile or a key is incomplete.
     static func read(
         run: Int64, profile: IssueProfile, book: BankBook, _ session: Session
     ) async throws -> IssuePlan {
         var plan = IssuePlan()
         let choice = MethodChoice(profile: profile)
-        // Once in a while and over all of them: no plan to keep.
+        // Not prepared: a rare query over all pending payouts.
         for row in try await session.query(pending, [.int64(run)], prepare: false) {
             let currency = try row.text("currency")
             let asked: PayoutMethod? =
@@ -51,9 +50,9 @@ package struct IssuePlan: Sendable, Equatable {
             let count = Int(try row.int64("payouts"))
             guard profile.series(of: method, currency) != nil else {
                 throw PayoutError.refused(
-                    "the profile of who pays has no \(IssueProfile.key(of: method, currency)), "
-                        + "and \(count) payouts in \(currency) need it",
-                    hint: "Add it to the file; nothing was changed.")
+                    "the payout profile has no \(IssueProfile.key(of: method, currency)), "
+                        + "but \(count) payouts in \(currency) need it",
+                    hint: "Add it to the profile; nothing was changed.")
             }
             if method != .cheque, let key = try row.optionalText("key_name"),
                 !book.hasKey(named: key)
@@ -70,7 +69,7 @@ package struct IssuePlan: Sendable, Equatable {
         return plan
     }
 
-    /// Sees that a file takes what it is to hold, before anything is given to it.
+    /// Checks that the payouts fit into one file.
     private static func fits(_ part: Part) throws(PayoutError) {
         let most: (payouts: Int, amount: Int64)
         switch part.method {
@@ -80,14 +79,14 @@ package struct IssuePlan: Sendable, Equatable {
         }
         guard part.payouts > most.payouts || part.amount > most.amount else { return }
         throw .refused(
-            "\(part.payouts) payouts of together \(part.amount) minor units of \(part.currency) "
-                + "are more than a file of method \(part.method.rawValue) takes: "
+            "\(part.payouts) payouts of \(part.amount) minor units of \(part.currency) exceed the "
+                + "limits of a file of method \(part.method.rawValue): "
                 + "\(most.payouts) of \(most.amount)",
-            hint: "Hold some of them, issue the run, release them, and issue it once more.")
+            hint: "Hold some of them, issue the run, release them and issue it again.")
     }
 
     static func missingKey(_ error: UnreadableBankDetails) -> PayoutError {
-        .refused(error.description, hint: "Add the key to the file of keys, and issue again.")
+        .refused(error.description, hint: "Add the key to the key file and issue the run again.")
     }
 
     private mutating func add(_ part: Part) {

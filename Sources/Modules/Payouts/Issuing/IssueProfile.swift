@@ -1,6 +1,6 @@
 package import ErrandPaymentFiles
 
-/// Who pays, and what the banks have agreed with them: an operator's file of JSON.
+/// The payout profile: the company and its agreements with banks, from an operator's JSON file.
 ///
 /// ```
 /// {
@@ -14,14 +14,14 @@ package import ErrandPaymentFiles
 /// }
 /// ```
 ///
-/// Every part but the company may be left out; a run that needs it is not issued then.
+/// Every part but the company is optional; a run that needs a missing part is not issued.
 package struct IssueProfile: Sendable, Equatable {
-    /// Cheques of one currency.
+    /// The settings for cheques of one currency.
     package struct Cheques: Sendable, Equatable {
         package var issuer: ChequeIssuer
-        /// What the bank's list of cheques has.
+        /// The form of the bank's list of cheques.
         package var register: ChequeRegister.Form
-        /// The number of the first cheque, or from which to go on: that of the stock of paper.
+        /// The first number of the current stock of cheque paper.
         package var firstNumber: Int64
     }
 
@@ -33,12 +33,12 @@ package struct IssueProfile: Sendable, Equatable {
     package var nacha: NACHAProfile?
     /// By currency, CAD or USD.
     package var cheques: [String: Cheques] = [:]
-    /// The number from which a series of files begins, or goes on, by the series.
+    /// The first number of files, by series.
     var firstNumbers: [String: Int64] = [:]
 
-    /// Reads the file.
+    /// Parses the file.
     ///
-    /// - Throws: ``PayoutError/invalid(_:)``, which names the key and repeats no value.
+    /// - Throws: ``PayoutError/invalid(_:)``, which names the key but never its value.
     package init(json: [UInt8]) throws(PayoutError) {
         let reader = try ProfileReader(json)
         try reader.allow(["company", "aft", "nacha", "cheques"])
@@ -144,7 +144,7 @@ package struct IssueProfile: Sendable, Equatable {
         "aft:\(profile.originatorID):\(profile.currency)"
     }
 
-    /// What the numbers of a file, or of cheques, are a series of; nil: that part is not there.
+    /// The number series of a method's files or cheques; nil if the profile lacks the method.
     func series(of method: PayoutMethod, _ currency: String) -> (name: String, first: Int64)? {
         switch method {
         case .aft:
@@ -156,12 +156,12 @@ package struct IssueProfile: Sendable, Equatable {
             return ("nacha:\(nacha.origin)", 1)
         case .cheque:
             guard let part = cheques[currency] else { return nil }
-            // The last digits tell accounts apart, and are no secret.
+            // The last digits distinguish accounts and are not secret.
             return ("cheque:\(currency):…\(part.issuer.account.suffix(4))", part.firstNumber)
         }
     }
 
-    /// What is missing for a method, by its key.
+    /// The profile key of a method.
     static func key(of method: PayoutMethod, _ currency: String) -> String {
         switch method {
         case .aft: "aft.\(currency)"

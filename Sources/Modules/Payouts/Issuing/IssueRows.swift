@@ -2,27 +2,27 @@ package import ErrandGregorian
 package import ErrandLedger
 package import ErrandPostgres
 
-/// Files of a run that were made at once.
+/// An issue: the files of a run that were created together.
 package struct IssueRecord: Sendable {
     package var id: Int64
     package var runID: Int64
     package var quarter: Quarter
-    /// Of this run, from 1.
+    /// The number of the issue in its run, from 1.
     package var number: Int
-    /// The day that its files bear.
+    /// The date in the files.
     package var issuedOn: CivilDate
-    /// When the money is to arrive.
+    /// The day on which the money arrives.
     package var payDate: CivilDate
-    /// Its payouts are chosen: the content of its files stands.
+    /// When its payouts were assigned to files, which fixes their content.
     package var frozenAt: Instant?
-    /// Its files are written.
+    /// When all files were written.
     package var publishedAt: Instant?
-    /// Payouts that no file could take, and that were held instead.
+    /// The number of payouts held because no file accepts them.
     package var held: Int
     package var actor: String
     package var files: [IssueFileRecord] = []
 
-    /// Such as `2026-Q3-1`: the name of its folder.
+    /// The name of the folder, such as `2026-Q3-1`.
     package var label: String { "\(quarter)-\(number)" }
 }
 
@@ -31,26 +31,26 @@ package struct IssueFileRecord: Sendable {
     package var id: Int64
     package var method: PayoutMethod
     package var currency: Currency
-    /// In its series; of cheques, the first one's.
+    /// The number in its series; of cheques, the first number.
     package var number: Int64
     package var series: String
     package var payouts: Int
     /// Minor units.
     package var amount: Int64
-    /// What was written; several for cheques.
+    /// The written files; several for cheques.
     package var outputs: [OutputRecord] = []
 
-    /// File creation number of an AFT file, 1 to 9999: after 9999 comes 1.
+    /// The file creation number of an AFT file, 1 to 9999, then 1 again.
     package var creationNumber: Int { Int((number - 1) % 9_999) + 1 }
 
-    /// What tells Nacha files of a day apart, A to Z and 0 to 9 in turn.
+    /// The file ID modifier that distinguishes Nacha files of a day: A to Z, then 0 to 9.
     package var modifier: Character {
         let all = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
         return all[Int((number - 1) % Int64(all.count))]
     }
 }
 
-/// A file as it was written.
+/// A written file.
 package struct OutputRecord: Sendable, Equatable {
     package var name: String
     package var bytes: Int
@@ -84,13 +84,13 @@ package struct IssueRows: Sendable {
         JOIN payouts.files f ON f.id = o.file_id WHERE f.issue_id = $1 ORDER BY o.file_id, o.name
         """
 
-    /// An issue with its files; nil when there is none of that id.
+    /// Returns an issue with its files; nil if the id is unknown.
     package func issue(_ id: Int64) async throws -> IssueRecord? {
         guard let row = try await session.query(Self.one, [.int64(id)]).first else { return nil }
         return try await complete(row)
     }
 
-    /// The issues of a run with their files, the first first.
+    /// Returns the issues of a run with their files, oldest first.
     package func issues(ofRun id: Int64) async throws -> [IssueRecord] {
         var issues: [IssueRecord] = []
         for row in try await session.query(Self.ofRun, [.int64(id)]) {
@@ -118,7 +118,7 @@ package struct IssueRows: Sendable {
     private static func record(_ row: Row) throws -> IssueRecord {
         let name = try row.text("quarter")
         guard let quarter = Quarter(name) else {
-            throw PostgresError.decoding("\(name) is no quarter")
+            throw PostgresError.decoding("\(name) is not a quarter")
         }
         return IssueRecord(
             id: try row.int64("id"), runID: try row.int64("run_id"), quarter: quarter,

@@ -3,17 +3,17 @@ import ErrandLedger
 import ErrandPaymentFiles
 import ErrandPostgres
 
-/// Writes the files of an issue from what was frozen; the same bytes whenever it does.
+/// Writes the files of an issue from its frozen data, with the same bytes every time.
 struct IssueWriter: Sendable {
     let pool: Pool
     let book: BankBook
     let profile: IssueProfile
     let issue: IssueRecord
 
-    /// Payouts that are read at once.
+    /// Payouts per read.
     private static let pageSize = 2_000
 
-    /// What a file says of one payout.
+    /// The data of one payout in a file.
     private struct Item: Sendable {
         var id: Int64
         var payee: String
@@ -26,7 +26,7 @@ struct IssueWriter: Sendable {
         var reference: String { PayoutReference.text(of: id) }
     }
 
-    // Each payout by its id: joined, all before the page might be read with it.
+    // Lateral lookups by id: the planner might read all earlier payouts for a join.
     private static let items = """
         SELECT i.payout_id, i.person_id, i.payee, i.address, i.sealed, i.lines, p.amount,
             p.cheque_number
@@ -44,11 +44,11 @@ struct IssueWriter: Sendable {
         ON CONFLICT ON CONSTRAINT outputs_pkey DO NOTHING
         """
 
-    /// Writes all files, and the manifest last.
+    /// Writes all files, then the manifest.
     ///
     /// - Parameters:
-    ///   - path: of the issue's own folder; made if it is not there.
-    ///   - isDone: is told the name of each file that is whole.
+    ///   - path: the folder of the issue; created if missing.
+    ///   - isDone: called with the name of each complete file.
     func write(to path: String, isDone: (String) throws -> Void) async throws {
         var folder = try IssueFolder(path)
         for file in issue.files {
@@ -56,9 +56,9 @@ struct IssueWriter: Sendable {
                 series.name == file.series
             else {
                 throw PayoutError.refused(
-                    "the profile of who pays is not that of then: the \(file.method.rawValue) "
-                        + "file in \(file.currency) is number \(file.number) of another series",
-                    hint: "Write it with the profile that it was issued with.")
+                    "the payout profile has changed: the \(file.method.rawValue) file in "
+                        + "\(file.currency) is number \(file.number) of another series",
+                    hint: "Use the profile of the original issue.")
             }
             try Task.checkCancellation()
             switch file.method {
@@ -71,7 +71,7 @@ struct IssueWriter: Sendable {
         try isDone(IssueFolder.manifestName)
     }
 
-    /// Reads a page of deposits while those of the one before are written.
+    /// Writes the deposits, and reads the next page meanwhile.
     private func forEachDeposit(
         of file: IssueFileRecord, _ write: (Deposit) throws -> Void
     ) async throws {
@@ -124,7 +124,7 @@ struct IssueWriter: Sendable {
         try isDone(name)
     }
 
-    /// The list for the bank, and the cheques in files of ``ChequeSheets/mostCheques``.
+    /// Writes the bank's list, and the cheques in files of ``ChequeSheets/mostCheques``.
     private func writeCheques(
         _ file: IssueFileRecord, to folder: inout IssueFolder, _ isDone: (String) throws -> Void
     ) async throws {
@@ -184,7 +184,7 @@ struct IssueWriter: Sendable {
         of file: IssueFileRecord, number: Int? = nil, to folder: inout IssueFolder
     ) async throws {
         let known = file.outputs.first { $0.name == name }
-        // Of an issue that is complete, every file is known.
+        // All files of a complete issue are recorded.
         guard known != nil || issue.publishedAt == nil else {
             throw FileError.unexpectedContent(file: "\(folder.path)/\(name)")
         }
@@ -207,7 +207,7 @@ struct IssueWriter: Sendable {
         guard totals.payments == file.payouts, totals.amount == file.amount else {
             throw PayoutError.conflict(
                 "file \(file.id) has \(totals.payments) payouts of \(totals.amount) minor units, "
-                    + "and \(file.payouts) of \(file.amount) were given to it")
+                    + "but expected \(file.payouts) of \(file.amount)")
         }
     }
 
@@ -229,7 +229,7 @@ struct IssueWriter: Sendable {
 
     private func cheque(_ item: Item) throws -> Cheque {
         guard let number = item.chequeNumber else {
-            throw PayoutError.conflict("payout \(item.id) has no number of a cheque")
+            throw PayoutError.conflict("payout \(item.id) has no cheque number")
         }
         return Cheque(
             number: number, amount: item.amount, date: issue.payDate, payee: item.payee,

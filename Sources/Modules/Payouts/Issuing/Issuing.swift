@@ -3,18 +3,18 @@ package import Errand
 import ErrandLedger
 package import ErrandPostgres
 
-/// Brings the payouts of a run into files for the banks and onto cheques.
+/// Issues the payouts of a run as bank files and cheques.
 ///
-/// First each pending payout is given to a file, with its number, payee and bank details as they
-/// stand: that is frozen. Then the files are written from what is frozen, and at last the issue
-/// is published, and its people are told: not before, because files that are not whole are not
-/// sent. It may be killed at any time, and goes on when it is begun again.
+/// First it freezes the issue: it assigns each pending payout to a file with a number and copies
+/// its payee and bank details. Then it writes the files from the frozen data. At last it publishes
+/// the issue and notifies the people, because incomplete files are not sent. A killed issue resumes
+/// when it is started again.
 package struct Issuing: Sendable {
-    /// How far it is.
+    /// A step of progress.
     package enum Step: Sendable, Equatable {
-        /// So many payouts were looked at by this call.
+        /// The number of payouts processed by this call.
         case frozen(Int)
-        /// A file of this name is whole.
+        /// The name of a complete file.
         case wrote(String)
     }
 
@@ -26,12 +26,12 @@ package struct Issuing: Sendable {
     private let pageSize: Int
 
     /// - Parameters:
-    ///   - pool: of two sessions at least, better of three: one holds the lock that keeps others
-    ///     away, one reads while one writes.
+    ///   - pool: a pool of at least two sessions, preferably three: one holds the lock, one reads
+    ///     and one writes.
     ///   - book: opens the bank details.
-    ///   - profile: who pays.
-    ///   - actor: who issues, 1 to 200 characters.
-    ///   - pageSize: payouts of a transaction.
+    ///   - profile: the payout profile.
+    ///   - actor: the operator, 1 to 200 characters.
+    ///   - pageSize: payouts per transaction.
     package init(
         pool: Pool, client: JobClient, book: BankBook, profile: IssueProfile, actor: String,
         pageSize: Int = 1_000
@@ -44,7 +44,7 @@ package struct Issuing: Sendable {
         self.pageSize = pageSize
     }
 
-    /// "payo" as a number: the first key of the lock; the second one is the run's.
+    /// The first key of the lock, "payo" as a number; the second key is the run's id.
     private static let lockKey: Int32 = 0x7061_796F
     private static let lock = "SELECT pg_try_advisory_lock($1, $2)"
     private static let unlock = "SELECT pg_advisory_unlock($1, $2)"
@@ -63,34 +63,32 @@ package struct Issuing: Sendable {
             WHERE i.file_id = $1 AND i.payout_id > $2 ORDER BY i.payout_id LIMIT $3
         ) s
         """
-    /// Payouts of which people are told by one statement.
-    private static let toldAtOnce = 20_000
+    /// Payouts per statement that enqueues notices.
+    private static let noticePage = 20_000
 
-    /// What the files of a run would be; nothing changes.
+    /// Plans the files of a run; changes nothing.
     ///
-    /// - Throws: ``PayoutError/refused(_:hint:)`` when the profile or the keys lack something that
-    ///   the run needs.
+    /// - Throws: ``PayoutError/refused(_:hint:)`` if the profile or a key is incomplete.
     package func plan(run: Int64) async throws -> IssuePlan {
         try await pool.withSession { session in
             try await IssuePlan.read(run: run, profile: profile, book: book, session)
         }
     }
 
-    /// Makes the files of a run that is approved, or of what is pending again of one that was
-    /// issued; goes on with an issue that was interrupted.
+    /// Issues the pending payouts of an approved or issued run; resumes an interrupted issue.
     ///
     /// - Parameters:
-    ///   - folder: that holds the folders of all issues; must exist.
-    ///   - today: the day that the files of a new issue bear.
-    ///   - isDone: is told of each step; what it throws interrupts.
-    /// - Returns: the issue, whose files are in the folder of its label.
-    /// - Throws: ``PayoutError``; `FileError` when a file cannot be written.
+    ///   - folder: the existing parent folder of all issues.
+    ///   - today: the date in the files of a new issue.
+    ///   - isDone: called after each step; an error that it throws interrupts the issue.
+    /// - Returns: the issue; its files are in the subfolder of its label.
+    /// - Throws: ``PayoutError``; `FileError` if a file cannot be written.
     package func issue(
         run: Int64, in folder: String, today: CivilDate,
         isDone: (Step) throws -> Void = { _ in }
     ) async throws -> IssueRecord {
         try await alone(run) {
-            // What was frozen stands, whatever is pending since then.
+            // A frozen issue is not affected by newer pending payouts.
             if try await !isFrozen(run) { _ = try await plan(run: run) }
             let id = try await begin(run, today)
             let begun = try await record(id)
@@ -105,18 +103,18 @@ package struct Issuing: Sendable {
         }
     }
 
-    /// Writes the files of an issue again, byte for byte, from what was frozen.
+    /// Recreates the files of an issue, byte for byte, from its frozen data.
     ///
-    /// - Parameter folder: in which the issue's own folder is made.
-    /// - Throws: `FileError.unexpectedContent` when the profile or this version would write other
-    ///   bytes than then.
+    /// - Parameter folder: the parent of the issue's folder.
+    /// - Throws: `FileError.unexpectedContent` if the profile or this version would write other
+    ///   bytes.
     package func remake(
         issue id: Int64, in folder: String, isDone: (Step) throws -> Void = { _ in }
     ) async throws -> IssueRecord {
         let issue = try await record(id)
         guard issue.publishedAt != nil else {
             throw PayoutError.conflict(
-                "issue \(issue.label) is not complete: issue the run again, which ends it")
+                "issue \(issue.label) is not complete: issue the run again to complete it")
         }
         try await write(issue, in: folder, isDone)
         return issue
@@ -154,7 +152,7 @@ package struct Issuing: Sendable {
         }
     }
 
-    /// Ends the issue, and has its people told.
+    /// Publishes the issue and enqueues the notices.
     private func publish(_ issue: IssueRecord) async throws {
         try await pool.transaction { transaction in
             let isNew = try await transaction.payoutQuery(
@@ -166,11 +164,11 @@ package struct Issuing: Sendable {
                 while true {
                     let ids = try await transaction.query(
                         Self.issued,
-                        [.int64(file.id), .int64(behind), .int64(Int64(Self.toldAtOnce))]
+                        [.int64(file.id), .int64(behind), .int64(Int64(Self.noticePage))]
                     ).int64Array(0, 0)
                     guard let last = ids.last else { break }
                     behind = last
-                    try await client.enqueue(TellOfPayouts.jobs(.issued, ids), in: transaction)
+                    try await client.enqueue(NotifyOfPayouts.jobs(.issued, ids), in: transaction)
                 }
             }
         }
@@ -184,10 +182,10 @@ package struct Issuing: Sendable {
         return found
     }
 
-    /// Keeps other issuers of the run away.
+    /// Runs the body with an exclusive lock on the run.
     ///
-    /// Were the connection lost with its lock, they would do
-    /// each other no harm: every page looks at what it changes.
+    /// If the connection and its lock are lost, concurrent issues are still safe: each page checks
+    /// the rows that it changes.
     private func alone(
         _ run: Int64, _ body: () async throws -> IssueRecord
     ) async throws -> IssueRecord {
@@ -195,18 +193,18 @@ package struct Issuing: Sendable {
             .int32(Self.lockKey), .int32(Int32(truncatingIfNeeded: run)),
         ]
         return try await pool.withSession { session in
-            // The lock is the session's.
+            // The lock belongs to the session.
             try await session.requireOwnProcess(for: "issuing payouts")
             guard try await session.query(Self.lock, keys).bool(0, 0) else {
                 throw PayoutError.conflict(
-                    "somebody issues run \(run) now: wait for it to end, and look at it")
+                    "another process is issuing run \(run): wait for it to end, then check the run")
             }
             do {
                 let issue = try await body()
                 _ = try await session.query(Self.unlock, keys).affected
                 return issue
             } catch {
-                // A session that cannot even do that has lost the lock.
+                // If the session cannot unlock, it has lost the lock.
                 _ = try? await session.query(Self.unlock, keys).affected
                 throw error
             }

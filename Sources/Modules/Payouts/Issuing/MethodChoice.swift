@@ -3,31 +3,31 @@ import ErrandGregorian
 import ErrandPaymentFiles
 import ErrandPostgres
 
-/// A payout that is to be issued, with what is known of its person.
+/// A pending payout with its payee and bank details.
 struct PendingPayout: Sendable {
     var id: Int64
     var person: Int64
     var amount: Int64
     var currency: String
-    /// By what means it has to be paid; nil for whatever is possible.
+    /// The requested method; nil for any.
     var method: PayoutMethod?
-    /// Nil: nothing was given, or it was forgotten.
+    /// The name of the payee; nil if missing.
     var payee: String?
     var address: [String]
     var payeeAt: Instant?
-    /// Bank details that were not refused.
+    /// Sealed bank details that no bank has refused.
     var sealed: [UInt8]?
     var country: String?
     var detailsAt: Instant?
 }
 
-/// By what means a payout is paid, by what the profile has and the person has given.
+/// Chooses the method of a payout by the profile and the person's bank details.
 struct MethodChoice: Sendable {
     let profile: IssueProfile
 
     /// - Parameters:
-    ///   - asked: by what means it has to be paid, if somebody said so.
-    ///   - country: of the person's bank details; nil without any.
+    ///   - asked: the requested method, if any.
+    ///   - country: the country of the bank details; nil without any.
     func method(asked: PayoutMethod?, country: String?, currency: String) -> PayoutMethod {
         if let asked { return asked }
         let method: PayoutMethod =
@@ -40,7 +40,7 @@ struct MethodChoice: Sendable {
     }
 }
 
-/// Looks whether payouts can be paid as chosen, by writing them as the files would.
+/// Checks whether payouts can be paid by the chosen method, by formatting them as in the files.
 struct PayoutCheck {
     let profile: IssueProfile
     let book: BankBook
@@ -58,14 +58,14 @@ struct PayoutCheck {
         payDate = issue.payDate
     }
 
-    /// Why a payout cannot be paid by a method; nil when it can.
+    /// Returns why a payout cannot be paid by a method; nil if it can.
     ///
-    /// - Throws: ``PayoutError/refused(_:hint:)`` when the key of the details is missing: that is
-    ///   not the person's fault.
+    /// - Throws: ``PayoutError/refused(_:hint:)`` if the key of the details is missing, which is
+    ///   not a fault of the payout.
     mutating func problem(
         of payout: PendingPayout, by method: PayoutMethod
     ) throws -> String? {
-        guard let payee = payout.payee else { return "no name and address were given" }
+        guard let payee = payout.payee else { return "name and address are missing" }
         defer { scratch.removeAll(keepingCapacity: true) }
         do {
             switch method {
@@ -73,7 +73,7 @@ struct PayoutCheck {
                 try checkCheque(payout, payee)
             case .aft, .nacha:
                 guard let sealed = payout.sealed else {
-                    return "a deposit was asked for, and there are no bank details"
+                    return "a deposit was requested, but bank details are missing"
                 }
                 let deposit = Deposit(
                     reference: PayoutReference.text(of: payout.id), payee: payee,
@@ -91,7 +91,7 @@ struct PayoutCheck {
 
     private mutating func checkCheque(_ payout: PendingPayout, _ payee: String) throws {
         guard let part = profile.cheques[payout.currency] else { return }
-        // Its number is not known yet; one that ascends is as good.
+        // Its number is not known yet; any number will do for the check.
         try Cheque(
             number: 1, amount: payout.amount, date: payDate, payee: payee,
             address: payout.address, memo: "", lines: []
@@ -129,7 +129,7 @@ struct PayoutCheck {
         }
     }
 
-    /// What is wrong, without the reference that the reader knows.
+    /// The error message without the reference of the payment.
     private static func reason(_ error: PaymentFileError) -> String {
         let text = error.description
         guard case .badPayment(let reference, _) = error else { return text }

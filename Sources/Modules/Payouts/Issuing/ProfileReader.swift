@@ -1,9 +1,10 @@
 import ErrandJSONText
 
-/// Reads an object of a file of settings key by key; what is wrong is named by its key, and no
-/// value is repeated, because some are account numbers.
+/// Reads an object of a JSON settings file key by key.
+///
+/// Errors name the key but never the value, because some values are account numbers.
 struct ProfileReader {
-    /// Where it stands, such as `aft.CAD`; empty for the whole file.
+    /// The path of the object, such as `aft.CAD`; empty for the whole file.
     let path: String
     private let values: [String: JSONValue]
 
@@ -11,10 +12,10 @@ struct ProfileReader {
     init(_ json: [UInt8]) throws(PayoutError) {
         let value: JSONValue
         do throws(JSONSyntaxError) { value = try JSONValue(parsing: json[...]) } catch {
-            throw .invalid("the profile of who pays is no JSON: \(error)")
+            throw .invalid("the payout profile is not valid JSON: \(error)")
         }
         guard case .object(let members) = value else {
-            throw .invalid("the profile of who pays is no JSON object")
+            throw .invalid("the payout profile is not a JSON object")
         }
         self.init(path: "", members)
     }
@@ -24,21 +25,21 @@ struct ProfileReader {
         values = Dictionary(members.map { ($0.name, $0.value) }) { _, last in last }
     }
 
-    /// The keys that are there, in their order.
+    /// The keys, sorted.
     var keys: [String] { values.keys.sorted() }
 
-    /// Where a key of it stands.
+    /// The path of a key.
     func place(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
     func refusal(_ key: String, _ expected: String) -> PayoutError {
         .invalid("\(place(key)): expected \(expected)")
     }
 
-    /// Refuses keys that nobody reads: they are misspelt, and what they should set is not set.
+    /// Refuses unknown keys, which are probably misspelled.
     func allow(_ allowed: [String]) throws(PayoutError) {
         for key in keys where !allowed.contains(key) {
             throw .invalid(
-                "\(place(key)): there is no such setting; expected "
+                "\(place(key)): no such setting; expected "
                     + allowed.joined(separator: ", "))
         }
     }
@@ -50,25 +51,25 @@ struct ProfileReader {
         return ProfileReader(path: place(key), members)
     }
 
-    /// - Parameter standard: what holds without the key; nil when it must be there.
+    /// - Parameter standard: the default value; nil if the key is required.
     func text(_ key: String, or standard: String? = nil) throws(PayoutError) -> String {
         switch values[key] {
         case .text(let text): return text
         case nil:
-            guard let standard else { throw refusal(key, "a text, and found nothing") }
+            guard let standard else { throw refusal(key, "a string, but it is missing") }
             return standard
-        default: throw refusal(key, "a text in quotes")
+        default: throw refusal(key, "a string")
         }
     }
 
     func texts(_ key: String, atMost count: Int) throws(PayoutError) -> [String] {
         guard let value = values[key] else { return [] }
         guard case .array(let list) = value, list.count <= count else {
-            throw refusal(key, "a list of at most \(count) texts")
+            throw refusal(key, "a list of at most \(count) strings")
         }
         var texts: [String] = []
         for item in list {
-            guard case .text(let text) = item else { throw refusal(key, "a list of texts") }
+            guard case .text(let text) = item else { throw refusal(key, "a list of strings") }
             texts.append(text)
         }
         return texts
@@ -98,7 +99,7 @@ struct ProfileReader {
         return whole
     }
 
-    /// One of the words of an enumeration.
+    /// Reads a case of an enumeration.
     func word<Word: RawRepresentable & CaseIterable>(
         _ key: String, or standard: Word
     ) throws(PayoutError) -> Word where Word.RawValue == String {

@@ -1,25 +1,25 @@
 package import ErrandNotification
 
 extension NoticeKind.App {
-    /// Its users earn and spend money: their age must be verified.
+    /// The app in which users earn and spend money; their age must be verified.
     static let survey = NoticeKind.App("survey", needsAge: true)
 }
 
-/// What people are told of their payouts.
+/// The notices about payouts.
 extension NoticeKind {
     static let payout = [payoutHeld, payoutIssued, payoutReturned]
 
-    /// Something is missing to pay them what they have earned.
+    /// Information is missing to pay the person's rewards.
     package static let payoutHeld = NoticeKind(
         "payout.held", app: .survey, channels: [.push, .email, .inbox],
         fields: ["amount": .amount, "reason": .text])
 
-    /// Their earnings are on the way; `cheque` is its number, empty for a direct deposit.
+    /// The payout was issued; `cheque` is the cheque number, empty for a direct deposit.
     package static let payoutIssued = NoticeKind(
         "payout.issued", app: .survey, channels: [.push, .email, .inbox],
         fields: ["amount": .amount, "cheque": .text, "pay_date": .day])
 
-    /// A payout came back, and the money is theirs as before.
+    /// A payout was returned, and the money is in the person's balance again.
     package static let payoutReturned = NoticeKind(
         "payout.returned", app: .survey, channels: [.push, .email, .inbox],
         fields: ["amount": .amount, "reason": .text])

@@ -4,14 +4,14 @@ package import ErrandPaymentFiles
 package import ErrandPostgres
 package import ErrandSealing
 
-/// Where people's money goes, sealed in the database.
+/// Seals, stores and opens people's bank details.
 package struct BankBook: Sendable {
     private let keys: SealingKeys
 
-    /// - Parameter keys: seal and open what people gave.
+    /// - Parameter keys: the keys that seal and open bank details.
     package init(sealing keys: SealingKeys) { self.keys = keys }
 
-    /// What is sealed in the tables of payouts: what people gave, and what files were made of.
+    /// The sealed columns: people's bank details, and their copies in the items of files.
     package static let sealed = [
         SealedColumn(
             "payouts.bank_details", "sealed", key: [.init("person_id", "bigint")],
@@ -22,15 +22,15 @@ package struct BankBook: Sendable {
             context: contextInSQL),
     ]
 
-    /// Sealed for the person, so that nobody's details can be moved to somebody else's row.
+    /// The sealing context names the person, so that details cannot be moved to another row.
     private static let contextInSQL = "'payouts.bank_details/' || person_id"
     private static func context(_ person: Int64) -> String { "payouts.bank_details/\(person)" }
 
     private static let write = "SELECT payouts.set_bank_details($1, $2, $3, $4)"
 
-    /// Writes down where a person's money goes from now on.
+    /// Stores a person's bank details.
     ///
-    /// - Throws: `PostgresError` with SQLSTATE 23503 when there is no such person.
+    /// - Throws: `PostgresError` with SQLSTATE 23503 if the person does not exist.
     package func write(_ details: BankDetails, of person: Int64, _ session: Session) async throws {
         _ = try await session.query(
             Self.write,
@@ -40,16 +40,16 @@ package struct BankBook: Sendable {
             ])
     }
 
-    /// Whether what a key has sealed can be opened.
+    /// Whether the key is available.
     package func hasKey(named name: String) -> Bool { keys.names.contains(name) }
 
-    /// The sealed form of somebody's details.
+    /// Seals the details of a person.
     package func seal(_ details: BankDetails, of person: Int64) throws -> [UInt8] {
         let bytes = Array(try JSONEncoder().encode(details))
         return try keys.seal(SecretBytes(bytes), context: Self.context(person))
     }
 
-    /// Opens them again.
+    /// Opens sealed details.
     ///
     /// - Throws: ``UnreadableBankDetails``
     package func open(
@@ -70,19 +70,19 @@ package struct BankBook: Sendable {
     }
 }
 
-/// Why bank details cannot be used; nothing of them is in it.
+/// Why bank details cannot be read; never contains them.
 package enum UnreadableBankDetails: Error, Equatable, CustomStringConvertible {
-    /// The key that sealed them is not among those at hand.
+    /// The key that sealed them is missing.
     case keyMissing(String)
-    /// They were changed, or belong to somebody else.
+    /// They were changed or moved from another person.
     case damaged
-    /// What was sealed are no valid details.
+    /// The opened details are not valid.
     case invalid
 
     package var description: String {
         switch self {
         case .keyMissing(let name):
-            "the bank details are sealed by key \(name), which is not in the file of keys"
+            "the bank details are sealed by key \(name), which is not in the key file"
         case .damaged: "the sealed bank details are damaged"
         case .invalid: "the bank details are not valid: ask the person for them again"
         }
@@ -90,7 +90,7 @@ package enum UnreadableBankDetails: Error, Equatable, CustomStringConvertible {
 }
 
 extension BankDetails {
-    /// As the tables call it.
+    /// The country code in the tables.
     package var country: String {
         switch self {
         case .canada: "CA"
@@ -98,14 +98,14 @@ extension BankDetails {
         }
     }
 
-    /// The last digits of the account, by which a person knows it.
+    /// The last digits of the account, for people to recognize it.
     package var hint: String {
         let account =
             switch self {
             case .canada(let account): account.account
             case .unitedStates(let account): account.account
             }
-        // Of a short number, fewer digits say too much.
+        // Show fewer digits of a short number.
         return "…" + account.suffix(account.utf8.count < 7 ? 2 : 3)
     }
 }

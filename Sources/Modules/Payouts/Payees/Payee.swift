@@ -1,8 +1,8 @@
 package import ErrandPostgres
 
-/// Who is paid, and where to.
+/// A person's name, address and bank details for payouts.
 package struct Payee: Sendable, Equatable {
-    /// As it stands on a cheque and in a bank's file; nil with ``address`` when none was given.
+    /// The name on cheques and in bank files; nil if name and address are missing.
     package var name: String?
     /// The lines below the name.
     package var address: [String]
@@ -10,7 +10,7 @@ package struct Payee: Sendable, Equatable {
     package var bankHint: String?
     /// `CA` or `US`.
     package var bankCountry: String?
-    /// Why nothing is sent there any more.
+    /// Why deposits to the account stopped.
     package var refusedFor: String?
 
     private static let statement = """
@@ -22,7 +22,7 @@ package struct Payee: Sendable, Equatable {
         """
     private static let set = "SELECT payouts.set_payee($1, $2, $3)"
 
-    /// What a person gave; nil when there is no such person.
+    /// Reads the payee of a person; nil if the person does not exist.
     package static func read(_ person: Int64, _ session: Session) async throws -> Payee? {
         try await session.query(statement, [.int64(person)]).first.map { row in
             Payee(
@@ -33,9 +33,9 @@ package struct Payee: Sendable, Equatable {
         }
     }
 
-    /// Takes note of how a person is called and where letters reach them.
+    /// Stores a person's name and postal address.
     ///
-    /// - Throws: ``PayoutError/invalid(_:)`` when they are too long.
+    /// - Throws: ``PayoutError/invalid(_:)`` if they are too long.
     package static func write(
         name: String, address: [String], of person: Int64, _ session: Session
     ) async throws {
@@ -43,7 +43,7 @@ package struct Payee: Sendable, Equatable {
             set, [.int64(person), .text(name), .textArray(address)])
     }
 
-    /// Forgets where a person's deposits go; false when there was nothing to forget.
+    /// Deletes a person's bank details; false if there are none.
     package static func forgetBank(of person: Int64, _ session: Session) async throws -> Bool {
         try await session.query("SELECT payouts.forget_bank_details($1)", [.int64(person)])
             .bool(0, 0)

@@ -1,21 +1,21 @@
 package import ErrandLedger
 package import ErrandPostgres
 
-/// What the doctor asks of the payouts.
+/// The state of runs and payouts, for the doctor.
 package struct PayoutHealth: Sendable {
-    /// Runs that were begun to be closed more than an hour ago, and are not closed.
+    /// Runs whose close started more than an hour ago and has not ended.
     package var stuckRuns: [Quarter]
-    /// Runs whose files were begun more than an hour ago, and are not all there.
+    /// Runs with an issue that started more than an hour ago and has not ended.
     package var unfinishedIssues: [Quarter]
-    /// Runs that are closed and not issued, with their pay dates within three days or past.
+    /// Closed runs that are not issued, with a pay date in the next three days or the past.
     package var lateRuns: [Quarter]
-    /// Payouts that are held, of all runs.
+    /// The number of held payouts of all runs.
     package var held: Int
-    /// Payouts that are to be issued again, of runs that were issued before.
+    /// The number of pending payouts of runs that were already issued.
     package var waiting: Int
-    /// Payouts that came back, of which nobody has decided what becomes of them.
+    /// The number of returned payouts that need a decision.
     package var undecided: Int
-    /// Runs that there are.
+    /// The number of runs.
     package var runs: Int
 
     private static let stuck = """
@@ -44,7 +44,7 @@ package struct PayoutHealth: Sendable {
                 ON p.run_id = r.id AND p.state = 'returned') AS undecided
         """
 
-    /// As of an instant.
+    /// Reads the state at an instant.
     package static func read(_ session: Session, now: Instant) async throws -> PayoutHealth {
         let answers = try await session.pipeline(
             [stuck, unfinished, late].map { Statement($0, [.timestamp(now)]) }

@@ -1,19 +1,19 @@
 package import ErrandPostgres
 
-/// What was found when payouts were compared with the ledger, the files and each other.
+/// The result of comparing payouts with the ledger, the files and each other.
 package struct PayoutProof: Sendable, Equatable {
-    /// Payouts that were looked at.
+    /// The number of payouts checked.
     package var payouts: Int
-    /// The faults, the first ones of each kind, in words; none: all is as it should be.
+    /// Descriptions of the first faults of each kind; empty if there are none.
     package var faults: [String]
 }
 
 extension PayoutProof {
     private static let count = "SELECT count(*) FROM payouts.payouts"
 
-    /// Each gives the words of a fault a row, at most ``shown`` of them.
+    /// The checks; each returns a fault per row, at most ``shown``.
     private static let checks = [
-        // What was taken from a person is what they are paid, to the cent.
+        // The debits of a person equal the sum of their payouts.
         """
         WITH paid AS (
             SELECT p.account_id, sum(p.amount) AS amount FROM payouts.payouts p
@@ -25,12 +25,12 @@ extension PayoutProof {
             JOIN ledger.accounts a ON a.id = l.account_id AND a.kind = 'person'
             WHERE t.kind IN ('payout', 'payout_back') GROUP BY 1
         )
-        SELECT format('account %s: %s were taken from it, and its payouts are of %s',
+        SELECT format('account %s: %s was debited, but its payouts sum to %s',
             account_id, coalesce(t.amount, 0), coalesce(p.amount, 0))
         FROM paid p FULL JOIN taken t USING (account_id)
         WHERE coalesce(t.amount, 0) <> coalesce(p.amount, 0) ORDER BY account_id LIMIT $1
         """,
-        // What is on its way is in the one account, what the bank has paid in the other.
+        // Issued payouts are in one account, settled payouts in the other.
         """
         WITH expected AS (
             SELECT payouts.place_of(p.state) AS place, p.currency, sum(p.amount) AS amount
@@ -42,14 +42,14 @@ extension PayoutProof {
             WHERE a.kind IN ('payouts_in_transit', 'bank')
               AND t.kind IN ('payout', 'payout_back', 'payout_settled') GROUP BY 1, 2
         )
-        SELECT format('%s in %s: the ledger has %s, the payouts are of %s', place, currency,
+        SELECT format('%s in %s: the ledger has %s, but the payouts sum to %s', place, currency,
             coalesce(k.amount, 0), coalesce(e.amount, 0))
         FROM expected e FULL JOIN kept k USING (place, currency)
         WHERE coalesce(k.amount, 0) <> coalesce(e.amount, 0) ORDER BY place, currency LIMIT $1
         """,
-        // Each chunk has the payouts that it says it has.
+        // The totals of each chunk match its payouts.
         """
-        SELECT format('run %s, chunk %s: it says %s payouts of %s, and has %s of %s', c.run_id,
+        SELECT format('run %s, chunk %s: it says %s payouts of %s, but has %s of %s', c.run_id,
             c.number, c.payouts + c.held, c.amount + c.held_amount, s.count, s.amount)
         FROM payouts.chunks c LEFT JOIN (
             SELECT p.run_id, p.chunk, count(*) AS count, sum(p.amount) AS amount
@@ -59,22 +59,22 @@ extension PayoutProof {
             IS DISTINCT FROM (coalesce(s.count, 0), coalesce(s.amount, 0))
         ORDER BY c.run_id, c.number LIMIT $1
         """,
-        // One payout a person, a quarter and a currency, beside what replaces others.
+        // One payout per person, quarter and currency, except replacements.
         """
         SELECT format('run %s: account %s has %s payouts', p.run_id, p.account_id, count(*))
         FROM payouts.payouts p WHERE p.replaces IS NULL
         GROUP BY p.run_id, p.account_id HAVING count(*) > 1 ORDER BY 1 LIMIT $1
         """,
-        // What was issued is in one file, which says so.
+        // Each issued payout is an item of exactly one file.
         """
-        SELECT format('payout %s is %s, and in %s files', p.id, p.state, count(i.payout_id))
+        SELECT format('payout %s is %s, but in %s files', p.id, p.state, count(i.payout_id))
         FROM payouts.payouts p LEFT JOIN payouts.items i
             ON i.file_id = p.file_id AND i.payout_id = p.id
         WHERE p.state IN ('issued', 'settled', 'returned') OR p.file_id IS NOT NULL
         GROUP BY p.id HAVING count(i.payout_id) <> 1 ORDER BY p.id LIMIT $1
         """,
         """
-        SELECT format('file %s: it says %s payouts of %s, and has %s of %s', f.id, f.payouts,
+        SELECT format('file %s: it says %s payouts of %s, but has %s of %s', f.id, f.payouts,
             f.amount, s.count, s.amount)
         FROM payouts.files f LEFT JOIN (
             SELECT i.file_id, count(*) AS count, sum(p.amount) AS amount
@@ -84,9 +84,9 @@ extension PayoutProof {
             IS DISTINCT FROM (coalesce(s.count, 0), coalesce(s.amount, 0))
         ORDER BY f.id LIMIT $1
         """,
-        // No number is on two cheques, or was not given out.
+        // Each cheque number is used once and comes from its series.
         """
-        SELECT format('cheque %s of series %s is on %s payouts, and the series is at %s',
+        SELECT format('cheque %s of series %s is on %s payouts; the series is at %s',
             p.cheque_number, s.name, count(*), s.last)
         FROM payouts.payouts p
         JOIN payouts.files f ON f.id = p.file_id
@@ -96,10 +96,10 @@ extension PayoutProof {
         """,
     ]
 
-    /// Faults of one kind that are told.
+    /// Maximum number of reported faults of one kind.
     package static let shown = 20
 
-    /// Compares all payouts with the ledger, their files and each other, as of one moment.
+    /// Compares all payouts with the ledger, their files and each other in one snapshot.
     package static func make(_ pool: Pool) async throws -> PayoutProof {
         try await pool.transaction { transaction in
             try await transaction.query(

@@ -2,42 +2,42 @@ package import Errand
 import ErrandPaymentFiles
 package import ErrandPostgres
 
-/// What has become of the items of a file from a bank.
+/// The result of applying a return file.
 package struct ReturnResult: Sendable, Equatable {
-    /// An item that somebody has to look at.
+    /// An item that needs an operator's attention.
     package struct Item: Sendable, Equatable {
-        /// What it was called in our file; empty if the bank left it out.
+        /// The reference in our file; empty if the bank omitted it.
         package var reference: String
         /// Minor units.
         package var amount: Int64
-        /// The record of the file, counted from 1.
+        /// The number of the record in the file, from 1.
         package var record: Int
-        /// Why it was not taken, or what is to be done.
+        /// Why it was skipped, or the next step.
         package var why: String
     }
 
-    /// The money is the person's again; those that are paid by a cheque are among them.
+    /// The number of returned payouts, including those reissued by cheque.
     package var returned = 0
-    /// Paid anew by a cheque.
+    /// The number of payouts reissued by cheque.
     package var byCheque = 0
-    /// They were noted before.
+    /// The number of returns that were already recorded.
     package var known = 0
-    /// Returned, and waiting for somebody to decide what becomes of them.
+    /// Returned payouts that need a decision.
     package var toDecide: [Item] = []
-    /// Nothing was changed for these.
+    /// Items that match no payout and were skipped.
     package var unmatched: [Item] = []
 
     package init() {}
 }
 
-/// Takes note of deposits that came back: the money is the person's again, the person is told,
-/// and where the bank details were wrong a cheque is to pay it.
+/// Records returned payouts: the money returns to the person's balance, the person is notified,
+/// and if the bank details were wrong, a cheque replaces the deposit.
 package struct ReturnedPayouts: Sendable {
     private let pool: Pool
     private let client: JobClient
     private let actor: String
 
-    /// - Parameter actor: who takes note, 1 to 200 characters.
+    /// - Parameter actor: the operator, 1 to 200 characters.
     package init(pool: Pool, client: JobClient, actor: String) {
         self.pool = pool
         self.client = client
@@ -50,32 +50,31 @@ package struct ReturnedPayouts: Sendable {
         """
     private static let take = "SELECT payouts.take_return($1, $2, $3, $4, $5)"
 
-    /// Reads a file of returns from a Canadian bank; the same file again changes nothing.
+    /// Applies a return file of a Canadian bank; repeating it changes nothing.
     ///
-    /// - Throws: `ReturnFileError` when it cannot be read; nothing of it was taken then.
+    /// - Throws: `ReturnFileError` if the file is malformed; nothing is changed then.
     package func apply(aft bytes: [UInt8]) async throws -> ReturnResult {
         try await apply(try AFTReturns(bytes).items, method: .aft)
     }
 
-    /// Reads a file of returns from a bank in the United States; the same file again changes
-    /// nothing.
+    /// Applies a return file of a bank in the United States; repeating it changes nothing.
     ///
-    /// - Throws: `ReturnFileError` when it cannot be read; nothing of it was taken then.
+    /// - Throws: `ReturnFileError` if the file is malformed; nothing is changed then.
     package func apply(nacha bytes: [UInt8]) async throws -> ReturnResult {
         try await apply(try NACHAReturns(bytes).items, method: .nacha)
     }
 
-    /// Takes a payout back by hand.
+    /// Records the return of a single payout.
     ///
     /// - Parameters:
-    ///   - code: the bank's, such as 905 or R02; nil for a cheque that the post brought back.
-    ///   - note: why, for the record; it may be nil where there is a code.
-    /// - Returns: what became of it; nil when that was noted before.
+    ///   - code: the bank's return code, such as 905 or R02; nil for an undeliverable cheque.
+    ///   - note: the reason for the history; required without a code.
+    /// - Returns: the new state; nil if the return was already recorded.
     /// - Throws: ``PayoutError``
     package func takeBack(
         _ payout: Int64, code: String?, note: String?
     ) async throws -> PayoutState? {
-        var words = "it came back"
+        var words = "undeliverable"
         var isRefused = false
         if let code {
             let known = ReturnReason.named(code)
@@ -97,7 +96,7 @@ package struct ReturnedPayouts: Sendable {
 
     // MARK: Items
 
-    /// What `payouts.take_return` says.
+    /// The result of `payouts.take_return`.
     private enum Outcome: String, Sendable {
         case known
         case returned
@@ -146,7 +145,7 @@ package struct ReturnedPayouts: Sendable {
         }
     }
 
-    /// One transaction: the money, the cheque instead, and the job that tells the person.
+    /// Records a return in one transaction: postings, replacement cheque and the notice's job.
     private func take(
         _ payout: Int64, _ words: String, isRefused: Bool, note: String? = nil
     ) async throws -> Outcome {
@@ -159,10 +158,10 @@ package struct ReturnedPayouts: Sendable {
                 ]
             ).text(0, 0)
             guard let outcome = Outcome(rawValue: text) else {
-                throw PostgresError.decoding("outcome \(text) is unknown to this version")
+                throw PostgresError.decoding("unknown outcome \(text)")
             }
             if outcome != .known {
-                try await client.enqueue(TellOfPayouts.jobs(.returned, [payout]), in: transaction)
+                try await client.enqueue(NotifyOfPayouts.jobs(.returned, [payout]), in: transaction)
             }
             return outcome
         }
@@ -175,11 +174,11 @@ package struct ReturnedPayouts: Sendable {
 
     private func match(_ item: ReturnedDeposit, _ method: PayoutMethod) async throws -> Match {
         guard item.kind != .change else {
-            return .none("\(Self.words(item.reason)): it was paid; ask the person for the details")
+            return .none("\(Self.words(item.reason)): paid; ask the person for new bank details")
         }
-        guard item.isCredit else { return .none("it is a debit, and we make none") }
+        guard item.isCredit else { return .none("not ours: the item is a debit") }
         guard let id = PayoutReference.id(of: item.reference) else {
-            return .none("the reference is none of ours")
+            return .none("the reference is not a payout's")
         }
         let found = try await pool.withSession { session in
             try await session.query(Self.find, [.int64(id)])
@@ -187,10 +186,10 @@ package struct ReturnedPayouts: Sendable {
         guard let row = found.first else { return .none("there is no payout \(id)") }
         let (amount, paid) = (try row.int64("amount"), try row.optionalText("method"))
         guard amount == item.amount else {
-            return .none("payout \(id) is of another amount: \(amount) minor units")
+            return .none("payout \(id) has another amount: \(amount) minor units")
         }
         guard paid == method.rawValue, try row.text("state") != "pending" else {
-            return .none("payout \(id) was not paid by such a file")
+            return .none("payout \(id) was not paid by a file of this kind")
         }
         return .payout(id)
     }
@@ -203,9 +202,9 @@ package struct ReturnedPayouts: Sendable {
     private static func advice(_ reason: ReturnReason) -> String {
         let next =
             switch reason.action {
-            case .askForDetails: "a cheque cannot replace it: look at the payee and the balance"
-            case .lookAtIt: "look at it before it is paid again"
-            case .mendOurFile: "mend what was wrong in our file, then pay it again"
+            case .askForDetails: "a cheque cannot replace it: check the payee and the balance"
+            case .review: "check it before you reissue it"
+            case .fixOurFile: "correct the error in our file, then reissue it"
             }
         return "\(words(reason)); \(next)"
     }

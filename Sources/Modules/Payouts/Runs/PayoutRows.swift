@@ -2,7 +2,7 @@ package import ErrandGregorian
 package import ErrandLedger
 package import ErrandPostgres
 
-/// One payment to one person for one quarter.
+/// A payout: one payment to one person for one quarter.
 package struct PayoutRecord: Sendable {
     package var id: Int64
     package var runID: Int64
@@ -12,7 +12,7 @@ package struct PayoutRecord: Sendable {
     package var accountID: Int64
     package var amount: Money
     package var state: PayoutState
-    /// By what means; nil before it is issued, unless one was asked for.
+    /// The method; nil before the issue, unless one was requested.
     package var method: PayoutMethod?
     package var reason: String?
     package var fileID: Int64?
@@ -21,16 +21,16 @@ package struct PayoutRecord: Sendable {
     package var replaces: Int64?
     package var replacedBy: Int64?
 
-    /// What it is called in files for banks, and in what comes back from them.
+    /// The reference in bank files and their returns.
     package var reference: String { PayoutReference.text(of: id) }
 }
 
-/// What a payout is called in a bank's file: unique among all that were ever sent.
+/// The reference of a payout in bank files, unique forever.
 package enum PayoutReference {
-    /// Such as `P4711`.
+    /// The reference of an id, such as `P4711`.
     package static func text(of id: Int64) -> String { "P\(id)" }
 
-    /// The payout that a reference names; nil for what is none of ours.
+    /// The payout id of a reference; nil if it is not ours.
     package static func id(of text: String) -> Int64? {
         guard text.first == "P", let id = Int64(text.dropFirst()), id > 0,
             self.text(of: id) == text
@@ -39,27 +39,27 @@ package enum PayoutReference {
     }
 }
 
-/// A change of a run or a payout, as it was written down with it.
+/// A recorded change of a run or a payout.
 package struct ChangeRecord: Sendable {
     package var at: Instant
     package var action: String
     package var actor: String
     package var reason: String?
-    /// How many payouts it changed, and their sum; nil where it was of the run as a whole.
+    /// The number of changed payouts and their sum; nil for changes of the run itself.
     package var payouts: Int?
     package var amount: Money?
     package var transactionID: Int64?
     package var payoutID: Int64?
 }
 
-/// Which payouts are asked for; nil: all.
+/// A filter of payouts; nil matches all.
 package struct PayoutFilter: Sendable {
     package var quarter: Quarter?
     package var state: PayoutState?
     package var person: Int64?
     package var method: PayoutMethod?
     package var chequeNumber: Int64?
-    /// Only those behind this one, the last of the page before.
+    /// The id of the last payout of the previous page.
     package var behind: Int64 = 0
     package var limit = 50
 
@@ -106,9 +106,9 @@ package struct PayoutRows: Sendable {
         ORDER BY c.id DESC LIMIT $2
         """
 
-    /// Payouts in the order of their ids.
+    /// Returns payouts, sorted by id.
     package func page(_ filter: PayoutFilter) async throws -> [PayoutRecord] {
-        // Kept as a plan for any filter, it would read all payouts.
+        // Not prepared: a generic plan would read all payouts.
         try await session.query(
             Self.list,
             [
@@ -120,17 +120,17 @@ package struct PayoutRows: Sendable {
         ).map(Self.record)
     }
 
-    /// One payout; nil when there is none of that id.
+    /// Returns a payout; nil if the id is unknown.
     package func payout(_ id: Int64) async throws -> PayoutRecord? {
         try await session.query(Self.one, [.int64(id)]).first.map(Self.record)
     }
 
-    /// What was done to a payout, the first first.
+    /// Returns the changes of a payout, oldest first.
     package func changes(ofPayout id: Int64) async throws -> [ChangeRecord] {
         try await session.query(Self.ofPayout, [.int64(id)]).map(Self.change)
     }
 
-    /// What was done to a run as a whole or to many of its payouts, the last first.
+    /// Returns the changes of a run or of many of its payouts, newest first.
     package func changes(ofRun id: Int64, limit: Int) async throws -> [ChangeRecord] {
         try await session.query(Self.ofRun, [.int64(id), .int64(Int64(limit))]).map(Self.change)
     }
@@ -138,7 +138,7 @@ package struct PayoutRows: Sendable {
     private static func record(_ row: Row) throws -> PayoutRecord {
         let name = try row.text("quarter")
         guard let quarter = Quarter(name) else {
-            throw PostgresError.decoding("\(name) is no quarter")
+            throw PostgresError.decoding("\(name) is not a quarter")
         }
         let method: PayoutMethod? =
             try row.optionalText("method") == nil ? nil : try row.state("method")

@@ -3,12 +3,12 @@ package import ErrandLedger
 package import ErrandPostgres
 import ErrandRecurrence
 
-/// The payouts of one quarter.
+/// A run: the payouts of one quarter.
 package struct RunRecord: Sendable {
     package var id: Int64
     package var quarter: Quarter
     package var state: RunState
-    /// What was earned before is paid.
+    /// The end of the quarter; the run pays rewards earned before it.
     package var cutOff: Instant
     package var payDate: CivilDate
     package var madeAt: Instant
@@ -19,35 +19,35 @@ package struct RunRecord: Sendable {
     package var approvedBy: String?
     package var issuedAt: Instant?
     package var settledAt: Instant?
-    /// All chunks, and those that are not closed yet.
+    /// The number of chunks, and of chunks not closed yet.
     package var chunks: Int
     package var chunksLeft: Int
-    /// By how many percent it differs from its last preview; nil when it had none.
+    /// The deviation from the last preview in percent; nil without a preview.
     package var deviation: String?
-    /// One for each currency, once it is being closed.
+    /// The totals by currency, once the close has started.
     package var totals: [RunTotal] = []
-    /// What closing it would have done, when somebody last asked; one for each currency.
+    /// The last preview, by currency.
     package var previews: [RunTotal] = []
-    /// How its payouts stand by now.
+    /// The current states of its payouts.
     package var states: [StateTotal] = []
 
-    /// Whether it is being closed, and is not yet.
+    /// Whether its close has started and not ended.
     package var isClosing: Bool { state == .preview && closingAt != nil }
 }
 
-/// What closing a run does in one currency.
+/// The result of closing a run in one currency.
 package struct RunTotal: Sendable, Equatable {
     package var currency: Currency
-    /// Paid.
+    /// Payouts to pay.
     package var payouts: Int
     package var amount: Int64
-    /// Held, because something is missing.
+    /// Payouts held because information is missing.
     package var held: Int
     package var heldAmount: Int64
-    /// Left for the next run, because it is too little.
+    /// People carried over to the next run because their balance is below the minimum.
     package var carried: Int
     package var carriedAmount: Int64
-    /// Of a preview: when it was made.
+    /// The time of a preview.
     package var at: Instant?
 
     init(_ row: Row) throws {
@@ -62,7 +62,7 @@ package struct RunTotal: Sendable, Equatable {
     }
 }
 
-/// The payouts of a run that are in one state and currency.
+/// The payouts of a run in one state and currency.
 package struct StateTotal: Sendable, Equatable {
     package var state: PayoutState
     package var currency: Currency
@@ -71,20 +71,20 @@ package struct StateTotal: Sendable, Equatable {
 }
 
 extension Row {
-    /// A column of one of the states or methods.
+    /// A state or method in a column.
     func state<Case: RawRepresentable>(_ name: String) throws -> Case
     where Case.RawValue == String {
         let text = try text(name)
         guard let value = Case(rawValue: text) else {
-            throw PostgresError.decoding("\(name) \(text) is unknown to this version")
+            throw PostgresError.decoding("unknown \(name) \(text)")
         }
         return value
     }
 
-    /// A date that the statement gives as text.
+    /// A date in a text column.
     func civilDate(_ name: String) throws -> CivilDate {
         let parts = try text(name).split(separator: "-").compactMap { Int($0) }
-        guard parts.count == 3 else { throw PostgresError.decoding("\(name) is no date") }
+        guard parts.count == 3 else { throw PostgresError.decoding("\(name) is not a date") }
         return CivilDate(year: parts[0], month: parts[1], day: parts[2])
     }
 }

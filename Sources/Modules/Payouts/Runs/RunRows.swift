@@ -40,14 +40,14 @@ package struct RunRows: Sendable {
         ORDER BY p.currency, p.state
         """
 
-    /// Runs, the latest quarter first, without their totals.
+    /// Returns runs without their totals, latest quarter first.
     package func page(state: RunState? = nil, limit: Int) async throws -> [RunRecord] {
         try await session.query(
             Self.list, [.null, .optional(state?.rawValue), .int64(Int64(limit))]
         ).map(Self.record)
     }
 
-    /// The run of a quarter with all its totals; nil when there is none.
+    /// Returns the run of a quarter with its totals; nil if it does not exist.
     package func run(of quarter: Quarter) async throws -> RunRecord? {
         let rows = try await session.query(
             Self.list, [.text(quarter.description), .null, .int64(1)])
@@ -68,7 +68,7 @@ package struct RunRows: Sendable {
     private static func record(_ row: Row) throws -> RunRecord {
         let name = try row.text("quarter")
         guard let quarter = Quarter(name) else {
-            throw PostgresError.decoding("\(name) is no quarter")
+            throw PostgresError.decoding("\(name) is not a quarter")
         }
         return RunRecord(
             id: try row.int64("id"), quarter: quarter, state: try row.state("state"),

@@ -3,7 +3,7 @@ package import ErrandLedger
 package import ErrandPaymentFiles
 package import ErrandPostgres
 
-/// What a person was paid in a year, as a document for them.
+/// The statement of a person's payouts in a year.
 package enum PersonStatement {
     private static let payee = """
         SELECT y.name, y.address FROM payouts.payees y WHERE y.person_id = $1
@@ -22,11 +22,10 @@ package enum PersonStatement {
         ORDER BY i.pay_date, p.id
         """
 
-    /// The payouts whose pay date is in a year; those that came back or were void are not among
-    /// them, what replaced them is.
+    /// Reads the payouts with a pay date in a year, without returned and void ones.
     ///
     /// - Parameter year: 2000 to 2099.
-    /// - Throws: ``PayoutError/notFound(_:)`` when no name and address were given.
+    /// - Throws: ``PayoutError/notFound(_:)`` if name and address are missing.
     package static func read(
         person: Int64, year: Int, currency: Currency, _ session: Session
     ) async throws -> ErrandPaymentFiles.Statement {
@@ -34,7 +33,7 @@ package enum PersonStatement {
             throw PayoutError.invalid("year \(year): expected one from 2000 to 2099")
         }
         guard let payee = try await session.query(Self.payee, [.int64(person)]).first else {
-            throw PayoutError.notFound("person \(person) has given no name and address")
+            throw PayoutError.notFound("name and address of person \(person) are missing")
         }
         let rows = try await session.query(
             Self.lines, [.int64(person), .text(currency.code), .int32(Int32(year))])
@@ -63,7 +62,7 @@ package enum PersonStatement {
             totals: totals(deposits: deposits, cheques: cheques))
     }
 
-    /// By their means when there are both, and what was paid in all.
+    /// The total, and the totals by method if both methods were used.
     private static func totals(deposits: Int64, cheques: Int64) -> [ErrandPaymentFiles.Statement
         .Total]
     {
@@ -76,11 +75,11 @@ package enum PersonStatement {
         ]
     }
 
-    /// The document on Letter paper.
+    /// Returns the statement as a PDF on Letter paper.
     ///
     /// - Parameters:
     ///   - issuer: the company's name.
-    ///   - created: the day that it bears.
+    ///   - created: the date on the document.
     package static func pdf(
         _ statement: ErrandPaymentFiles.Statement, issuer: String, created: CivilDate
     ) throws -> [UInt8] {

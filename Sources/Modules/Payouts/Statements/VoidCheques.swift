@@ -3,10 +3,9 @@ package import ErrandLedger
 import ErrandPaymentFiles
 package import ErrandPostgres
 
-/// The cheques that a bank must not pay any more, for its positive pay: those that were void, and
-/// those that came back.
+/// The void and returned cheques that a bank must not pay, for its positive pay.
 package enum VoidCheques {
-    /// Of one series, whose numbers no other account has.
+    /// The cheques of one series, which belongs to one account.
     private static let list = """
         SELECT p.cheque_number, p.amount, s.issued_on::text AS issued_on, i.payee
         FROM payouts.changes c
@@ -18,10 +17,11 @@ package enum VoidCheques {
         ORDER BY p.cheque_number
         """
 
-    /// Lines as ``PaymentFiles/ChequeRegister`` has them in its form with actions, ascending.
+    /// Returns the cheques as CSV, sorted by number, in the `actions` form of
+    /// ``PaymentFiles/ChequeRegister``.
     ///
-    /// - Parameter since: when the first of them was void, or came back.
-    /// - Throws: ``PayoutError/refused(_:hint:)`` when the profile has no cheques of the currency.
+    /// - Parameter since: only cheques voided or returned at or after this time.
+    /// - Throws: ``PayoutError/refused(_:hint:)`` if the profile has no cheques in the currency.
     package static func csv(
         in currency: Currency, since: Instant, by profile: IssueProfile, _ session: Session
     ) async throws -> (lines: Int, bytes: [UInt8]) {
@@ -29,8 +29,8 @@ package enum VoidCheques {
             let series = profile.series(of: .cheque, currency.code)
         else {
             throw PayoutError.refused(
-                "the profile of who pays has no \(IssueProfile.key(of: .cheque, currency.code))",
-                hint: "Add it to the file.")
+                "the payout profile has no \(IssueProfile.key(of: .cheque, currency.code))",
+                hint: "Add it to the profile.")
         }
         let rows = try await session.query(Self.list, [.text(series.name), .timestamp(since)])
         var register = try ChequeRegister(account: part.issuer.account, form: .actions)

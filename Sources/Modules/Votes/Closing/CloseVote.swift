@@ -1,17 +1,17 @@
 package import Errand
 import ErrandPostgres
 
-/// Closes a vote if it is to be closed: all who are expected have cast, or its time is over.
+/// Closes a vote if all expected ballots were cast or its deadline has passed.
 ///
-/// Made for the deadline when the vote is opened, and again by the last ballots; `votes.close`
-/// decides, in the database, and lets one of them close it. Whoever runs again finds it closed.
+/// Enqueued for the deadline when the vote is opened, and again by the last ballots. `votes.close`
+/// decides in the database; a second run has no effect.
 package struct CloseVote: Job {
     package static let kind = "votes.close"
     package static let options = JobOptions(
         queue: "votes", priority: .critical, maxAttempts: 50,
         backoff: Backoff(base: 1, ceiling: 60), timeout: .seconds(60),
         retention: .seconds(7 * 86_400))
-    /// Votes of one transaction, where many end at the same second.
+    /// The maximum number of votes per transaction, if many end in the same second.
     static let batch = 64
 
     package var voteID: Int64
@@ -23,15 +23,15 @@ package struct CloseVote: Job {
     }
 
     private static let many = "SELECT vote, reason::text FROM votes.close_free($1)"
-    // Behind the one who waits for the lock all others do, who cast: not for long, then, for a
-    // transaction that does not end.
+    // While this waits for the lock, later ballots queue behind it: limits their wait for an open
+    // transaction.
     static let limit = Statement("SET LOCAL lock_timeout = '3s'")
     private static let one = "SELECT votes.close($1)::text"
 
     static func run(_ batch: JobBatch<CloseVote>) async throws -> [Outcome] {
         guard let context = batch.items.first?.context else { return [] }
         let votes = Set(batch.items.map(\.job.voteID)).sorted()
-        // Why each was closed; nil inside where it was not.
+        // The reason why each was closed; an inner nil if it was not.
         var reasons: [Int64: String?] = [:]
         if votes.count > 1 {
             do {
@@ -40,7 +40,7 @@ package struct CloseVote: Job {
                 }
                 for row in rows[1] { reasons[try row.int64(0)] = .some(try row.optionalText(1)) }
             } catch let error as PostgresError {
-                context.log.warning("votes that end together are closed one by one: \(error)")
+                context.log.warning("cannot close a batch of votes; closing each alone: \(error)")
             }
         }
         var failures: [Int64: String] = [:]

@@ -1,11 +1,11 @@
 package import Errand
 import ErrandPostgres
 
-/// Looks for votes that should be closed and are not, whatever has become of their jobs, and for
-/// large ones that are nearly over.
+/// Enqueues jobs for votes that are late, as their jobs may be lost, and for large votes close to
+/// their end.
 package struct SweepVotes: Job {
     package static let kind = "votes.sweep"
-    /// The next run does its work too.
+    /// Few attempts: the next run repeats the work.
     package static let options = JobOptions(
         queue: "votes", priority: .high, maxAttempts: 5, backoff: Backoff(base: 2, ceiling: 20),
         timeout: .seconds(60), retention: .seconds(3_600))
@@ -23,7 +23,7 @@ package struct SweepVotes: Job {
             return found
         }
         guard found > 0 else { return }
-        context.log.with("votes", Int(found)).warning("votes were late or stuck: asked again")
+        context.log.with("votes", Int(found)).warning("enqueued jobs of overdue votes again")
     }
 
     static func schedule() throws -> Schedule {

@@ -1,10 +1,10 @@
 package import Errand
 import ErrandPostgres
 
-/// Counts a vote that is closed, once nothing of it is left to be decided.
+/// Counts a closed vote once all equal names are resolved.
 ///
-/// All of it is one transaction of the database: see `votes.count_ballots`. What was chosen does
-/// not come here.
+/// The count is one transaction in the database: see `votes.count_ballots`. The choices never leave
+/// it.
 package struct CountVote: Job {
     package static let kind = "votes.count"
     package static let options = JobOptions(
@@ -31,7 +31,7 @@ package struct CountVote: Job {
                 return ballots
             }
         } catch let error as PostgresError where error.sqlState == "53000" {
-            // Its key is not open: after a crash of the server a worker has to open it.
+            // Its key is not open: after a crash of the server, a worker must open it.
             try await context.client.enqueue(
                 PrepareKeys(), EnqueueOptions(unique: Unique("asked")))
             throw error

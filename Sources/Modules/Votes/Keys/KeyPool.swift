@@ -2,29 +2,29 @@ package import ErrandCrypto
 package import Errand
 package import ErrandPostgres
 
-/// Keeps keys ready for votes to come, and those of present votes open.
+/// Creates keys ahead for new votes, and keeps the keys of current votes open.
 ///
-/// A vote takes one that is ready, because the database cannot seal: it does not have the file of
-/// keys. In clear a key is in an unlogged table alone, which is empty after a crash of the server;
-/// then it is opened anew here.
+/// The database cannot seal keys, as it does not have the key file, so each vote takes a prepared
+/// key. In clear, a key exists only in an unlogged table, which is empty after a crash of the
+/// server; this job then opens the keys again.
 package struct KeyPool: Sendable {
     private let keys: SealingKeys
     private let log: Log
-    /// Keys of one transaction.
+    /// The number of keys per transaction.
     private static let batch = 500
 
-    /// Seals by `keys` what it makes.
+    /// Creates a pool that seals new keys with `keys`.
     package init(sealing keys: SealingKeys, log: Log) {
         self.keys = keys
         self.log = log
     }
 
-    /// What one run has done.
+    /// The result of one run.
     package struct Result: Sendable, Equatable {
         package var made = 0
-        /// Keys that a crash of the server had emptied from its memory.
+        /// The number of keys reopened after a crash of the server.
         package var opened = 0
-        /// Keys of votes that cannot be opened: nobody can count these.
+        /// The number of votes whose keys cannot be opened, so that they cannot be counted.
         package var damaged = 0
 
         package init(made: Int = 0, opened: Int = 0, damaged: Int = 0) {
@@ -34,7 +34,7 @@ package struct KeyPool: Sendable {
         }
     }
 
-    /// Runs at the same time do one another's work, and wait for each other.
+    /// Serializes concurrent runs, so that they do not create too many keys.
     private static let lock = """
         SELECT pg_advisory_xact_lock(hashtextextended('votes.keys', 0))
         """
@@ -55,7 +55,7 @@ package struct KeyPool: Sendable {
         ORDER BY k.id LIMIT $2
         """
 
-    // Its row is locked, so that a key that is being destroyed does not come back.
+    // Locks its row, so that a key that is being destroyed is not restored.
     private static let open = """
         INSERT INTO votes.open_keys (key_id, cipher_key, mac_key)
         SELECT k.id, $2, $3 FROM votes.keys k
@@ -65,10 +65,10 @@ package struct KeyPool: Sendable {
 
     private static let forget = "DELETE FROM votes.keys WHERE id = $1 AND vote_id IS NULL"
 
-    /// Opens what is not open, then makes as many keys as are missing.
+    /// Opens the keys that are not open, then creates the missing ones.
     ///
-    /// - Throws: `CryptoError.unknownKey` when a key is sealed by one that is not there; all others
-    ///   are opened, and new ones made, before.
+    /// - Throws: `CryptoError.unknownKey` if a sealing key is missing, after all other keys were
+    ///   opened and created.
     @discardableResult
     package func run(in database: Pool) async throws -> Result {
         var result = Result()
@@ -98,7 +98,7 @@ package struct KeyPool: Sendable {
         Statement(open, [.int64(id), .bytes(secret.cipherKey), .bytes(secret.macKey)])
     }
 
-    /// - Returns: why some could not be opened, if they may be elsewhere.
+    /// - Returns: the error, if a sealing key is missing here.
     private func openAll(
         in database: Pool, _ result: inout Result
     ) async throws -> CryptoError? {
@@ -142,10 +142,10 @@ package struct KeyPool: Sendable {
     }
 }
 
-/// Keeps the keys of votes: see ``KeyPool``.
+/// Maintains the keys of votes: see ``KeyPool``.
 package struct PrepareKeys: Job {
     package static let kind = "votes.keys"
-    /// The next run does its work too.
+    /// Few attempts: the next run repeats the work.
     package static let options = JobOptions(
         queue: "votes", priority: .critical, maxAttempts: 5,
         backoff: Backoff(base: 1, ceiling: 20), timeout: .seconds(120), retention: .seconds(3_600))

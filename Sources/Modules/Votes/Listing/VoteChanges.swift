@@ -1,9 +1,9 @@
 import Errand
 package import ErrandPostgres
 
-/// What operators do to votes, each with its line of the audit.
+/// The operators' changes of votes; each is recorded in the audit log.
 ///
-/// - Throws: ``VoteError`` for what the schema refuses.
+/// - Throws: ``VoteError`` if the schema refuses a change.
 package struct VoteChanges: Sendable {
     private let session: Session
     private let actor: String
@@ -33,7 +33,7 @@ package struct VoteChanges: Sendable {
         }
     }
 
-    /// Closes a vote now; false when it was closed before.
+    /// Closes a vote now; returns false if it was already closed.
     package func close(_ vote: Int64, reason: String?) async throws -> Bool {
         try await run(
             "close", vote, reason: reason, "SELECT votes.close($1, true) IS NOT NULL",
@@ -41,9 +41,10 @@ package struct VoteChanges: Sendable {
         ) { try $0.bool(0, 0) }
     }
 
-    /// Decides about the entries of one name; returns how many names are left to be decided.
+    /// Resolves the entries of one name; returns the number of unresolved names.
     ///
-    /// - Parameter rejected: those whose ballots leave the count; none: all of them are good.
+    /// - Parameter rejected: the people whose ballots are excluded from the count; empty if all
+    ///   count.
     package func decide(
         _ vote: Int64, name: String, rejected: [Int64], reason: String?
     ) async throws -> Int {
@@ -55,7 +56,7 @@ package struct VoteChanges: Sendable {
         ) { Int(try $0.int64(0, 0)) }
     }
 
-    /// Ends a review before its time: what is undecided counts, and the result says so.
+    /// Ends a review early: unresolved names count, and the result states that.
     package func endReview(_ vote: Int64, now: Instant, reason: String?) async throws -> Bool {
         try await run(
             "publish", vote, reason: reason, "SELECT votes.end_review($1, $2, true)",
@@ -63,7 +64,7 @@ package struct VoteChanges: Sendable {
         ) { try $0.bool(0, 0) }
     }
 
-    /// Asks again for the count or the publication of a vote; false when it waits for neither.
+    /// Enqueues the count or publication of a vote again; returns false if it awaits neither.
     package func goOn(_ vote: Int64, reason: String?) async throws -> Bool {
         try await run(
             "publish", vote, reason: reason, Self.goOn,
@@ -77,7 +78,7 @@ package struct VoteChanges: Sendable {
         FROM votes.votes WHERE id = $1 AND state IN ('closed', 'counted')
         """
 
-    /// Forgets who a person was, in one vote or in all; returns in how many.
+    /// Erases a person from one vote or all; returns the number of votes.
     package func erase(_ person: Int64, vote: Int64?, reason: String?) async throws -> Int {
         try await run(
             "erase", vote, reason: reason, "SELECT votes.erase($1, $2)",

@@ -1,20 +1,20 @@
 package import ErrandPostgres
 
-/// What the doctor asks of the votes.
+/// The counts of votes that the doctor checks.
 package struct VoteHealth: Sendable, Equatable {
-    /// Votes that there are.
+    /// The number of votes.
     package var votes: Int
-    /// Open ones whose end was more than a minute ago.
+    /// Open votes whose deadline passed more than a minute ago.
     package var overdue: Int
-    /// Closed more than five minutes ago, and neither in review nor published.
+    /// Votes closed more than five minutes ago that are neither in review nor published.
     package var unpublished: Int
-    /// In review, for longer than the rules let their initiators think.
+    /// Votes in review after the time limit.
     package var unreviewed: Int
-    /// In review, within that time.
+    /// Votes in review within the time limit.
     package var inReview: Int
-    /// Votes whose keys are not open: nobody can cast in these, or count them.
+    /// Votes whose keys are not open, so that no ballot can be cast or counted.
     package var locked: Int
-    /// Keys that are ready for votes to come, and how many are meant to be.
+    /// The number of keys ready for new votes, and the target.
     package var keys: Int
     package var keysAhead: Int
 
@@ -37,7 +37,7 @@ package struct VoteHealth: Sendable, Equatable {
         FROM votes.votes v
         """
 
-    /// As of an instant.
+    /// Reads the counts as of an instant.
     package static func read(_ session: Session, now: Instant) async throws -> VoteHealth {
         let rows = try await session.query(statement, [.timestamp(now)])
         guard let row = rows.first else { throw PostgresError.decoding("no row") }

@@ -1,19 +1,19 @@
 package import ErrandPostgres
 
-/// Where a vote stands.
+/// The state of a vote.
 package enum VoteState: String, Sendable, CaseIterable {
-    /// Or to be opened at its time.
+    /// Open, or scheduled to open.
     case open
-    /// To be counted.
+    /// Waits for the count.
     case closed
-    /// Its initiator looks at equal names.
+    /// The initiator resolves equal names.
     case review
-    /// To be published.
+    /// Waits for the publication.
     case counted
     case published, cancelled
 }
 
-/// A vote as operators see it: nothing of what was chosen before its result is out.
+/// A vote for operators, without ballots until its result is published.
 package struct VoteRecord: Sendable {
     package var id: Int64
     package var subject: String
@@ -26,10 +26,10 @@ package struct VoteRecord: Sendable {
     package var closedAt: Instant?
     package var closedFor: String?
     package var reviewUntil: Instant?
-    /// Names that are to be decided.
+    /// The number of unresolved names.
     package var openExceptions: Int
     package var publishedAt: Instant?
-    /// Of a published vote: how many ballots count.
+    /// The number of ballots that count, of a published vote.
     package var ballots: Int?
     package var root: [UInt8]?
     package var hasUnresolved: Bool
@@ -53,7 +53,7 @@ package struct VoteRecord: Sendable {
         initiator = try row.int64("initiator")
         let word = try row.text("state")
         guard let state = VoteState(rawValue: word) else {
-            throw PostgresError.decoding("a vote is \(word), which this program does not know")
+            throw PostgresError.decoding("unknown vote state \(word)")
         }
         self.state = state
         opensAt = try row.timestamp("opens_at")
@@ -73,14 +73,14 @@ package struct VoteRecord: Sendable {
     }
 }
 
-/// An option of a vote; what it got, once the result is out.
+/// An option of a vote, with its ballots once the result is published.
 package struct VoteOption: Sendable {
     package var number: Int
     package var label: String
     package var ballots: Int?
 }
 
-/// An entry of a name that several of those who cast have.
+/// A voter whose name several voters entered.
 package struct ExceptionEntry: Sendable {
     package var nameKey: String
     /// open, validated, rejected or unresolved.
@@ -89,7 +89,7 @@ package struct ExceptionEntry: Sendable {
     package var name: String?
     package var address: String?
     package var isRejected: Bool
-    /// Who decided, and why.
+    /// The author of the decision, and the reason.
     package var actor: String?
     package var reason: String?
 }

@@ -1,18 +1,18 @@
 package import ErrandPostgres
 
-/// Which votes are listed; nil filters nothing.
+/// A filter of votes; nil means any value.
 package struct VoteFilter: Sendable {
     package var state: VoteState?
     package var initiator: Int64?
-    /// Go on behind the vote of this id.
+    /// Only votes after this id.
     package var behind: Int64?
     package var limit = 50
 
-    /// A filter that all votes pass.
+    /// Creates a filter that matches all votes.
     package init() {}
 }
 
-/// The rows of votes, and of what goes with them.
+/// Reads votes, their options and equal names.
 package struct VoteRows: Sendable {
     let session: Session
 
@@ -25,7 +25,7 @@ package struct VoteRows: Sendable {
         ORDER BY v.id DESC LIMIT $4
         """
 
-    /// One page of the votes that pass a filter, the newest first.
+    /// Returns one page of matching votes, newest first.
     package func page(_ filter: VoteFilter) async throws -> [VoteRecord] {
         try await session.query(
             Self.listing,
@@ -43,7 +43,7 @@ package struct VoteRows: Sendable {
         WHERE o.vote_id = $1 ORDER BY o.number
         """
 
-    /// A vote with its options; nil when there is none of that id.
+    /// Returns a vote with its options; nil if it does not exist.
     package func vote(_ id: Int64) async throws -> (vote: VoteRecord, options: [VoteOption])? {
         let rows = try await session.pipeline(
             [Self.one, Self.options].map { Statement($0, [.int64(id)]) })
@@ -65,7 +65,7 @@ package struct VoteRows: Sendable {
         WHERE e.vote_id = $1 ORDER BY e.name_key, p.person_id
         """
 
-    /// The entries of the names that several have; those who were erased are missing.
+    /// Returns the voters with equal names, except erased ones.
     package func exceptions(of vote: Int64) async throws -> [ExceptionEntry] {
         try await session.query(Self.entries, [.int64(vote)]).map { row in
             ExceptionEntry(
@@ -84,14 +84,14 @@ package struct VoteRows: Sendable {
         FROM votes.verify_receipt($1)
         """
 
-    /// What the database says to a receipt, with the proof.
+    /// The database's verdict on a receipt, with the proof.
     package struct Verdict: Sendable {
         package var isIncluded: Bool
         /// ok, malformed, not_published or not_included.
         package var reason: String
         package var index: Int?
         package var size: Int?
-        /// In hexadecimal, the lowest first.
+        /// The hashes in hexadecimal, lowest first.
         package var path: [String]
         package var root: [UInt8]?
     }

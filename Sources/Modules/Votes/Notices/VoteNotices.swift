@@ -4,14 +4,14 @@ extension NoticeKind.App {
     static let vote = NoticeKind.App("vote")
 }
 
-/// What users of the vote app are told of.
+/// The kinds of notice of the vote app.
 extension NoticeKind {
     static let vote = [votePublished, voteReview]
 
-    /// The result of a vote that they took part in, or opened, is out.
+    /// The result of a vote that the person joined or opened is published.
     ///
-    /// Told to all at one moment, at any hour. It says nothing of the result: a locked screen is
-    /// not the place for it.
+    /// Sent to all at the same moment, at any hour. Does not contain the result, as lock screens
+    /// may show it.
     package static let votePublished: NoticeKind = {
         var kind = NoticeKind(
             "vote.published", app: .vote, channels: [.push, .email, .inbox],
@@ -21,9 +21,10 @@ extension NoticeKind {
         return kind
     }()
 
-    /// In a vote that they opened several people gave one name: they have to look at it.
+    /// Several voters entered the same name in a vote that the person opened: the person must
+    /// resolve it.
     ///
-    /// `count` is of such names.
+    /// `count` is the number of such names.
     package static let voteReview = NoticeKind(
         "vote.review", app: .vote, channels: [.push, .email, .inbox],
         fields: ["subject": .text, "count": .count, "until": .time])

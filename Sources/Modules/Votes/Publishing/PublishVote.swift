@@ -2,10 +2,10 @@ package import Errand
 import ErrandNotification
 import ErrandPostgres
 
-/// Publishes a vote that was counted, to all who took part and to its initiator at one moment.
+/// Publishes a counted vote to all participants and its initiator at the same moment.
 ///
-/// All notices are prepared first, and wait. The last transaction makes the result visible and lets
-/// all of them go. Wherever it is killed, it goes on from there.
+/// Prepares and parks all notices first. The last transaction makes the result visible and releases
+/// them. After a crash, it resumes where it stopped.
 package struct PublishVote: Job {
     package static let kind = "votes.publish"
     package static let options = JobOptions(

@@ -3,21 +3,21 @@ package import Errand
 import ErrandNotification
 import ErrandPostgres
 
-/// The notices of a vote's result: prepared ahead for all who take part and the initiator, and let
-/// go together by `votes.publish`.
+/// The notices of a vote's result: prepared ahead for all participants and the initiator, and
+/// released together by `votes.publish`.
 ///
-/// Each has a key of its own: whoever is killed on the way, and however many prepare at once,
-/// nobody is told twice.
+/// Each has its own dedupe key, so that nobody is notified twice after a crash or by concurrent
+/// jobs.
 struct VoteNews: Sendable {
     private let vote: Int64
-    private let teller: Teller
+    private let planner: NoticePlanner
     private let now: Date
 
-    /// People of one transaction.
+    /// The number of people per transaction.
     private static let batch = 500
 
-    private static let take = "SELECT initiator, data, expires_at FROM votes.may_tell($1)"
-    /// Those whose notices are missing, in the order of ids.
+    private static let take = "SELECT initiator, data, expires_at FROM votes.may_notify($1)"
+    /// Reads the participants without a notice, ordered by id.
     private static let people = """
         SELECT p.person_id FROM votes.participants p
         WHERE p.vote_id = $1 AND p.person_id > $2 AND NOT EXISTS (
@@ -28,11 +28,11 @@ struct VoteNews: Sendable {
 
     init(_ vote: Int64, by catalogue: NoticeCatalogue, _ context: JobContext) {
         self.vote = vote
-        teller = Teller(catalogue, context: context, parkedIn: "vote:\(vote)")
+        planner = NoticePlanner(catalogue, context: context, parkedIn: "vote:\(vote)")
         now = context.now
     }
 
-    /// Prepares all that are missing.
+    /// Prepares all missing notices.
     func prepare(in database: Pool) async throws {
         var last: Int64? = 0
         while let after = last {
@@ -40,21 +40,22 @@ struct VoteNews: Sendable {
         }
     }
 
-    /// Prepares what is missing behind a person, for some hundreds at most; nil behind the last.
+    /// Prepares a batch of missing notices after a person; returns the last person, or nil at the
+    /// end.
     ///
-    /// The vote is neither published nor cancelled before the transaction ends; if it was, nothing
-    /// is prepared.
+    /// The vote can be neither published nor cancelled before the transaction ends. If it already
+    /// was, prepares nothing.
     private func prepare(after last: Int64, in transaction: Transaction) async throws -> Int64? {
         let vote = Parameter.int64(vote)
         guard let row = try await transaction.query(Self.take, [vote]).first else { return nil }
         let people = try await transaction.query(
             Self.people, [vote, .int64(last), .int64(Int64(Self.batch))]
         ).map { try $0.int64(0) }
-        // The initiator, who may take part as well, with the first.
-        let told = people + (last == 0 ? [try row.int64("initiator")] : [])
+        // The first batch includes the initiator, who may also be a participant.
+        let recipients = people + (last == 0 ? [try row.int64("initiator")] : [])
         let (data, expires) = (try row.json("data"), try row.timestamp("expires_at"))
-        try await teller.tell(
-            told.map { intent(to: $0, data, until: expires) }, now: now, in: transaction)
+        try await planner.notify(
+            recipients.map { intent(to: $0, data, until: expires) }, now: now, in: transaction)
         return people.last
     }
 
@@ -66,10 +67,10 @@ struct VoteNews: Sendable {
     }
 }
 
-/// Prepares the notices of a large vote while people still cast, or while it is counted.
+/// Prepares the notices of a large vote while ballots are cast or counted.
 ///
-/// Asked for by `votes.ask_for_news` and the closing. What it leaves, or if it never runs, the
-/// publication does.
+/// Enqueued by `votes.ask_for_news` and `votes.close`. The publication prepares any notices that
+/// are still missing.
 package struct PrepareNews: Job {
     package static let kind = "votes.prepare"
     package static let options = JobOptions(

@@ -3,17 +3,17 @@ package import Errand
 import ErrandNotification
 import ErrandPostgres
 
-/// Asks the initiator of a vote to look at equal names, reminds them, and in the end lets the vote
-/// be counted without them.
+/// Asks the initiator of a vote to resolve equal names, sends reminders, and finally ends the
+/// review so that the vote is counted.
 ///
-/// Each step makes the next one, at the times that `votes.rules` says.
+/// Each step enqueues the next one, at the times in `votes.rules`.
 package struct ReviewVote: Job {
     package static let kind = "votes.review"
     package static let options = JobOptions(
         queue: "votes", priority: .high, maxAttempts: 50, backoff: Backoff(base: 2, ceiling: 300))
 
     package var voteID: Int64
-    /// Counted from 0: names what the initiator is told.
+    /// The number of the notice to the initiator, from 0.
     package var step: Int
 
     package init(voteID: Int64, step: Int = 0) {
@@ -44,13 +44,13 @@ package struct ReviewVote: Job {
     static func run(
         _ job: ReviewVote, _ context: JobContext, by catalogue: NoticeCatalogue
     ) async throws {
-        let teller = Teller(catalogue, context: context)
-        // By a clock that is behind the server's, the time of this step would be to come.
+        let planner = NoticePlanner(catalogue, context: context)
+        // If this clock is behind the server's, the step's time would still be in the future.
         let now = Instant(date: max(context.now, context.dueAt))
         let vote = Parameter.int64(job.voteID)
         let isOver = try await context.database.transaction { transaction in
             let row = try await transaction.query(read, [vote, .timestamp(now)]).first
-            // All is decided, and the count is under way.
+            // All names are resolved, and the count is enqueued.
             let isDecided = try await transaction.query(isDecided, [vote]).bool(0, 0)
             guard let row, !isDecided else {
                 try await context.complete(in: transaction)
@@ -66,7 +66,7 @@ package struct ReviewVote: Job {
                 of: "vote:\(job.voteID)", data: try row.json("data"),
                 dedupeKey: "vote.review:\(job.voteID):\(job.step)",
                 expiresAt: try row.timestamp("review_until"))
-            try await teller.tell([intent], now: context.now, in: transaction)
+            try await planner.notify([intent], now: context.now, in: transaction)
             try await context.client.enqueue(
                 ReviewVote(voteID: job.voteID, step: job.step + 1),
                 EnqueueOptions(at: try row.timestamp("next_at").date), in: transaction)
@@ -75,6 +75,6 @@ package struct ReviewVote: Job {
         }
         guard isOver else { return }
         context.log.with("vote", Int(job.voteID)).warning(
-            "nobody has looked at the equal names of a vote: it is counted with all of them")
+            "the review of a vote has expired: all its unresolved names count")
     }
 }

@@ -1,13 +1,14 @@
 import Errand
 import ErrandTerminal
 
-/// What commands that change something have in common.
+/// The options shared by commands that change something.
 package enum AuditOptions {
-    /// Stands in the audit beside the change.
-    package static let reason = Option<String?>.text("reason", help: "Why, for the record")
+    /// The reason of the change, for the audit log.
+    package static let reason = Option<String?>.text(
+        "reason", help: "The reason, for the audit log")
 }
 
-/// How many in a time: `100/s`, `50/m`, `20/h` or `0.5/s`.
+/// A rate: `100/s`, `50/m`, `20/h` or `0.5/s`.
 package struct Rate: Sendable {
     package var perSecond: Double
     package var text: String

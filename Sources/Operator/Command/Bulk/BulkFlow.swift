@@ -3,8 +3,8 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// A bulk action from the counting to its end: shows what is meant, asks, writes the operation
-/// down and runs it.
+/// A bulk action: counts and shows the jobs, asks for confirmation, records the operation and
+/// runs it.
 struct BulkFlow {
     let action: BulkOperation.Action
     let invocation: Invocation
@@ -17,7 +17,7 @@ struct BulkFlow {
 
     private static let samples = 5
 
-    /// Acts on the jobs that are named, at once, or on those that pass the filters, in bulk.
+    /// Acts on jobs given by id at once, or on jobs selected by filters in bulk.
     func jobs(
         good: Set<Inspector.Effect>,
         _ byID: (Inspector, [Int64]) async throws -> [Int64:
@@ -25,14 +25,14 @@ struct BulkFlow {
     ) async throws -> ExitCode {
         let session = try invocation.session()
         let inspector = Inspector(session: session)
-        if let filter = try await BulkOptions.meant(action, invocation, inspector) {
+        if let filter = try await BulkOptions.selectedJobs(action, invocation, inspector) {
             return try await run(filter, session)
         }
         let ids = invocation[BulkOptions.ids].map(Int64.init)
         return try JobCommands.report(try await byID(inspector, ids), good: good, invocation)
     }
 
-    /// Acts on the jobs that pass a filter.
+    /// Acts on the jobs that match a filter.
     func run(
         _ filter: JobFilter, _ session: Session,
         _ work: (BulkRun, Int64) async throws -> ExitCode = { bulk, id in try await bulk.run(id) }
@@ -46,7 +46,7 @@ struct BulkFlow {
         request.change = change
         request.reason = invocation[AuditOptions.reason]
         request.ratePerSecond = invocation[BulkOptions.rate]?.perSecond
-        request.most = invocation[BulkOptions.most]
+        request.maxJobs = invocation[BulkOptions.maxJobs]
         try await checkIDs(filter, count)
         let isDry = invocation[BulkOptions.dryRun]
         if output.isForPeople || isDry {
@@ -55,14 +55,14 @@ struct BulkFlow {
         if isDry { return .done }
         guard count.count > 0 else {
             if !output.isForPeople { try output.show(BulkRun.nothing(action)) }
-            output.note("nothing to do: no \(action.noun) passes these filters")
+            output.note("nothing to do: no \(action.noun)s match")
             return .done
         }
         try output.flush()
         let screen = output.screen
         let isAsked = screen.inputIsTerminal && screen.errorIsTerminal
         if !output.isForPeople, isAsked, !invocation[GlobalOptions.yes] {
-            // Standard output is the result's alone; who is asked must see what it is about.
+            // Standard output is for the result alone; the preview goes to standard error.
             let sample = RecordCard(
                 try await preview(request.total, filter, inspector), times: output.times)
             for line in sample.lines(paint: Paint(isColored: false)) { output.note(line) }
@@ -74,12 +74,12 @@ struct BulkFlow {
         return try await work(BulkRun(operations: operations, output: output), id)
     }
 
-    /// Refuses ids none of which is meant.
+    /// Refuses ids of which none is a dead letter.
     private func checkIDs(_ filter: JobFilter, _ count: JobCount) async throws {
         guard let ids = filter.ids, count.count == 0 else { return }
         throw CommandFailure(
-            exit: .notFound, message: "none of these \(ids.count) is a \(action.noun)",
-            hint: "'errand dead ls' lists what there is")
+            exit: .notFound, message: "none of these \(ids.count) ids is a \(action.noun)",
+            hint: "'errand dead ls' lists the dead letters")
     }
 
     private func preview(
@@ -87,8 +87,8 @@ struct BulkFlow {
     ) async throws -> Record {
         var filter = filter
         filter.limit = Self.samples
-        // With --max those with the lowest ids are meant.
-        filter.isOldestFirst = invocation[BulkOptions.most] != nil
+        // --max selects the lowest ids.
+        filter.isOldestFirst = invocation[BulkOptions.maxJobs] != nil
         let jobs = try await inspector.jobs(filter).map { job in
             var record = Record([
                 ("id", .id(Int(job.id))), ("kind", .text(job.kind)), ("queue", .text(job.queue)),
@@ -111,10 +111,10 @@ struct BulkFlow {
 }
 
 extension BulkOperation.Action {
-    /// What it acts on.
+    /// The noun for its objects.
     var noun: String { self == .redrive || self == .delete ? "dead letter" : "job" }
 
-    /// What it has done, for a progress bar.
+    /// The label of its progress bar.
     var participle: String {
         switch self {
         case .redrive: "redriven"
@@ -130,24 +130,24 @@ extension BulkOperation.Action {
         }
     }
 
-    /// What is asked before it begins.
+    /// The question that asks for confirmation.
     func question(_ total: JobCount, _ change: BulkChange, _ filter: JobFilter) -> String {
         let number = (total.isEstimate ? "about " : "") + HumanFormat.count(total.count)
         let jobs = "\(number) \(noun)\(total.count == 1 ? "" : "s")"
         switch self {
-        case .redrive, .retry: return "let \(jobs) run again?"
-        case .delete: return "delete \(jobs) for good?"
+        case .redrive: return "redrive \(jobs)?"
+        case .retry: return "retry \(jobs)?"
+        case .delete: return "delete \(jobs) permanently?"
         case .cancel: return "cancel \(jobs)?"
-        case .discard: return "discard \(jobs), unrun?"
-        case .runNow: return "let \(jobs) run now?"
+        case .discard: return "discard \(jobs)?"
+        case .runNow: return "run \(jobs) now?"
         case .reschedule:
             let time = change.runAt.map { " to \(HumanFormat.time($0.date))" } ?? ""
             return "reschedule \(jobs)\(time)?"
         case .move: return "move \(jobs) to queue \(change.queue ?? "")?"
-        case .edit: return "change \(jobs)?"
+        case .edit: return "edit \(jobs)?"
         case .purge:
-            return "end all jobs that wait in queue \(filter.queue ?? ""), \(number) of them, "
-                + "unrun?"
+            return "cancel all \(number) waiting jobs of queue \(filter.queue ?? "")?"
         }
     }
 }

@@ -5,12 +5,12 @@ import ErrandPostgres
 import Synchronization
 import ErrandTerminal
 
-/// Reads the lines of a bulk enqueue and turns them into rows, telling of each bad one.
+/// Reads the lines of a bulk enqueue, converts them to rows and reports each bad line.
 ///
-/// The lines are read inside the COPY, on the thread of its connection, so that a file of any
-/// size needs the memory of one piece of it.
+/// The lines are read inside the COPY, on the thread of its connection, so memory use does not
+/// depend on the size of the file.
 final class BulkLines: Sendable {
-    /// Some lines were bad, and nothing is to be enqueued.
+    /// Some lines were bad, and nothing is enqueued.
     struct Bad: Error {}
 
     /// Why one line cannot be enqueued.
@@ -88,7 +88,7 @@ final class BulkLines: Sendable {
         if state.badCount <= Self.shownErrors {
             output.warn("line \(state.lineNumber): \(error.text)")
         } else if state.badCount == Self.shownErrors + 1 {
-            output.warn("further bad lines are only counted")
+            output.warn("more bad lines are counted, but not shown")
         }
     }
 
@@ -141,7 +141,7 @@ final class BulkLines: Sendable {
             case "tags": job.tags = try decode(member, [String].self, "an array of texts")
             default:
                 throw LineError(
-                    text: "\"\(member.name)\" is not known: expected kind, args, queue, priority, "
+                    text: "\"\(member.name)\" is unknown: expected kind, args, queue, priority, "
                         + "run_at, not_after, max_attempts, args_version or tags")
             }
         }
@@ -153,7 +153,7 @@ final class BulkLines: Sendable {
         else {
             throw LineError(
                 text: "no program has declared the kind \"\(kind)\" (--allow-unknown-kind "
-                    + "enqueues it nevertheless)")
+                    + "accepts it)")
         }
         guard JobKinds.isName(kind, limit: 100) else {
             throw LineError(text: "\"kind\": expected a-z, 0-9, dot, dash, underscore")

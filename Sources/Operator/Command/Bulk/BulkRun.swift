@@ -4,26 +4,26 @@ import ErrandPostgres
 import ErrandTerminal
 import ErrandThreads
 
-/// Runs one bulk operation to its end, with a progress bar; a signal ends it between two chunks.
+/// Runs one bulk operation to completion, with a progress bar; a signal stops it between chunks.
 struct BulkRun {
     let operations: Operations
     let output: Output
 
-    /// Why the first letters keep the rest from going on.
+    /// The result of the trial.
     private enum Verdict {
         case good
         case tooSlow
-        /// Too many failed again, or somebody ended the operation.
+        /// Too many failed again, or an operator cancelled the operation.
         case ended
     }
 
-    /// Runs what the session holds the lock of.
+    /// Runs an operation whose lock the session holds.
     ///
     /// - Parameters:
-    ///   - trial: how many letters run first; the rest follows when they have done well.
-    ///   - patience: how long to wait for those.
+    ///   - trial: how many dead letters run first; the rest follows if all of them succeed.
+    ///   - timeout: how long to wait for the trial.
     func run(
-        _ id: Int64, trial: Int = 0, patience: Duration = .zero
+        _ id: Int64, trial: Int = 0, timeout: Duration = .zero
     ) async throws -> ExitCode {
         let stop = Stop()
         Termination.onRequest { stop.stop() }
@@ -37,7 +37,7 @@ struct BulkRun {
             if trial > 0, start.total - start.done > trial {
                 let first = try await operations.steps(id, upTo: trial) { stop.isStopped }.ids
                 bar.update(done: start.done + first.count, now: .now)
-                verdict = try await judge(first, of: id, within: patience, stop)
+                verdict = try await judge(first, of: id, within: timeout, stop)
             }
             if verdict == .good {
                 try await runRest(start, bar, stop, judges: trial > 0 || start.action == .retry)
@@ -47,29 +47,30 @@ struct BulkRun {
         }
         if let trouble {
             throw CommandFailure(
-                exit: trouble.exit, message: "operation \(id) was broken off: \(trouble.message)",
-                hint: "'errand op resume \(id)' goes on with it")
+                exit: trouble.exit, message: "operation \(id) failed: \(trouble.message)",
+                hint: "'errand op resume \(id)' continues it")
         }
         let end = try await state(id)
         bar.finish(done: end.done, now: .now)
         try output.show(Self.record(end))
-        if end.asked > 0 {
+        if end.cancelRequested > 0 {
             output.note(
-                "\(HumanFormat.count(end.asked)) of them were running: their workers were asked")
+                "\(HumanFormat.count(end.cancelRequested)) of them were running: cancellation "
+                    + "was requested")
         }
         if end.state == .done, end.skipped > 0 {
             output.note(
-                "\(HumanFormat.count(end.skipped)) had changed meanwhile and were left as they are")
+                "\(HumanFormat.count(end.skipped)) had changed meanwhile and were skipped")
         }
-        if verdict == .tooSlow { throw Self.slow(end, trial, patience) }
+        if verdict == .tooSlow { throw Self.slow(end, trial, timeout) }
         return try Self.exit(end, isInterrupted: stop.isStopped)
     }
 
     private func state(_ id: Int64) async throws -> BulkOperation {
         guard let operation = try await operations.one(id) else {
             throw CommandFailure(
-                exit: .conflict, message: "operation \(id) is gone",
-                hint: "'errand op ls' lists what there is")
+                exit: .conflict, message: "operation \(id) no longer exists",
+                hint: "'errand op ls' lists the operations")
         }
         return operation
     }
@@ -96,15 +97,15 @@ struct BulkRun {
         }
     }
 
-    /// Of so many, those of late, it is judged whether to go on.
+    /// The number of recent jobs whose failure rate decides whether to continue.
     private static let judged = 2 * Operations.chunk
-    /// Fewer that have ended say nothing.
+    /// The minimum number of ended jobs for a decision.
     private static let leastEnded = 5
 
-    /// Ends the operation when more than half of those that ended have failed again.
+    /// Ends the operation if more than half of the ended jobs have failed again.
     private func goesWrong(_ ids: [Int64], _ start: BulkOperation) async throws -> Bool {
         let trial = try await operations.trial(ids)
-        // What is retried may have failed before it was: of that only a death is news.
+        // A retried job may have failed before the retry: only its death counts as a failure.
         let isRedrive = start.action == .redrive
         let failed = isRedrive ? trial.failed : trial.died
         let ended = ids.count - (isRedrive ? trial.waiting : trial.live)
@@ -120,7 +121,7 @@ struct BulkRun {
         try await operations.fail(id, note: "\(failed) \(among) failed again\(error)")
     }
 
-    /// Waits, and looks every second whether there is still something to wait for.
+    /// Waits, and checks every second whether the operation still runs.
     private func pause(_ length: Duration, _ id: Int64, _ stop: Stop) async throws {
         let end = ContinuousClock.now + length
         while !stop.isStopped {
@@ -131,11 +132,11 @@ struct BulkRun {
         }
     }
 
-    /// Waits for the ends of the first letters.
+    /// Waits until the dead letters of the trial have finished.
     private func judge(
-        _ ids: [Int64], of id: Int64, within patience: Duration, _ stop: Stop
+        _ ids: [Int64], of id: Int64, within timeout: Duration, _ stop: Stop
     ) async throws -> Verdict {
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + timeout
         while !stop.isStopped {
             let trial = try await operations.trial(ids)
             if trial.failed > 0 {
@@ -150,17 +151,17 @@ struct BulkRun {
         return .ended
     }
 
-    // MARK: How it ended
+    // MARK: Results
 
     private static func slow(
-        _ end: BulkOperation, _ trial: Int, _ patience: Duration
+        _ end: BulkOperation, _ trial: Int, _ timeout: Duration
     ) -> CommandFailure {
         CommandFailure(
             exit: .timedOut,
-            message: "the first \(trial) have not ended within \(HumanFormat.duration(patience)); "
-                + progress(end),
-            hint: "'errand status' shows whether a worker takes them; "
-                + "'errand op resume \(end.id)' goes on with the rest")
+            message: "the first \(trial) have not finished within "
+                + "\(HumanFormat.duration(timeout)); \(progress(end))",
+            hint: "'errand status' shows whether a worker is alive; "
+                + "'errand op resume \(end.id)' continues with the rest")
     }
 
     private static func progress(_ end: BulkOperation) -> String {
@@ -173,15 +174,15 @@ struct BulkRun {
         let cause = end.note ?? (isInterrupted ? "interrupted" : end.state.rawValue)
         throw CommandFailure(
             exit: .partlyDone, message: "\(cause); \(progress(end))",
-            hint: "'errand op resume \(end.id)' goes on with the rest")
+            hint: "'errand op resume \(end.id)' continues with the rest")
     }
 
-    /// What is printed where there is nothing to do.
+    /// The record printed when no job matches.
     static func nothing(_ action: BulkOperation.Action) -> Record {
         Record([
             ("id", .missing), ("action", .text(action.rawValue)), ("state", .text("done")),
             ("done", .int(0)), ("total", .int(0)), ("estimated", .flag(false)),
-            ("asked", .int(0)), ("skipped", .int(0)),
+            ("cancel_requested", .int(0)), ("skipped", .int(0)),
         ])
     }
 
@@ -197,14 +198,15 @@ struct BulkRun {
             ("id", .id(Int(operation.id))), ("action", .text(operation.action.rawValue)),
             ("state", .marked(operation.state.rawValue, style)), ("done", .int(operation.done)),
             ("total", .int(operation.total)), ("estimated", .flag(operation.isEstimate)),
-            ("asked", .int(operation.asked)), ("skipped", .int(operation.skipped)),
+            ("cancel_requested", .int(operation.cancelRequested)),
+            ("skipped", .int(operation.skipped)),
             ("operator", .text(operation.operatorName)),
             ("started_at", operation.startedAt.cell),
             ("ended_at", .optional(operation.endedAt) { $0.cell }),
             ("reason", .optional(operation.reason) { .text($0) }),
             ("note", .optional(operation.note) { .text($0) }),
             ("rate_per_s", .optional(operation.ratePerSecond) { .number($0, decimals: 2) }),
-            ("max", .optional(operation.most) { .int($0) }), ("filter", .json(operation.filter)),
+            ("max", .optional(operation.maxJobs) { .int($0) }), ("filter", .json(operation.filter)),
             ("change", .optional(operation.change) { .json($0) }),
         ])
     }

@@ -9,83 +9,85 @@ enum EnqueueCommand {
     static let all = [command]
 
     private static let kind = Argument<String?>.optional(
-        .text("KIND"), help: "The kind of job; with --bulk: of all lines")
+        .text("KIND"), help: "The kind of job; with --bulk: the kind of all lines")
     private static let args = Argument<String?>.optional(
-        .text("ARGS"), help: "Its arguments as a JSON object, or @FILE, or @- (default: {})")
+        .text("ARGS"), help: "The arguments: a JSON object, @FILE, or @- (default: {})")
     private static let count = Option.integer(
-        "count", default: 1, range: 1...100_000_000, help: "So many of the same")
+        "count", default: 1, range: 1...100_000_000, help: "Enqueue N copies")
     private static let bulk = Option<String?>.text(
         "bulk", placeholder: "FILE",
-        help: "One job for each line of a file of JSON objects, or of standard input (-)")
+        help: "Enqueue one job per line of a file of JSON objects, or of standard input (-)")
     private static let skipBad = Option.flag(
-        "skip-bad", help: "With --bulk: enqueue the good lines although others are bad")
+        "skip-bad", help: "With --bulk: skip bad lines and enqueue the others")
     private static let queue = Option<String?>.text(
-        "queue", placeholder: "NAME", help: "Another queue than the kind's")
+        "queue", placeholder: "NAME", help: "The queue (default: the kind's)")
     private static let priority = Option<Priority?>.value(
-        "priority", JobWords.level, help: "critical, high, normal or low")
+        "priority", JobInputOptions.level, help: "critical, high, normal or low")
     private static let maxAttempts = Option<Int?>.integer(
-        "max-attempts", range: 1...32_767, help: "Another number of attempts than the kind's")
+        "max-attempts", range: 1...32_767, help: "The number of attempts (default: the kind's)")
     private static let at = Option<Instant?>.value(
-        "at", JobWords.time, help: "When to start, such as 2026-11-20T08:00:00Z")
+        "at", JobInputOptions.time, help: "When to start, such as 2026-11-20T08:00:00Z")
     private static let delay = Option<Duration?>.duration(
-        "in", range: reasonable, help: "Start after this time")
+        "in", range: reasonable, help: "Start after this duration")
     private static let notAfter = Option<Instant?>.value(
-        "not-after", JobWords.time, help: "Drop the job if it has not started by then")
+        "not-after", JobInputOptions.time,
+        help: "Deadline: discard the job if it has not started by then")
     private static let unique = Option<String?>.text(
-        "unique", placeholder: "KEY", help: "Only if no job of the kind with this key waits")
+        "unique", placeholder: "KEY",
+        help: "Enqueue only if no job of this kind and key is waiting")
     private static let uniqueFor = Option<Duration?>.duration(
         "unique-for", range: reasonable,
-        help: "With --unique: only if none was enqueued within this time")
+        help: "With --unique: only if none was enqueued within this duration")
     private static let replace = Option.flag(
-        "replace", help: "With --unique: give the waiting job the new arguments")
-    private static let tags = Option<[String]>.texts("tag", help: "Words to find the job by")
+        "replace", help: "With --unique: replace the arguments of the waiting job")
+    private static let tags = Option<[String]>.texts("tag", help: "Tags to search by")
     private static let timeout = Option<Duration?>.duration(
         "timeout", range: .milliseconds(1) ... .seconds(86_400 * 30),
-        help: "Another time limit than the kind's")
+        help: "The time limit of an attempt (default: the kind's)")
     private static let retention = Option<Duration?>.duration(
         "retention", range: .zero ... .seconds(3_650 * 86_400),
-        help: "Another time to be kept once finished; 0s keeps no trace")
-    /// A century: what is longer is a slip, and PostgreSQL's calendar ends somewhere.
+        help: "How long to keep the finished job (default: the kind's); 0s: not at all")
+    /// Up to a century: anything longer is probably a mistake, and PostgreSQL's range is limited.
     private static let reasonable: ClosedRange<Duration> = .zero ... .seconds(36_500 * 86_400)
 
     private static let command = Command(
-        "enqueue", effect: .changes,
-        summary: "Enqueue one job, many of the same, or a file of them",
+        "enqueue", effect: .write,
+        summary: "Enqueue one job, many copies of it, or a file of jobs",
         discussion: """
             With --bulk each line is an object such as {"kind": "demo.noop", "args": {}, \
             "queue": "default", "priority": "high", "run_at": "2026-11-20T08:00:00Z", \
-            "not_after": …, "max_attempts": 5, "tags": ["a"]}, or just the arguments when KIND \
-            is given. All is enqueued in one transaction, or nothing if a line is bad.
+            "not_after": …, "max_attempts": 5, "tags": ["a"]}, or only the arguments if KIND \
+            is given. All lines are enqueued in one transaction; a bad line aborts it.
             """,
         examples: [
             .init(
                 "errand enqueue demo.sleep '{\"ms\": 500}' --in 10s",
                 "one job, ten seconds from now"),
-            .init("errand enqueue demo.noop --count 100000", "a hundred thousand of the same"),
-            .init("errand enqueue --bulk jobs.ndjson", "one job a line"),
+            .init("errand enqueue demo.noop --count 100000", "a hundred thousand copies"),
+            .init("errand enqueue --bulk jobs.ndjson", "one job per line"),
         ],
         options: [
             count, bulk, skipBad, queue, priority, maxAttempts, at, delay, notAfter, unique,
-            uniqueFor, replace, tags, timeout, retention, JobWords.allowUnknown,
+            uniqueFor, replace, tags, timeout, retention, JobInputOptions.allowUnknown,
             AuditOptions.reason,
         ],
         arguments: [kind, args]
     ) { invocation in
         if let path = invocation[bulk] { return try await copy(path, invocation) }
         guard !invocation[skipBad] else {
-            throw CommandFailure(exit: .usage, message: "--skip-bad goes with --bulk FILE")
+            throw CommandFailure(exit: .usage, message: "--skip-bad requires --bulk FILE")
         }
         guard invocation[unique] == nil || invocation[count] == 1 else {
             throw CommandFailure(
-                exit: .usage, message: "--count does not go with --unique",
-                hint: "only one job may wait under a key")
+                exit: .usage, message: "--count cannot be combined with --unique",
+                hint: "only one job may wait per unique key")
         }
         guard let name = invocation[kind] else {
             throw CommandFailure(
-                exit: .usage, message: "no kind is given",
+                exit: .usage, message: "KIND is missing",
                 hint: "errand enqueue KIND ['{\"argument\": 1}'], or --bulk FILE")
         }
-        let bytes = try JobWords.arguments(invocation[args] ?? "{}", kind: name)
+        let bytes = try JobInputOptions.arguments(invocation[args] ?? "{}", kind: name)
         let client = try await invocation.client()
         let defaults = try await defaults(of: name, invocation)
         let shape = try EnqueueShape(
@@ -104,7 +106,7 @@ enum EnqueueCommand {
         var last: Enqueued?
         while done < total {
             let batch = [[UInt8]](repeating: bytes, count: min(2_000, total - done))
-            // One line says all of it, and is there as soon as one job is.
+            // One audit line covers all batches; it is written with the first.
             last = try await client.enqueue(
                 batch, at: runAt, shape: shape,
                 audit: done == 0 ? line(of: total, shape, invocation) : nil
@@ -125,7 +127,7 @@ enum EnqueueCommand {
             throw CommandFailure(
                 exit: .conflict,
                 message: "job \(last.id) holds the unique key; nothing was enqueued",
-                hint: "--replace gives a waiting job the new arguments; 'errand job show "
+                hint: "--replace replaces the arguments of a waiting job; 'errand job show "
                     + "\(last.id)' shows it")
         }
         try invocation.output.show(
@@ -172,7 +174,7 @@ enum EnqueueCommand {
                 onDuplicate: invocation[replace] ? .replace : .skip)
         } else if invocation[uniqueFor] != nil || invocation[replace] {
             throw CommandFailure(
-                exit: .usage, message: "--unique-for and --replace go with --unique KEY")
+                exit: .usage, message: "--unique-for and --replace require --unique KEY")
         }
         return options
     }
@@ -193,7 +195,8 @@ enum EnqueueCommand {
             (invocation[retention] != nil, "--retention"),
             (invocation[uniqueFor] != nil, "--unique-for"), (invocation[replace], "--replace"),
         ] where given {
-            throw CommandFailure(exit: .usage, message: "\(name) does not go with --bulk")
+            throw CommandFailure(
+                exit: .usage, message: "\(name) cannot be combined with --bulk")
         }
         for (given, name) in [
             (invocation[queue] != nil, "--queue"), (invocation[priority] != nil, "--priority"),
@@ -202,8 +205,8 @@ enum EnqueueCommand {
             (!invocation[tags].isEmpty, "--tag"),
         ] where given && invocation[kind] == nil {
             throw CommandFailure(
-                exit: .usage, message: "\(name) goes with --bulk only when KIND is given",
-                hint: "without it each line says so for itself")
+                exit: .usage, message: "with --bulk, \(name) requires KIND",
+                hint: "without KIND each line sets its own values")
         }
         let client = try await invocation.client()
         var common: BulkRows.Job?
@@ -219,7 +222,7 @@ enum EnqueueCommand {
         common?.notAfter = invocation[notAfter]
         let lines = try BulkLines(
             path: path, common: common, known: try await knownKinds(invocation),
-            allowsUnknown: invocation[JobWords.allowUnknown],
+            allowsUnknown: invocation[JobInputOptions.allowUnknown],
             origin: JobOrigin(operatorName: invocation.operatorName),
             stopsAtEnd: !invocation[skipBad],
             output: invocation.output)
@@ -236,8 +239,8 @@ enum EnqueueCommand {
                 }, next: lines.next)
         } catch is BulkLines.Bad {
             throw CommandFailure(
-                exit: .failed, message: "\(lines.badCount) bad lines, so nothing was enqueued",
-                hint: "mend them, or pass --skip-bad to enqueue the others")
+                exit: .failed, message: "\(lines.badCount) bad lines; nothing was enqueued",
+                hint: "fix them, or pass --skip-bad to enqueue the others")
         }
         await client.flush()
         lines.finish(done)
@@ -250,7 +253,7 @@ enum EnqueueCommand {
         of kind: String, _ invocation: Invocation
     ) async throws -> (version: Int, options: JobOptions) {
         try await invocation.kindDefaults(
-            of: kind, invocation.session(), allowsUnknown: invocation[JobWords.allowUnknown])
+            of: kind, invocation.session(), allowsUnknown: invocation[JobInputOptions.allowUnknown])
     }
 
     private static func knownKinds(

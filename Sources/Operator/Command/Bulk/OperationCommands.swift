@@ -11,9 +11,9 @@ enum OperationCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The operation's id")
 
     private static let list = Command(
-        "op", "ls", effect: .looks,
+        "op", "ls", effect: .read,
         summary: "List bulk operations, the newest first",
-        examples: [.init("errand op ls --limit 5", "who did what of late")],
+        examples: [.init("errand op ls --limit 5", "the last 5 operations")],
         options: [PageOptions.limit, PageOptions.cursor]
     ) { invocation in
         let operations = try await Operations(session: try invocation.session()).list(
@@ -24,15 +24,15 @@ enum OperationCommands {
             columns: [
                 Column("id"), Column("action"), Column("state"), Column("done"), Column("total"),
                 Column("operator"), Column("started_at"), Column("reason", isFlexible: true),
-            ], empty: "no bulk operation was run yet")
-        PageOptions.tellMore(invocation, count: operations.count, last: operations.last?.id)
+            ], empty: "no bulk operations yet")
+        PageOptions.printMore(invocation, count: operations.count, last: operations.last?.id)
         return .done
     }
 
     private static let show = Command(
-        "op", "show", effect: .looks,
-        summary: "Show one bulk operation: what it does and how far it is",
-        examples: [.init("errand op show 7 --output json", "for a script that waits for its end")],
+        "op", "show", effect: .read,
+        summary: "Show one bulk operation and its progress",
+        examples: [.init("errand op show 7 --output json", "for a script")],
         arguments: [id]
     ) { invocation in
         let operations = Operations(session: try invocation.session())
@@ -41,10 +41,10 @@ enum OperationCommands {
     }
 
     private static let cancel = Command(
-        "op", "cancel", effect: .changes,
-        summary: "End a bulk operation; what it has done stays",
-        discussion: "It ends after the chunk under way; 'errand op resume' goes on with it.",
-        examples: [.init("errand op cancel 7 --reason 'the wrong queue'", "and stop at once")],
+        "op", "cancel", effect: .write,
+        summary: "Cancel a bulk operation; jobs already processed stay changed",
+        discussion: "It stops after the current chunk; 'errand op resume' continues it.",
+        examples: [.init("errand op cancel 7 --reason 'the wrong queue'", "stop operation 7")],
         options: [AuditOptions.reason], arguments: [id]
     ) { invocation in
         let operations = Operations(session: try invocation.session())
@@ -56,21 +56,21 @@ enum OperationCommands {
             throw CommandFailure(
                 exit: .conflict,
                 message: "operation \(now.id) has already ended: \(now.state.rawValue)",
-                hint: "'errand op show \(now.id)' tells how")
+                hint: "'errand op show \(now.id)' shows its result")
         }
         try invocation.output.show(BulkRun.record(now))
         return .done
     }
 
     private static let resume = Command(
-        "op", "resume", effect: .changes,
-        summary: "Go on with a bulk operation that was ended or interrupted",
+        "op", "resume", effect: .write,
+        summary: "Continue a cancelled or interrupted bulk operation",
         discussion: """
-            It goes on where it was, with the jobs or dead letters that were meant when it began; \
-            of a redrive some run first again.
+            It continues where it stopped, with the jobs or dead letters selected at its start. A \
+            redrive begins with another trial.
             """,
-        examples: [.init("errand op resume 7", "after Ctrl-C, or when its terminal was lost")],
-        options: [AuditOptions.reason, BulkOptions.trial, BulkOptions.patience], arguments: [id]
+        examples: [.init("errand op resume 7", "after Ctrl-C or a lost terminal")],
+        options: [AuditOptions.reason, BulkOptions.trial, BulkOptions.timeout], arguments: [id]
     ) { invocation in
         let operations = Operations(
             session: try invocation.session(), redis: try? invocation.redisAddress())
@@ -78,18 +78,18 @@ enum OperationCommands {
         guard operation.state != .done else {
             throw CommandFailure(
                 exit: .conflict, message: "operation \(operation.id) is done",
-                hint: "'errand op show \(operation.id)' tells what it did")
+                hint: "'errand op show \(operation.id)' shows its result")
         }
         let isResumed = try await operations.resume(
             operation.id, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         guard isResumed else {
             throw CommandFailure(
-                exit: .conflict, message: "operation \(operation.id) is under way",
-                hint: "'errand op show \(operation.id)' tells how far it is")
+                exit: .conflict, message: "operation \(operation.id) is running",
+                hint: "'errand op show \(operation.id)' shows its progress")
         }
         let trial = operation.action == .redrive ? invocation[BulkOptions.trial] : 0
         return try await BulkRun(operations: operations, output: invocation.output)
-            .run(operation.id, trial: trial, patience: invocation[BulkOptions.patience])
+            .run(operation.id, trial: trial, timeout: invocation[BulkOptions.timeout])
     }
 
     private static func one(
@@ -98,7 +98,7 @@ enum OperationCommands {
         guard let operation = try await operations.one(Int64(invocation[id])) else {
             throw CommandFailure(
                 exit: .notFound, message: "there is no operation \(invocation[id])",
-                hint: "'errand op ls' lists what there is")
+                hint: "'errand op ls' lists the operations")
         }
         return operation
     }
@@ -109,17 +109,19 @@ enum AuditCommands {
     static let all = [list]
 
     private static let person = Option<String?>.text(
-        "operator", placeholder: "NAME", help: "Only what this operator changed")
+        "operator", placeholder: "NAME", help: "Only changes by this operator")
     private static let action = Option<String?>.text(
-        "action", help: "Only such changes: 'queue pause', or queue for all about queues")
+        "action", help: "Only this action, such as 'queue pause', or a noun, such as queue")
     private static let since = Option<Duration?>.duration(
         "since", range: .zero...Duration.seconds(100 * 365 * 86_400),
-        help: "Only changes of the last 2h, 7d or so")
+        help: "Only changes within the last TIME, such as 2h or 7d")
 
     private static let list = Command(
-        "audit", "ls", effect: .looks,
-        summary: "List what operators changed, the newest first",
-        examples: [.init("errand audit ls --action queue --since 1d", "who paused what, and why")],
+        "audit", "ls", effect: .read,
+        summary: "List operators' changes, the newest first",
+        examples: [
+            .init("errand audit ls --action queue --since 1d", "changes to queues in 24 hours")
+        ],
         options: [person, action, since, PageOptions.limit, PageOptions.cursor]
     ) { invocation in
         let entries = try await Inspector(session: try invocation.session()).audit(
@@ -139,8 +141,8 @@ enum AuditCommands {
             columns: [
                 Column("id"), Column("at"), Column("operator"), Column("action"),
                 Column("subject"), Column("reason", isFlexible: true),
-            ], empty: "nobody changed anything that passes these filters")
-        PageOptions.tellMore(invocation, count: entries.count, last: entries.last?.id)
+            ], empty: "no changes match")
+        PageOptions.printMore(invocation, count: entries.count, last: entries.last?.id)
         return .done
     }
 }

@@ -1,8 +1,8 @@
 import ErrandTerminal
 
 extension Invocation {
-    /// A word as it was given or, for `-`, the first line of standard input: what stands in a
-    /// command's arguments can be read in the list of processes.
+    /// A word as given or, for `-`, the first line of standard input: command-line arguments are
+    /// visible in the process list.
     package func word(_ given: String, asking prompt: String) throws -> String {
         guard given == "-" else { return given }
         if output.screen.inputIsTerminal { output.note("\(prompt), then press Enter") }

@@ -9,33 +9,33 @@ enum DoctorCommand {
     static let all = [command]
 
     private static let command = Command(
-        "doctor", effect: .looks,
-        summary: "Name what is amiss with servers, schema and jobs, and what mends it",
+        "doctor", effect: .read,
+        summary: "Diagnose servers, schema and jobs, and print the commands that fix problems",
         discussion: """
-            Prints a line for each thing that it looks at, the worst first, and below them the \
-            command that mends each, to be pasted into a shell. It changes nothing itself, and \
-            looks at what it can where a server is down, the schema is behind, or rights are \
-            lacking.
+            Prints one line per check, the most severe first. Below them it prints the command \
+            that fixes or investigates each problem, to paste into a shell. It makes no changes. \
+            Where a server is down, the schema is outdated or privileges are missing, it runs the \
+            remaining checks.
 
-            It looks at queues with due jobs that nobody works or that wait for long, kinds \
-            that no live worker knows, silent workers and what they hold, claims of workers \
-            that are gone, jobs that kill their workers, dead letters of the last hour, \
-            interrupted operations, Redis that evicts or has lost what was staged, clocks, time \
-            zones, schedules, migrations, rights, partitions, bloat, old transactions, and what \
-            each installed module checks of its own.
+            It checks for queues whose jobs have no worker or wait too long, kinds that no live \
+            worker knows, unresponsive workers and the jobs they hold, claims of workers that are \
+            no longer registered, jobs that kill their workers, dead letters of the last hour, \
+            interrupted operations, Redis eviction and lost staging. It also checks clocks, time \
+            zones, schedules, migrations, privileges, partitions, bloat, old transactions, and \
+            whatever the installed modules check.
 
-            With --probe it only asks the process that works on this machine, at ERRAND_LISTEN, \
-            and needs no server: for the health checks of container engines.
+            With --probe it only queries the process on this machine that listens at \
+            ERRAND_LISTEN. It needs no server: use it for health checks of container engines.
 
-            JSON is one object a finding: check, grade (ok, note, warning or critical), found, \
-            and, unless it is ok, remedy. Exits 0 when all is well, 10 on a warning, 11 when work \
-            cannot go on.
+            JSON has one object per finding: check, severity (ok, note, warning or critical), \
+            message, and, unless it is ok, remedy. Exits 0 if there is no problem, 10 on a \
+            warning, 11 on a critical problem.
             """,
         examples: [
-            .init("errand doctor", "what is wrong, and how to mend it"),
-            .init("errand doctor -ojson | jq -r 'select(.remedy) | .remedy'", "the commands alone"),
-            .init("errand doctor --probe live", "a health check of a container; needs no server"),
-            .init("errand doctor --transaction-warning 10s", "also transactions that are younger"),
+            .init("errand doctor", "find problems and how to fix them"),
+            .init("errand doctor -ojson | jq -r 'select(.remedy) | .remedy'", "only the commands"),
+            .init("errand doctor --probe live", "health check of a container; needs no server"),
+            .init("errand doctor --transaction-warning 10s", "report younger transactions too"),
         ],
         options: StatusLimits.options + [DoctorProbe.option]
     ) { invocation in
@@ -44,7 +44,7 @@ enum DoctorCommand {
         let found = await database(invocation)
         var findings = found.findings
         findings += await redis.findings(of: found, ServerLines(invocation))
-        findings.append(clocks(found.clockLead, await redis.clockLead))
+        findings.append(clocks(found.clockSkew, await redis.clockSkew))
         findings += schedules(found.status?.schedules, invocation.zones, invocation.modules)
         findings += await ofModules(found, invocation)
         findings += await engine(found, redis, invocation)
@@ -52,33 +52,33 @@ enum DoctorCommand {
         let output = invocation.output
         try output.list(
             findings.map(\.record),
-            columns: [Column("check"), Column("grade"), Column("found", isFlexible: true)])
-        // In full, however narrow the terminal.
+            columns: [Column("check"), Column("severity"), Column("message", isFlexible: true)])
+        // Never truncated, however narrow the terminal.
         for finding in findings where output.isForPeople {
             guard let remedy = finding.remedy else { continue }
             try output.line(
-                DisplayWidth.harmless("\n\(finding.check): \(finding.found)", keepingLines: true))
+                DisplayWidth.harmless("\n\(finding.check): \(finding.message)", keepingLines: true))
             try output.line("  " + DisplayWidth.harmless(remedy))
         }
         return findings.exitCode
     }
 
-    /// What the installed modules find.
+    /// The findings of the installed modules.
     private static func ofModules(
         _ database: DoctorDatabase, _ invocation: Invocation
     ) async -> [Finding] {
-        // What cannot be read is found elsewhere: servers, migrations, rights.
+        // Other checks report unreachable servers, pending migrations and missing privileges.
         guard let session = database.session,
             let modules = try? await invocation.usableModules(session)
         else { return [] }
-        let checkup = Checkup(
+        let context = ModuleContext(
             session: session, environment: invocation.environment, modules: modules.all)
         var findings: [Finding] = []
-        for module in modules.all { findings += await module.findings(of: checkup) }
+        for module in modules.all { findings += await module.findings(of: context) }
         return findings
     }
 
-    /// What the numbers of the engine tell; names that nothing is amiss with are listed too.
+    /// The findings about the engine, with an ok finding for each check without a problem.
     private static func engine(
         _ database: DoctorDatabase, _ redis: DoctorRedis, _ invocation: Invocation
     ) async -> [Finding] {
@@ -90,54 +90,55 @@ enum DoctorCommand {
             modules: invocation.modules)
         var findings = troubles.engine + troubles.deeper
         let unread = status.unread + (database.health?.unread ?? [])
+        let died = HumanFormat.count(status.deadLastHour ?? 0)
         for (check, parts, fine) in [
-            ("queue", ["queues"], "no due job waits for long"),
-            ("workers", ["workers"], "none is silent"),
-            ("kinds", ["kinds"], "all due jobs are of kinds that their workers know"),
-            ("claims", ["claims"], "all are of workers that are in the list"),
-            ("dead", ["dead letters"], "hardly any within the last hour"),
-            ("partitions", ["partitions"], "all are prepared"),
-            ("transaction", ["transactions", "bloat"], "none is open for long"),
-            ("operations", ["operations"], "none was interrupted"),
+            ("queue", ["queues"], "no due job has waited too long"),
+            ("workers", ["workers"], "no worker is unresponsive"),
+            ("kinds", ["kinds"], "the workers know the kinds of all due jobs"),
+            ("claims", ["claims"], "every claim belongs to a registered worker"),
+            ("dead", ["dead letters"], "dead letters of the last hour: \(died)"),
+            ("partitions", ["partitions"], "no partition is missing"),
+            ("transaction", ["transactions", "bloat"], "no transaction has been open too long"),
+            ("operations", ["operations"], "no operation was interrupted"),
         ]
         where !findings.contains(where: { $0.check == check })
             && !parts.contains(where: unread.contains)
         {
-            findings.append(Finding(check: check, grade: .ok, found: fine))
+            findings.append(Finding(check: check, severity: .ok, message: fine))
         }
         if let first = unread.first {
             let names = unread.reduce(into: [first]) { if !$0.contains($1) { $0.append($1) } }
             findings.append(
                 Finding(
-                    check: "unchecked", grade: .note,
-                    found: "could not be looked at: " + names.joined(separator: ", ")
+                    check: "unchecked", severity: .note,
+                    message: "could not be checked: " + names.joined(separator: ", ")
                         + (status.failure.map { " (\(describe($0)?.message ?? "\($0)"))" } ?? ""),
-                    remedy: "errand migrate status  # all was looked at else"))
+                    remedy: "errand migrate status  # everything else was checked"))
         }
         return findings
     }
 
-    /// Clocks that differ by so much do harm: a job starts early or late, a lease seems over.
+    /// Clock skew from which jobs start early or late and leases seem to have expired.
     private static let clockTolerance = Duration.seconds(5)
 
     private static func clocks(_ postgres: Duration?, _ redis: Duration?) -> Finding {
-        let known = [("PostgreSQL", postgres), ("Redis", redis)].compactMap { name, lead in
-            lead.map { (name: name, lead: $0) }
+        let known = [("PostgreSQL", postgres), ("Redis", redis)].compactMap { name, skew in
+            skew.map { (name: name, skew: $0) }
         }
-        let words = known.map { name, lead in
-            let seconds = HumanFormat.number(abs(lead / .seconds(1)), decimals: 3)
-            return "\(seconds) s \(lead < .zero ? "ahead of" : "behind") \(name)"
+        let words = known.map { name, skew in
+            let seconds = HumanFormat.number(abs(skew / .seconds(1)), decimals: 3)
+            return "\(seconds) s \(skew < .zero ? "ahead of" : "behind") \(name)"
         }
-        let wrong = known.filter { abs($0.lead / .seconds(1)) >= clockTolerance / .seconds(1) }
+        let wrong = known.filter { abs($0.skew / .seconds(1)) >= clockTolerance / .seconds(1) }
         let found =
             words.isEmpty
             ? "no server to compare with" : "this machine is " + words.joined(separator: ", ")
         guard let first = wrong.first else {
-            return Finding(check: "clock", grade: .ok, found: found)
+            return Finding(check: "clock", severity: .ok, message: found)
         }
         let place = wrong.count == known.count ? "here" : "on the machine of \(first.name)"
         return Finding(
-            check: "clock", grade: .warning, found: found,
+            check: "clock", severity: .warning, message: found,
             remedy: "timedatectl set-ntp true  # \(place)"
                 + (known.count == 1 ? ", or on the machine of \(first.name)" : ""))
     }
@@ -151,7 +152,7 @@ enum DoctorCommand {
     static func failed(_ check: String, _ error: any Error) -> Finding {
         let failure = describe(error) ?? (error as? CommandFailure)
         return Finding(
-            check: check, grade: .critical, found: failure?.message ?? "\(error)",
+            check: check, severity: .critical, message: failure?.message ?? "\(error)",
             remedy: failure?.hint)
     }
 }

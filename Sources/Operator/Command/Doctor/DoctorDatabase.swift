@@ -3,20 +3,20 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What the doctor has found of PostgreSQL, and what others of its looks go by.
+/// The doctor's findings about PostgreSQL, and the data that its other checks use.
 struct DoctorDatabase: Sendable {
-    /// None when the server cannot be used.
+    /// nil if the server is not usable.
     var session: Session?
     var findings: [Finding] = []
-    /// So far is its clock ahead of ours.
-    var clockLead: Duration?
-    /// Its clock, or ours when it cannot be asked.
+    /// How far the server's clock is ahead of the local clock.
+    var clockSkew: Duration?
+    /// The server's time, or the local time if the server is not reachable.
     var now = Instant.now()
     var status: EngineStatus?
     var health: EngineHealth?
 }
 
-/// What the doctor looks at in PostgreSQL.
+/// The doctor's checks of PostgreSQL.
 extension DoctorCommand {
     static func database(_ invocation: Invocation) async -> DoctorDatabase {
         var found = DoctorDatabase()
@@ -38,7 +38,7 @@ extension DoctorCommand {
     private static func server(
         _ session: Session, _ servers: ServerLines, _ found: inout DoctorDatabase
     ) async throws {
-        // Connected first, so that the clocks are read in one quick round trip.
+        // Connects first, so that reading the clock takes one short round trip.
         _ = try await session.query("SELECT 1")
         let asked = Instant.now()
         let row = try await session.query(
@@ -52,20 +52,20 @@ extension DoctorCommand {
             """, [])
         let middle = asked.adding(Instant.now().durationSince(asked) / 2)
         found.now = try row.timestamp(0, 4)
-        found.clockLead = found.now.durationSince(middle)
+        found.clockSkew = found.now.durationSince(middle)
         let isNew = try row.int32(0, 1) >= 150_000
         found.findings.append(
             Finding(
-                check: "postgresql", grade: isNew ? .ok : .critical,
-                found: "\(try row.text(0, 0)), database \(try row.text(0, 2)), user "
+                check: "postgresql", severity: isNew ? .ok : .critical,
+                message: "\(try row.text(0, 0)), database \(try row.text(0, 2)), user "
                     + "\(try row.text(0, 3)), at \(try await session.place())",
                 remedy: isNew ? nil : "apt-get install postgresql-15  # or newer"))
         let isDurable = try row.text(0, 5) == "on" && row.text(0, 6) != "off"
         found.findings.append(
             Finding(
-                check: "durability", grade: isDurable ? .ok : .warning,
-                found: "fsync \(try row.text(0, 5)), synchronous_commit \(try row.text(0, 6))"
-                    + (isDurable ? "" : ": a crash of the server loses jobs"),
+                check: "durability", severity: isDurable ? .ok : .warning,
+                message: "fsync \(try row.text(0, 5)), synchronous_commit \(try row.text(0, 6))"
+                    + (isDurable ? "" : ": the server loses jobs if it crashes"),
                 remedy: isDurable
                     ? nil
                     : "errand db status  # set both to on: in postgresql.conf, the role or the URL")
@@ -73,8 +73,9 @@ extension DoctorCommand {
         if try row.bool(0, 7) {
             found.findings.append(
                 Finding(
-                    check: "role", grade: .critical, found: "a read-only standby",
-                    remedy: "errand db status  # name the primary, or several hosts with "
+                    check: "role", severity: .critical,
+                    message: "the server is a read-only standby",
+                    remedy: "errand db status  # connect to the primary, or to several hosts with "
                         + "target_session_attrs=read-write"))
         } else if let finding = replication(
             names: try row.text(0, 8), standbys: Int(try row.int64(0, 9)), servers)
@@ -84,33 +85,31 @@ extension DoctorCommand {
         guard try await session.isPooled() else { return }
         found.findings.append(
             Finding(
-                check: "pooler", grade: .note,
-                found: "a connection pooler stands before the server: jobs can be enqueued "
-                    + "through it, and nothing else",
+                check: "pooler", severity: .note,
+                message: "connections go through a pooler, which can only be used to enqueue jobs",
                 remedy: "errand context show  # workers, schedules and operators need the "
-                    + "server's own address"))
+                    + "address of the server itself"))
     }
 
-    /// Whether what was acknowledged outlives the primary; nil when it has no standby at all.
+    /// Checks whether acknowledged commits survive a failover; nil without any standby.
     static func replication(names: String, standbys: Int, _ servers: ServerLines) -> Finding? {
         guard standbys > 0 || !names.isEmpty else { return nil }
         let count = "\(standbys) \(standbys == 1 ? "standby" : "standbys")"
         guard !names.isEmpty else {
             return Finding(
-                check: "replication", grade: .warning,
-                found: "\(count), none of which commits wait for: the last of them are lost when "
-                    + "one takes over",
+                check: "replication", severity: .warning,
+                message: "\(count), and commits do not wait for any: a failover loses the latest "
+                    + "commits",
                 remedy: servers.psql(
                     "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'"))
         }
         guard standbys > 0 else {
             return Finding(
-                check: "replication", grade: .critical,
-                found: "commits wait for \(names), and no standby is connected: nothing can be "
-                    + "written",
+                check: "replication", severity: .critical,
+                message: "commits wait for \(names), but no standby is connected: writes block",
                 remedy: servers.psql("SELECT * FROM pg_stat_replication"))
         }
         return Finding(
-            check: "replication", grade: .ok, found: "\(count), commits wait for \(names)")
+            check: "replication", severity: .ok, message: "\(count), commits wait for \(names)")
     }
 }

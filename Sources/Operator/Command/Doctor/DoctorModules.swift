@@ -2,7 +2,7 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// Whether the schema of the engine and of the installed modules is as this program needs it.
+/// The doctor's checks of migrations and extensions.
 extension DoctorCommand {
     static func modules(_ session: Session, _ invocation: Invocation) async -> [Finding] {
         let modules = invocation.modules
@@ -23,35 +23,35 @@ extension DoctorCommand {
         let installed = status.filter(\.isInstalled)
         guard !installed.isEmpty else {
             return Finding(
-                check: "migrations", grade: .critical,
-                found: "this database has no schema of Errand",
+                check: "migrations", severity: .critical,
+                message: "Errand's schema is not installed in this database",
                 remedy: "errand migrate")
         }
         if let module = installed.first(where: { $0.deviating != nil }), let file = module.deviating
         {
             return Finding(
-                check: "migrations", grade: file.state == .superseded ? .note : .critical,
-                found: "\(module.module): \(file.path) is \(file.state.rawValue)",
-                remedy: "errand migrate status  # and run the version of errand that applied it")
+                check: "migrations", severity: file.state == .superseded ? .note : .critical,
+                message: "\(module.module): \(file.path) is \(file.state.rawValue)",
+                remedy: "errand migrate status  # then run the version of errand that applied it")
         }
         let names = Set(installed.map(\.module))
         for module in installed {
             guard let need = module.needs.first(where: { !names.contains($0) }) else { continue }
             return Finding(
-                check: "migrations", grade: .critical,
-                found: "\(module.module) needs \(need), which is not installed",
+                check: "migrations", severity: .critical,
+                message: "\(module.module) needs \(need), which is not installed",
                 remedy: "errand migrate")
         }
         let pending = installed.filter { !$0.pending.isEmpty }
         let count = pending.map(\.pending.count).reduce(0, +)
         return Finding(
-            check: "migrations", grade: count == 0 ? .ok : .critical,
-            found: "\(installed.map(\.module).joined(separator: ", ")): \(count) pending"
+            check: "migrations", severity: count == 0 ? .ok : .critical,
+            message: "\(installed.map(\.module).joined(separator: ", ")): \(count) pending"
                 + (count == 0 ? "" : " in \(pending.map(\.module).joined(separator: ", "))"),
             remedy: count == 0 ? nil : "errand migrate")
     }
 
-    /// Whether an extension that installed modules use is there, and found by this login.
+    /// Checks that an extension of the installed modules is enabled and in the search path.
     private static func extensionNamed(
         _ name: String, _ session: Session, _ servers: ServerLines
     ) async -> Finding {
@@ -66,27 +66,29 @@ extension DoctorCommand {
                 """, [.text(name)])
             guard let row = rows.first else {
                 return Finding(
-                    check: "extensions", grade: .critical, found: "\(name) is not on the server",
+                    check: "extensions", severity: .critical,
+                    message: "\(name) is not available on the server",
                     remedy: name == "postgis"
-                        ? "apt-get install postgresql-15-postgis-3  # on the server's machine"
-                        : "apt-get install postgresql-contrib  # on the server's machine")
+                        ? "apt-get install postgresql-15-postgis-3  # on the database host"
+                        : "apt-get install postgresql-contrib  # on the database host")
             }
             guard let version = try row.optionalText(0) else {
                 return Finding(
-                    check: "extensions", grade: .warning, found: "\(name) is not enabled here",
+                    check: "extensions", severity: .warning,
+                    message: "\(name) is not enabled in this database",
                     remedy: servers.psql("CREATE EXTENSION \(name) SCHEMA public"))
             }
-            // It lies in the schema that came first where it was enabled: that of the user's name.
+            // CREATE EXTENSION may have put it into the schema named after the user.
             guard try row.bool(1) else {
                 let (schema, user) = (try row.text(2), try row.text(3))
                 return Finding(
-                    check: "extensions", grade: .critical,
-                    found: "\(name) \(version) is in the schema \(schema), where \(user) does not "
-                        + "look for it",
+                    check: "extensions", severity: .critical,
+                    message: "\(name) \(version) is in the schema \(schema), which is not in the "
+                        + "search_path of \(user)",
                     remedy: servers.psql(
                         "ALTER ROLE \(user) SET search_path = \"$user\", public, \(schema)"))
             }
-            return Finding(check: "extensions", grade: .ok, found: "\(name) \(version)")
+            return Finding(check: "extensions", severity: .ok, message: "\(name) \(version)")
         }
     }
 }

@@ -1,7 +1,7 @@
 import ErrandPostgres
 import ErrandTerminal
 
-/// Whether this login may do what a program does: it is measured by the role `errand_worker`.
+/// The doctor's check of privileges: whether this login has those of the role `errand_worker`.
 extension DoctorCommand {
     private static let roles = """
         SELECT to_regrole('errand_worker') IS NOT NULL AS is_made,
@@ -13,8 +13,9 @@ extension DoctorCommand {
                 AND pg_has_role(to_regrole('errand_worker')::oid, 'USAGE') AS works
         """
 
-    /// What errand_worker may do and this login may not; of a schema that it may not enter only
-    /// that.
+    /// The privileges that errand_worker has and this login lacks.
+    ///
+    /// Without USAGE on a schema, lists only the schema.
     private static let lacking = """
         WITH ours AS (
             SELECT oid, nspname FROM pg_namespace
@@ -27,7 +28,7 @@ extension DoctorCommand {
             UNION ALL
             SELECT format('sequence %I.%I', nspname, relname)
             FROM pg_class c JOIN open ON open.oid = c.relnamespace
-            -- In this order: of what is no sequence it must not be asked.
+            -- CASE, because has_sequence_privilege fails on other relations.
             WHERE CASE WHEN c.relkind = 'S'
                 THEN has_sequence_privilege('errand_worker', c.oid, 'USAGE')
                     AND NOT has_sequence_privilege(c.oid, 'USAGE') END
@@ -45,12 +46,12 @@ extension DoctorCommand {
                     SELECT FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS p (name)
                     WHERE has_table_privilege('errand_worker', c.oid, p.name)
                       AND NOT has_table_privilege(c.oid, p.name))
-                -- Where it may read some columns alone.
+                -- Where errand_worker may read only some columns.
                 OR has_any_column_privilege('errand_worker', c.oid, 'SELECT')
                     AND NOT has_any_column_privilege(c.oid, 'SELECT'))
         )
         SELECT array_agg(name ORDER BY name), quote_ident(current_user),
-            -- Whoever made the server: an owner of tables may grant no role.
+            -- The bootstrap superuser: the owner of the tables may not grant roles.
             pg_get_userbyid(10)::text
         FROM lacking
         """
@@ -62,35 +63,35 @@ extension DoctorCommand {
             guard let role = try await session.query(roles, []).first, try role.bool("is_made")
             else {
                 return Finding(
-                    check: "permissions", grade: .note,
-                    found: "the roles by which rights are measured are not made yet",
+                    check: "permissions", severity: .note,
+                    message: "Errand's database roles do not exist: privileges were not checked",
                     remedy: "errand migrate")
             }
             if let lesser = try role.optionalText("lesser"), try !role.bool("works") {
                 let words =
                     switch lesser {
-                    case "errand_inspector": "looks, and changes nothing"
-                    case "errand_scheduler": "schedules"
-                    case "errand_app": "speaks for an app"
-                    case "errand_till": "speaks for a till"
-                    default: "reads how much there is to do"
+                    case "errand_inspector": "has read-only access"
+                    case "errand_scheduler": "may run schedules"
+                    case "errand_app": "has the access of an app"
+                    case "errand_till": "has the access of a till"
+                    default: "may read the backlog"
                     }
                 return Finding(
-                    check: "permissions", grade: .ok,
-                    found: "this login \(words), by \(lesser)")
+                    check: "permissions", severity: .ok,
+                    message: "this login \(words), through \(lesser)")
             }
             let rows = try await session.query(lacking, [])
             guard let row = rows.first, let names = try row.optionalTextArray(0), !names.isEmpty
             else {
                 return Finding(
-                    check: "permissions", grade: .ok,
-                    found: "all that a worker needs can be used")
+                    check: "permissions", severity: .ok,
+                    message: "this login has all privileges of a worker")
             }
             let rest = names.count - namedAtMost
             let named = names.prefix(namedAtMost).joined(separator: ", ")
             return Finding(
-                check: "permissions", grade: .critical,
-                found: "no access to \(named)" + (rest > 0 ? " and \(rest) more" : ""),
+                check: "permissions", severity: .critical,
+                message: "no access to \(named)" + (rest > 0 ? " and \(rest) more" : ""),
                 remedy: servers.psql(
                     "GRANT errand_worker TO \(try row.text(1))", user: try row.optionalText(2)))
         }

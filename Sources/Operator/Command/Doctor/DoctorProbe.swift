@@ -3,8 +3,8 @@ import ErrandHTTP
 import ErrandHTTPServer
 import ErrandTerminal
 
-/// `errand doctor --probe`: asks the process that works on this machine how it is, as a container
-/// engine does that knows commands and no HTTP.
+/// `errand doctor --probe`: queries the probes of the process on this machine, for container
+/// engines whose health checks are commands.
 enum DoctorProbe: String, CaseIterable, Sendable {
     case startup
     case live
@@ -16,10 +16,9 @@ enum DoctorProbe: String, CaseIterable, Sendable {
             "startup|live|ready", expected: "startup, live or ready",
             choices: allCases.map(\.rawValue)
         ) { DoctorProbe(rawValue: $0) },
-        help: "Look at nothing else, but ask the process that listens at ERRAND_LISTEN on this "
-            + "machine; exit 0 or 1")
+        help: "Only query the process that listens at ERRAND_LISTEN on this machine; exit 0 or 1")
 
-    /// An engine kills a probe that takes long; this one tells why before.
+    /// Container engines kill slow probes; this one fails with a message before that.
     private static let timeout = Duration.seconds(4)
 
     private var path: String {
@@ -30,12 +29,12 @@ enum DoctorProbe: String, CaseIterable, Sendable {
         }
     }
 
-    /// Asks, and says why when the answer is no.
+    /// Queries the probe; throws with the process's answer if the probe fails.
     func run(_ invocation: Invocation) async throws -> ExitCode {
         guard let address = try ListenOption.address(invocation.environment) else {
             throw CommandFailure(
                 exit: .usage, message: "\(ListenOption.variable) is not set",
-                hint: "set it to what the process has, such as 9464")
+                hint: "set it as for the process, for example to 9464")
         }
         let url = "http://\(address.localAuthority)\(path)"
         let client = HTTPClient(
@@ -49,7 +48,7 @@ enum DoctorProbe: String, CaseIterable, Sendable {
         } catch {
             throw CommandFailure(
                 exit: .failed, message: "no answer from \(url): \(error)",
-                hint: "it may not run, or listen elsewhere")
+                hint: "check that the process runs and listens there")
         }
         let words = String(decoding: answer.body.prefix(1_000), as: UTF8.self)
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -57,7 +56,9 @@ enum DoctorProbe: String, CaseIterable, Sendable {
             throw CommandFailure(exit: .failed, message: "not \(state): \(words)")
         }
         try invocation.output.show(
-            Record([("check", .text(rawValue)), ("grade", .text("ok")), ("found", .text(words))]))
+            Record([
+                ("check", .text(rawValue)), ("severity", .text("ok")), ("message", .text(words)),
+            ]))
         return .done
     }
 

@@ -3,7 +3,7 @@ import ErrandPostgres
 import ErrandRecurrence
 import ErrandTerminal
 
-/// What the doctor looks at for the sake of the schedules.
+/// The doctor's checks of time zones and schedules.
 extension DoctorCommand {
     static func schedules(
         _ health: ScheduleHealth?, _ zones: ZoneDatabase, _ modules: Modules
@@ -14,15 +14,16 @@ extension DoctorCommand {
     private static func timeZones(_ zones: ZoneDatabase) -> Finding {
         guard let folder = zones.folder else {
             return Finding(
-                check: "time zones", grade: .critical, found: "this machine has none",
-                remedy: "apt-get install tzdata  # or set TZDIR to a folder that holds them")
+                check: "time zones", severity: .critical,
+                message: "this machine has no time zone data",
+                remedy: "apt-get install tzdata  # or set TZDIR to its directory")
         }
         let finding = zones.finding
         return Finding(
-            check: "time zones", grade: finding == nil ? .ok : .warning,
-            found: "tzdata \(zones.version) in \(folder)" + (finding.map { ": \($0)" } ?? ""),
+            check: "time zones", severity: finding == nil ? .ok : .warning,
+            message: "tzdata \(zones.version) in \(folder)" + (finding.map { ": \($0)" } ?? ""),
             remedy: finding.map { _ in
-                "apt-get install --only-upgrade tzdata  # 2026b or later; or mend TZDIR"
+                "apt-get install --only-upgrade tzdata  # 2026b or later; or set TZDIR to it"
             })
     }
 
@@ -31,9 +32,9 @@ extension DoctorCommand {
     ) -> [Finding] {
         var findings = [
             Finding(
-                check: "schedules", grade: .ok,
-                found: "\(HumanFormat.count(health.count)), of which "
-                    + "\(HumanFormat.count(health.paused)) paused and "
+                check: "schedules", severity: .ok,
+                message: "\(HumanFormat.count(health.count)) in total, "
+                    + "\(HumanFormat.count(health.paused)) paused, "
                     + "\(HumanFormat.count(health.overdue)) overdue")
         ]
         let more = ScheduleFindings(health: health)
@@ -41,15 +42,15 @@ extension DoctorCommand {
         if let newer = newer(health.plannedWith, than: zones.version) {
             findings.append(
                 Finding(
-                    check: "schedule times", grade: .warning,
-                    found: "some were computed with tzdata \(newer), and this machine has "
+                    check: "schedule times", severity: .warning,
+                    message: "some were computed with tzdata \(newer), but this machine has "
                         + zones.version,
-                    remedy: "apt-get install --only-upgrade tzdata  # as it was elsewhere"))
+                    remedy: "apt-get install --only-upgrade tzdata  # as on the other machines"))
         }
         return findings
     }
 
-    /// The release that plans were made with, if it is newer than ours; both as `2026f`.
+    /// The release that schedules were computed with if it is newer than `ours`, such as `2026f`.
     private static func newer(_ theirs: String?, than ours: String) -> String? {
         func isRelease(_ text: String) -> Bool { text.first?.isNumber ?? false }
         guard let theirs, isRelease(theirs), isRelease(ours), theirs > ours else { return nil }

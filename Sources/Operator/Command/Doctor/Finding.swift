@@ -1,65 +1,64 @@
 import ErrandTerminal
 
-/// One thing that was looked at; where it is amiss, with the command that mends it or looks
-/// further.
+/// The result of one check, with the command that fixes or investigates a problem.
 public struct Finding: Sendable {
-    /// How much it matters.
-    public enum Grade: String, CaseIterable, Sendable {
-        /// Work cannot go on.
+    /// The severity of a finding.
+    public enum Severity: String, CaseIterable, Sendable {
+        /// Jobs do not run, or are about to be lost.
         case critical
-        /// Somebody should see to it.
+        /// Someone should act.
         case warning
-        /// Worth knowing, and no trouble.
+        /// Information that needs no action.
         case note
-        /// Nothing is wrong.
+        /// No problem.
         case ok
     }
 
-    /// What it is about.
+    /// The name of the check.
     public var check: String
-    /// How much it matters.
-    public var grade: Grade
-    /// What was found, in words.
-    public var found: String
-    /// The command that fixes it or looks further, to be pasted into a shell; none when it is ok.
+    /// The severity.
+    public var severity: Severity
+    /// The message: what was found.
+    public var message: String
+    /// The shell command that fixes or investigates the problem; nil if there is none.
     public var remedy: String?
 
-    /// A finding; with a remedy unless it is ok.
-    public init(check: String, grade: Grade, found: String, remedy: String? = nil) {
+    /// Creates a finding; pass a remedy unless it is ok.
+    public init(check: String, severity: Severity, message: String, remedy: String? = nil) {
         self.check = check
-        self.grade = grade
-        self.found = found
+        self.severity = severity
+        self.message = message
         self.remedy = remedy
     }
 
     private var mark: Cell {
         let style: Style =
-            switch grade {
+            switch severity {
             case .ok: .green
             case .note: .cyan
             case .warning: .yellow
             case .critical: .red
             }
-        return .marked(grade.rawValue, style)
+        return .marked(severity.rawValue, style)
     }
 
     var record: Record {
         Record([
-            ("check", .text(check)), ("grade", mark), ("found", .text(found)),
+            ("check", .text(check)), ("severity", mark), ("message", .text(message)),
             ("remedy", .optional(remedy) { .text($0) }),
         ])
     }
 }
 
 extension [Finding] {
-    /// The worst first, otherwise as they stand.
+    /// The findings by severity, the most severe first; otherwise in their order.
     var worstFirst: [Finding] {
-        Finding.Grade.allCases.flatMap { grade in filter { $0.grade == grade } }
+        Finding.Severity.allCases.flatMap { severity in filter { $0.severity == severity } }
     }
 
-    /// What a probe is told.
+    /// The exit code for the most severe finding.
     var exitCode: ExitCode {
-        if contains(where: { $0.grade == .critical }) { return .critical }
-        return contains { $0.grade == .warning } ? .warning : .done
+        if contains(where: { $0.severity == .critical }) { return .critical }
+        return contains { $0.severity == .warning } ? .warning : .done
     }
 }

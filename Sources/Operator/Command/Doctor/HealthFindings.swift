@@ -3,9 +3,9 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What only the doctor looks for.
+/// Findings that only the doctor reports.
 extension StatusFindings {
-    /// What `engine` does not tell already.
+    /// Findings beyond those of `engine`.
     var deeper: [Finding] {
         guard let health else { return [] }
         return (health.unknownLanes ?? []).map(unknown) + (health.orphanedJobs ?? []).map(orphan)
@@ -18,58 +18,60 @@ extension StatusFindings {
 
     // MARK: Workers and their claims
 
-    func silence(_ worker: EngineHealth.SilentWorker) -> Finding {
+    func silence(_ worker: EngineHealth.UnresponsiveWorker) -> Finding {
         let held = worker.held
         let jobs = held.first.map {
             held.count == 1
                 ? ", and holds job \($0)" : ", and holds \(held.count) jobs, such as \($0)"
         }
         return Finding(
-            check: "workers", grade: .warning,
-            found: "worker \(worker.id) (\(worker.host), pid \(worker.pid)) has been silent for "
-                + "\(HumanFormat.duration(worker.silence)), longer than its lease of "
+            check: "workers", severity: .warning,
+            message: "worker \(worker.id) (\(worker.host), pid \(worker.pid)) has sent no "
+                + "heartbeat for \(HumanFormat.duration(worker.silence)), longer than its lease of "
                 + HumanFormat.duration(worker.lease) + (jobs ?? ""),
-            // Any live worker that leads frees them, whatever queues it works.
+            // The feeder recovers jobs of all queues, whichever queues its worker works.
             remedy: isWorked
-                ? "errand leader resign duties  # who leads should have freed its jobs by now"
+                ? "errand leader resign feeder  # the feeder should have recovered its jobs by now"
                 : "errand work")
     }
 
     private func orphan(_ job: EngineHealth.OrphanedJob) -> Finding {
         let since = job.since.map { " \(HumanFormat.age(of: $0.date, now: now.date))" } ?? ""
         return Finding(
-            check: "claims", grade: .warning,
-            found: "job \(job.id) (\(job.kind)) was claimed\(since) by worker \(job.worker), which "
-                + "is in the list of workers no more",
+            check: "claims", severity: .warning,
+            message: "job \(job.id) (\(job.kind)) was claimed\(since) by worker \(job.worker), "
+                + "which is no longer registered",
             remedy: isWorked
-                ? "errand leader show duties  # who leads frees it within a minute"
+                ? "errand leader show feeder  # the feeder recovers it within a minute"
                 : "errand work --queues \(job.queue)")
     }
 
-    /// One death may be chance: all that a worker held when it died looks alike then.
+    /// Jobs that were running when workers died.
+    ///
+    /// One death proves nothing: every job that the worker held is a suspect.
     private func killers(_ jobs: [EngineHealth.KillingJob]) -> [Finding] {
         let sure = jobs.filter { $0.kills > 1 || $0.isDead }
         var findings = sure.prefix(10).map { job in
             Finding(
-                check: "poison", grade: .warning,
-                found: "job \(job.id) (\(job.kind), queue \(job.queue)) has killed its worker "
+                check: "poison", severity: .warning,
+                message: "job \(job.id) (\(job.kind), queue \(job.queue)) has killed its worker "
                     + (job.kills == 1 ? "once" : "\(job.kills) times")
                     + (job.isDead ? ", and is a dead letter now" : ""),
                 remedy: job.isDead
-                    ? "errand dead discard \(job.id)  # or keep it until its cause is mended"
+                    ? "errand dead discard \(job.id)  # or keep it until the cause is fixed"
                     : "errand job cancel \(job.id)  # before it kills the next one")
         }
         if sure.count > 10 {
-            findings[9].found += "; so have \(sure.count - 10) others"
+            findings[9].message += "; so have \(sure.count - 10) others"
         }
         let once = jobs.filter { $0.kills == 1 && !$0.isDead }
         if let first = once.first {
             findings.append(
                 Finding(
-                    check: "poison", grade: .note,
-                    found: "job \(first.id) (\(first.kind))"
+                    check: "poison", severity: .note,
+                    message: "job \(first.id) (\(first.kind))"
                         + (once.count > 1 ? " and \(once.count - 1) others were" : " was")
-                        + " held by a worker that died, and may have killed it",
+                        + " running when a worker died, and may have killed it",
                     remedy: "errand job show \(first.id)"))
         }
         return findings
@@ -80,8 +82,8 @@ extension StatusFindings {
         let list = versions.map { "\(HumanFormat.count($0.workers)) of \($0.version)" }
         return [
             Finding(
-                check: "versions", grade: .note,
-                found: "live workers are of different versions: " + list.joined(separator: ", "),
+                check: "versions", severity: .note,
+                message: "live workers run different versions: " + list.joined(separator: ", "),
                 remedy: "errand worker ls --output wide")
         ]
     }
@@ -93,20 +95,20 @@ extension StatusFindings {
         let what =
             unknown.versions.isEmpty
             ? "knows the kind \(lane.kind)"
-            : "knows version \(lane.version) of the arguments of \(lane.kind), but "
+            : "knows version \(lane.version) of the arguments of \(lane.kind), only "
                 + unknown.versions.map(String.init).joined(separator: ", ")
         let many = unknown.jobs >= EngineHealth.countLimit ? "at least " : ""
         let since = unknown.oldest.map { ", since \(HumanFormat.time($0.date))" } ?? ""
         return Finding(
-            check: "kinds", grade: .warning,
-            found: "no live worker of queue \(lane.queue) \(what): "
+            check: "kinds", severity: .warning,
+            message: "no live worker of queue \(lane.queue) \(what): "
                 + (unknown.jobs == 1
                     ? "a due job waits for one"
                     : "\(many)\(HumanFormat.count(unknown.jobs)) due jobs wait for one") + since,
             remedy: remedy(of: lane))
     }
 
-    /// Jobs that were cancelled can be retried: nothing is lost when nobody has such a program.
+    /// Suggests cancelling where no known program runs the lane: cancelled jobs can be retried.
     private func remedy(of lane: Lane) -> String {
         modules.workCommand(for: lane)
             ?? "errand job cancel --queue \(shellWord(lane.queue)) --kind \(shellWord(lane.kind))  "
@@ -121,7 +123,7 @@ extension StatusFindings {
 
     func redrive(_ group: DeadGroup) -> String {
         "errand dead redrive --fingerprint \(group.fingerprint) --kind \(shellWord(group.kind)) "
-            + "--yes  # once the cause is mended; tries five first"
+            + "--yes  # after fixing the cause; redrives five first"
     }
 
     // MARK: The database
@@ -131,50 +133,50 @@ extension StatusFindings {
         let stray = health.strayFinishedJobs ?? 0
         return [
             Finding(
-                check: "partitions", grade: .warning,
-                found: "finished jobs that are kept until \(first.day)"
+                check: "partitions", severity: .warning,
+                message: "finished jobs that are kept until \(first.day)"
                     + (missing.count > 1 ? " and \(missing.count - 1) other days" : "")
                     + " have no partition"
                     + (stray > 0
-                        ? ": \(HumanFormat.count(stray)) lie in finished_jobs_other, to be deleted "
-                            + "row by row" : ""),
+                        ? ": \(HumanFormat.count(stray)) are in finished_jobs_other, which "
+                            + "retention deletes row by row" : ""),
                 remedy: "errand db prepare")
         ]
     }
 
     private func interrupted(_ operation: EngineHealth.Interrupted) -> Finding {
         Finding(
-            check: "operations", grade: .warning,
-            found: "operation \(operation.id) ('\(operation.action)' by "
+            check: "operations", severity: .warning,
+            message: "operation \(operation.id) ('\(operation.action)' by "
                 + "\(operation.operatorName)) was interrupted after "
                 + "\(HumanFormat.count(operation.done)) of \(HumanFormat.count(operation.total))",
             remedy: "errand op resume \(operation.id)  # or errand op cancel \(operation.id)")
     }
 
-    /// Small tables do no harm: autovacuum comes by.
+    /// The size above which bloat is reported; autovacuum takes care of smaller tables.
     private static let largeTable = 100 << 20
 
     private func bloat(_ table: DatabaseBloat.Table) -> Finding? {
         guard table.isBloated, table.size > Self.largeTable else { return nil }
         return Finding(
-            check: "bloat", grade: .warning,
-            found: "errand.\(table.name) has \(HumanFormat.count(table.dead)) dead rows beside "
-                + "\(HumanFormat.count(table.live)) living ones, in "
+            check: "bloat", severity: .warning,
+            message: "errand.\(table.name) has \(HumanFormat.count(table.dead)) dead and "
+                + "\(HumanFormat.count(table.live)) live rows, in "
                 + HumanFormat.bytes(table.size),
             remedy: servers.psql("VACUUM (ANALYZE) errand.\(table.name)")
-                + "  # 'errand db bloat' tells what keeps them")
+                + "  # 'errand db bloat' shows what holds back vacuum")
     }
 
-    /// What else than a transaction keeps dead rows; reaching back so many transactions.
+    /// The age in transactions from which anything that holds back vacuum is reported.
     private static let longPin = 1_000_000
 
     private func pin(_ pin: DatabaseBloat.Pin) -> Finding? {
         let isOld = pin.since.map { now.durationSince($0) >= limits.transactionWarning } ?? false
         guard isOld || pin.age >= Self.longPin else { return nil }
         return Finding(
-            check: "transaction", grade: .warning,
-            found: "\(pin.kind.rawValue) \(pin.name) (\(pin.who ?? "unknown")) keeps dead rows of "
-                + "the last \(HumanFormat.count(pin.age)) transactions from being cleaned",
+            check: "transaction", severity: .warning,
+            message: "\(pin.kind.rawValue) \(pin.name) (\(pin.who ?? "unknown")) keeps vacuum from "
+                + "removing dead rows of the last \(HumanFormat.count(pin.age)) transactions",
             remedy: "errand db bloat  # prints the SQL that ends it")
     }
 }

@@ -1,19 +1,19 @@
 import Errand
 import ErrandTerminal
 
-/// What is amiss with the schedules, for `errand doctor` and `errand status` alike.
+/// Problems with the schedules, for `errand doctor` and `errand status`.
 struct ScheduleFindings {
     let health: ScheduleHealth
 
-    /// That they do not run, or that their jobs fail.
+    /// Overdue schedules, and schedules that were paused because their jobs failed.
     var running: [Finding] {
         var findings: [Finding] = []
         if health.overdue > 0 {
             findings.append(
                 Finding(
-                    check: "scheduler", grade: .warning,
-                    found: (health.isLed ? "" : "no scheduler runs, and ") + overdue,
-                    remedy: health.isLed
+                    check: "scheduler", severity: .warning,
+                    message: (health.hasScheduler ? "" : "no scheduler is running, and ") + overdue,
+                    remedy: health.hasScheduler
                         ? "errand schedule show \(health.longestOverdue ?? "")"
                         : "errand schedule run  # or 'errand work'; or 'errand schedule tick' "
                             + "from cron"))
@@ -21,11 +21,11 @@ struct ScheduleFindings {
         if health.pausedByFailures > 0 {
             findings.append(
                 Finding(
-                    check: "failed schedules", grade: .warning,
-                    found: "\(HumanFormat.count(health.pausedByFailures)) paused themselves, "
+                    check: "failed schedules", severity: .warning,
+                    message: "\(HumanFormat.count(health.pausedByFailures)) paused automatically "
                         + "because their jobs failed",
-                    remedy: "errand schedule ls --paused  # 'errand schedule history NAME' names "
-                        + "the jobs, 'errand schedule resume NAME' lets one go on"))
+                    remedy: "errand schedule ls --paused  # 'errand schedule history NAME' lists "
+                        + "the jobs, 'errand schedule resume NAME' resumes a schedule"))
         }
         return findings
     }
@@ -34,24 +34,25 @@ struct ScheduleFindings {
         let first = health.longestOverdue ?? ""
         return health.overdue == 1
             ? "the schedule \(first) is overdue"
-            : "\(HumanFormat.count(health.overdue)) schedules are, such as \(first), overdue"
+            : "\(HumanFormat.count(health.overdue)) schedules are overdue, such as \(first)"
     }
 
-    /// That nobody can run what they make; these kinds are known to this program.
+    /// Schedules whose kind no program has declared.
+    ///
+    /// - Parameter known: the kinds of this program, which a worker declares when it starts.
     func kinds(known: JobKinds) -> [Finding] {
-        // Those of this program are declared as soon as it works.
         let undeclared = health.undeclared.filter { !known.contains($0.kind) }
         guard let first = undeclared.first else { return [] }
         let others = undeclared.count - 1
         return [
             Finding(
-                check: "schedule kinds", grade: .warning,
-                found: "no program has declared the kind \(first.kind) of the schedule "
+                check: "schedule kinds", severity: .warning,
+                message: "no program has declared the kind \(first.kind) of the schedule "
                     + first.schedule
                     + (others > 0 ? ", nor those of \(HumanFormat.count(others)) more" : "")
-                    + ": its jobs will wait for a worker that knows them",
+                    + ": its jobs will wait for a worker that knows the kind",
                 remedy: "errand schedule pause \(first.schedule)  # or start a program that knows "
-                    + "it; or 'errand schedule edit \(first.schedule) --kind KIND'")
+                    + "the kind; or 'errand schedule edit \(first.schedule) --kind KIND'")
         ]
     }
 }

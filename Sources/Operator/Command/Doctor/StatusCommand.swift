@@ -9,28 +9,29 @@ enum StatusCommand {
     static let all = [command]
 
     private static let check = Option<Bool>.flag(
-        "check", help: "Print only what is amiss, and exit 10 on a warning, 11 if critical")
+        "check", help: "Print only problems; exit 10 on a warning, 11 on a critical one")
     private static let exact = Option<Bool>.flag(
-        "exact", help: "Count all waiting jobs, however many: may take long")
+        "exact", help: "Count all waiting jobs instead of estimating: may take long")
     private static let command = Command(
-        "status", effect: .looks, summary: "Show queues, workers and servers on one screen",
+        "status", effect: .read, summary: "Show queues, workers and servers on one screen",
         discussion: """
-            What is amiss ends in the command that looks further or mends it. Counts marked with \
-            ~ are estimates; P95 WAIT is of the last ten minutes, IN/S and OUT/S of the last one.
+            The line of a problem ends with the command that investigates or fixes it. Counts \
+            marked with ~ are estimates. P95 WAIT covers the last ten minutes, IN/S and OUT/S the \
+            last minute.
 
-            With --check it prints a line for each thing that is amiss, the worst first, and \
-            exits 0, 10 (warning) or 11 (critical): a probe for cron or a monitoring system. \
-            Critical are a queue without a live worker whose jobs have waited for \
-            --oldest-warning, Redis or PostgreSQL that cannot be reached, and what passes a \
-            --…-critical; warnings are silent workers, overdue schedules, pending migrations, \
-            Redis that evicts, and what passes a --…-warning.
+            With --check it prints one line per problem, the most severe first, and exits 0, 10 \
+            (warning) or 11 (critical): a probe for cron or a monitoring system. Critical: a queue \
+            without a live worker whose jobs have waited for --oldest-warning, an unreachable \
+            Redis or PostgreSQL, and values above a --…-critical limit. Warnings: unresponsive \
+            workers, overdue schedules, pending migrations, a Redis that evicts, and values above \
+            a --…-warning limit.
 
-            JSON is one object: queues (as 'queue ls' has them), leaders, workers, \
-            silent_workers, overdue_schedules, dead, dead_last_hour, redis, oldest_transaction \
-            (seconds), pending_migrations and trouble (as --check prints it).
+            JSON is one object: queues (as in 'queue ls'), leaders, workers, \
+            unresponsive_workers, overdue_schedules, dead, dead_last_hour, redis, \
+            oldest_transaction (seconds), pending_migrations, problems (as in --check) and others.
             """,
         examples: [
-            .init("errand status", "how it goes"),
+            .init("errand status", "an overview of the system"),
             .init("errand status --check || page-someone", "from cron"),
             .init("errand status --check --oldest-critical 2m --dead-warning 20", "other limits"),
         ],
@@ -57,7 +58,7 @@ enum StatusCommand {
     }
 
     static func redis(_ address: RedisAddress) async -> RedisStatus {
-        do { return .reachable(try await RedisLook.look(at: address)) } catch {
+        do { return .reachable(try await RedisInfo.read(from: address)) } catch {
             return .unreachable("\(error)")
         }
     }
@@ -65,7 +66,7 @@ enum StatusCommand {
     private static func unreadable(_ failure: CommandFailure) -> Finding {
         let isEmpty = failure.hint?.contains("errand migrate") == true
         return Finding(
-            check: isEmpty ? "schema" : "postgresql", grade: .critical, found: failure.message,
+            check: isEmpty ? "schema" : "postgresql", severity: .critical, message: failure.message,
             remedy: isEmpty ? "errand migrate" : "errand doctor")
     }
 
@@ -75,11 +76,11 @@ enum StatusCommand {
         let output = invocation.output
         if output.isForPeople {
             for finding in findings {
-                let style: Style = finding.grade == .critical ? .red : .yellow
+                let style: Style = finding.severity == .critical ? .red : .yellow
                 try output.line(
-                    output.paint(finding.grade.rawValue, style)
+                    output.paint(finding.severity.rawValue, style)
                         + DisplayWidth.harmless(
-                            " \(finding.check): \(finding.found): \(finding.remedy ?? "")"))
+                            " \(finding.check): \(finding.message): \(finding.remedy ?? "")"))
             }
             if findings.isEmpty { try output.line("ok") }
         } else {

@@ -3,28 +3,28 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What came of asking Redis.
+/// Whether Redis is reachable, and what it reported.
 enum RedisStatus: Sendable {
-    case reachable(RedisLook)
+    case reachable(RedisInfo)
     case unreachable(String)
 }
 
-/// Looks for trouble in what was read; the order is that of the screen.
+/// The problems of an engine's status, in the order of the screen.
 struct StatusFindings {
     let status: EngineStatus
     let redis: RedisStatus
     let limits: StatusLimits
     let now: Instant
     let servers: ServerLines
-    /// What only the doctor looks at.
+    /// Further checks; only the doctor makes them.
     var health: EngineHealth?
     /// The modules of this program.
     let modules: Modules
 
-    /// What `errand status` tells.
+    /// All findings of `errand status`.
     var all: [Finding] { engine + schedules + redisFindings + migrations }
 
-    /// What the doctor takes over, who looks at the rest more closely.
+    /// The findings that the doctor shares; it checks the rest in more depth.
     var engine: [Finding] {
         (status.queues ?? []).flatMap(queue) + leaders + workers + dead + transaction
     }
@@ -33,61 +33,61 @@ struct StatusFindings {
         guard let wait = queue.oldestWait(at: now) else { return [] }
         let name = queue.name
         if queue.pausedAt != nil {
-            // Somebody wants it so; after a while perhaps no longer.
+            // A pause is deliberate, but after a while someone may have forgotten it.
             guard wait >= limits.oldestCritical else { return [] }
             return [
                 Finding(
-                    check: "queue", grade: .warning,
-                    found: "\(name) is paused, and its oldest job has waited "
+                    check: "queue", severity: .warning,
+                    message: "\(name) is paused, and its oldest job has waited for "
                         + HumanFormat.duration(wait),
                     remedy: "errand queue resume \(name)")
             ]
         }
         var findings: [Finding] = []
         if queue.workers == 0 {
-            // A queue that cron drains, or whose only worker starts anew, has none for a while.
+            // A queue that cron drains, or whose only worker restarts, has none for a while.
             findings.append(
                 Finding(
-                    check: "queue", grade: wait >= limits.oldestWarning ? .critical : .warning,
-                    found: "\(name) has due jobs and no live worker",
+                    check: "queue", severity: wait >= limits.oldestWarning ? .critical : .warning,
+                    message: "\(name) has due jobs and no live worker",
                     remedy: "errand work --queues \(name)"))
         }
         if wait >= limits.oldestWarning {
             let (cause, remedy) = delay(queue)
             findings.append(
                 Finding(
-                    check: "queue", grade: wait >= limits.oldestCritical ? .critical : .warning,
-                    found: "\(name): the oldest job has waited \(HumanFormat.duration(wait))"
+                    check: "queue", severity: wait >= limits.oldestCritical ? .critical : .warning,
+                    message: "\(name): the oldest job has waited \(HumanFormat.duration(wait))"
                         + cause,
                     remedy: remedy))
         }
         return findings
     }
 
-    /// Why a queue's jobs wait for long, as far as its numbers tell, and what helps.
+    /// The likely cause of a queue's delay, if its numbers show one, and the remedy.
     private func delay(_ queue: QueueRecord) -> (cause: String, remedy: String) {
         let name = queue.name
-        let look = "errand queue show \(name)"
+        let show = "errand queue show \(name)"
         if queue.workers == 0 { return ("", "errand work --queues \(name)") }
         if let limit = health?.limits?[name] {
             if let most = limit.running, limit.held >= most {
                 return (
-                    ": its limit lets \(HumanFormat.count(most)) run",
+                    ": its limit allows \(HumanFormat.count(most)) running jobs",
                     "errand queue limit \(name) --running \(most * 2)"
                 )
             }
             if let rate = limit.rate {
                 return (
-                    ": its limit lets \(rate) start",
+                    ": its limit allows \(rate) starts",
                     "errand queue limit \(name) --none  # or a higher --rate"
                 )
             }
         }
-        guard queue.slots > 0, queue.busy >= queue.slots else { return ("", look) }
+        guard queue.slots > 0, queue.busy >= queue.slots else { return ("", show) }
         let rateIn = queue.rateIn ?? 0
         let grows =
             rateIn > queue.rateOut
-            ? ", and more comes (\(HumanFormat.rate(rateIn))) than ends "
+            ? ", and more jobs arrive (\(HumanFormat.rate(rateIn))) than finish "
                 + "(\(HumanFormat.rate(queue.rateOut)))" : ""
         return (
             ": all \(HumanFormat.count(queue.slots)) slots are busy" + grows,
@@ -97,25 +97,25 @@ struct StatusFindings {
 
     private var leaders: [Finding] {
         guard let leaders = status.leaders, let workers = status.workers,
-            workers.alive > workers.stopping, !leaders.contains(where: { $0.lead == .duties })
+            workers.alive > workers.stopping, !leaders.contains(where: { $0.role == .feeder })
         else { return [] }
         return [
             Finding(
-                check: "leads", grade: .warning,
-                found: "no worker leads in feeding, which one should within a second",
-                remedy: "errand leader show duties")
+                check: "leaders", severity: .warning,
+                message: "no worker is the feeder: due jobs are not dispatched",
+                remedy: "errand leader show feeder")
         ]
     }
 
     private var workers: [Finding] {
-        guard let workers = status.workers, workers.silent > 0 else { return [] }
-        if let silent = health?.silentWorkers { return silent.map(silence) }
-        let ids = workers.silentIDs.map(String.init).joined(separator: ", ")
+        guard let workers = status.workers, workers.unresponsive > 0 else { return [] }
+        if let silent = health?.unresponsiveWorkers { return silent.map(silence) }
+        let ids = workers.unresponsiveIDs.map(String.init).joined(separator: ", ")
         return [
             Finding(
-                check: "workers", grade: .warning,
-                found: "\(workers.silent) silent for longer than the lease: \(ids)"
-                    + (workers.silent > workers.silentIDs.count ? " …" : ""),
+                check: "workers", severity: .warning,
+                message: "\(workers.unresponsive) unresponsive for longer than the lease: \(ids)"
+                    + (workers.unresponsive > workers.unresponsiveIDs.count ? " …" : ""),
                 remedy: workers.alive == 0 ? "errand work" : "errand worker ls")
         ]
     }
@@ -124,7 +124,7 @@ struct StatusFindings {
         guard let health = status.schedules else { return [] }
         return ScheduleFindings(health: health).running.map { finding in
             var finding = finding
-            finding.check = "missed"
+            finding.check = "schedules"
             return finding
         }
     }
@@ -136,8 +136,8 @@ struct StatusFindings {
         let atLeast = count >= EngineStatus.deadLimit ? "at least " : ""
         return [
             Finding(
-                check: "dead", grade: count >= limits.deadCritical ? .critical : .warning,
-                found: "\(atLeast)\(HumanFormat.count(count)) jobs died within the last hour"
+                check: "dead", severity: count >= limits.deadCritical ? .critical : .warning,
+                message: "\(atLeast)\(HumanFormat.count(count)) jobs died within the last hour"
                     + (health?.deadGroup.map(mostFrequent) ?? ""),
                 remedy: health?.deadGroup.map(redrive) ?? "errand dead group --newer 1h")
         ]
@@ -148,22 +148,22 @@ struct StatusFindings {
         case .unreachable(let why):
             [
                 Finding(
-                    check: "redis", grade: .critical, found: "cannot be used: \(why)",
+                    check: "redis", severity: .critical, message: "not usable: \(why)",
                     remedy: "errand doctor")
             ]
-        case .reachable(let look): Self.eviction(look, servers)
+        case .reachable(let info): Self.eviction(info, servers)
         }
     }
 
-    /// What Redis throws away is missing until the feeder reads all anew.
-    static func eviction(_ look: RedisLook, _ servers: ServerLines) -> [Finding] {
-        guard look.mayEvict else { return [] }
+    /// Warns if Redis may evict keys: evicted ids are missing until the feeder rereads its lanes.
+    static func eviction(_ info: RedisInfo, _ servers: ServerLines) -> [Finding] {
+        guard info.mayEvict else { return [] }
         return [
             Finding(
-                check: "redis", grade: .warning,
-                found: "evicts when its memory is full (\(look.policy)): ids start late",
+                check: "redis", severity: .warning,
+                message: "evicts keys when its memory is full (\(info.policy)), which delays jobs",
                 remedy: servers.redis("config set maxmemory-policy noeviction")
-                    + "  # and in its configuration file")
+                    + "  # also set it in the configuration file")
         ]
     }
 
@@ -174,9 +174,9 @@ struct StatusFindings {
         return [
             Finding(
                 check: "transaction",
-                grade: oldest.age >= limits.transactionCritical ? .critical : .warning,
-                found: "open for \(HumanFormat.duration(oldest.age)) (pid \(oldest.pid), "
-                    + "\(oldest.application)): keeps dead rows from being cleaned",
+                severity: oldest.age >= limits.transactionCritical ? .critical : .warning,
+                message: "open for \(HumanFormat.duration(oldest.age)) (pid \(oldest.pid), "
+                    + "\(oldest.application)): prevents vacuum from removing dead rows",
                 remedy: servers.psql("SELECT pg_terminate_backend(\(oldest.pid))"))
         ]
     }
@@ -185,7 +185,7 @@ struct StatusFindings {
         guard let pending = Self.pending(status, modules) else {
             return [
                 Finding(
-                    check: "schema", grade: .critical, found: "this database has none",
+                    check: "schema", severity: .critical, message: "not installed in this database",
                     remedy: "errand migrate")
             ]
         }
@@ -193,20 +193,18 @@ struct StatusFindings {
         if pending > 0 {
             findings.append(
                 Finding(
-                    check: "schema", grade: .warning,
-                    found: "pending migrations: \(pending)", remedy: "errand migrate"))
+                    check: "schema", severity: .warning,
+                    message: "pending migrations: \(pending)", remedy: "errand migrate"))
         } else if let failure = status.failure {
             findings.append(
                 Finding(
-                    check: "schema", grade: .critical,
-                    found: describe(failure)?.message ?? "\(failure)", remedy: "errand doctor"))
+                    check: "schema", severity: .critical,
+                    message: describe(failure)?.message ?? "\(failure)", remedy: "errand doctor"))
         }
         return findings
     }
 
-    /// How many migrations this program has and the database lacks; nil when it has none at all.
-    ///
-    /// Those of modules that are not installed do not count.
+    /// The number of pending migrations of installed modules; nil if the schema is not installed.
     static func pending(_ status: EngineStatus, _ modules: Modules) -> Int? {
         status.migrations.flatMap { try? $0.status(of: modules.lines) }.map { lines in
             lines.filter(\.isInstalled).map(\.pending.count).reduce(0, +)

@@ -1,6 +1,6 @@
 import ErrandTerminal
 
-/// From where on something is amiss.
+/// The limits above which `errand status` and `errand doctor` report a problem.
 struct StatusLimits {
     var oldestWarning: Duration
     var oldestCritical: Duration
@@ -10,17 +10,17 @@ struct StatusLimits {
     var transactionCritical: Duration
 
     private static let oldestWarning = limit(
-        "oldest-warning", .seconds(60), "Warn when a job has waited so long")
+        "oldest-warning", .seconds(60), "Warn when a job has waited this long")
     private static let oldestCritical = limit(
-        "oldest-critical", .seconds(600), "Critical when a job has waited so long")
+        "oldest-critical", .seconds(600), "Critical when a job has waited this long")
     private static let deadWarning = count(
-        "dead-warning", 1, "Warn on so many dead letters within an hour")
+        "dead-warning", 1, "Warn on N dead letters within an hour")
     private static let deadCritical = count(
-        "dead-critical", 100, "Critical on so many dead letters within an hour")
+        "dead-critical", 100, "Critical on N dead letters within an hour")
     private static let transactionWarning = limit(
-        "transaction-warning", .seconds(300), "Warn on a transaction open for so long")
+        "transaction-warning", .seconds(300), "Warn on a transaction open for this long")
     private static let transactionCritical = limit(
-        "transaction-critical", .seconds(3_600), "Critical on a transaction open for so long")
+        "transaction-critical", .seconds(3_600), "Critical on a transaction open for this long")
 
     static let options: [any DeclaredOption] = [
         oldestWarning, oldestCritical, deadWarning, deadCritical, transactionWarning,

@@ -4,7 +4,7 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// What `errand status` prints.
+/// The screen of `errand status`.
 struct StatusScreen {
     let findings: StatusFindings
     let output: Output
@@ -15,8 +15,8 @@ struct StatusScreen {
         if !output.isForPeople { return try output.show(record) }
         if let queues = status.queues {
             try output.list(
-                queues.map { QueueWords($0, output.times).record },
-                columns: QueueWords.status)
+                queues.map { QueueFormatting($0, output.times).record },
+                columns: QueueFormatting.status)
             try output.line()
         }
         let troubles = findings.all
@@ -27,7 +27,7 @@ struct StatusScreen {
         for (name, found) in lines {
             let found = found()
             let own = troubles.filter { $0.check == name }
-            // A trouble says more than the line; but one that is all there is must not be lost.
+            // A problem replaces the line, except where the line has more to show.
             if let found, own.isEmpty || name == "workers" || name == "dead" || name == "redis" {
                 try line(name, found)
             }
@@ -35,21 +35,21 @@ struct StatusScreen {
         }
     }
 
-    /// The lines below the queues, each with what it says when all is well.
+    /// The lines below the queues, each with its text without a problem.
     private var lines: [(name: String, found: () -> String?)] {
         [
-            ("leads", leads), ("workers", workers), ("missed", missed), ("dead", dead),
+            ("leaders", leaders), ("workers", workers), ("schedules", schedules), ("dead", dead),
             ("redis", redis), ("transaction", transaction), ("schema", schema),
         ]
     }
 
     private func line(_ finding: Finding) throws {
         try line(
-            finding.check, finding.found, remedy: finding.remedy,
-            finding.grade == .critical ? .red : .yellow)
+            finding.check, finding.message, remedy: finding.remedy,
+            finding.severity == .critical ? .red : .yellow)
     }
 
-    /// The remedy stands at the end, whole; what was found is cut where a terminal is too narrow.
+    /// Prints one line: on a narrow terminal it truncates the message, never the remedy.
     private func line(
         _ name: String, _ found: String, remedy: String? = nil, _ style: Style? = nil
     ) throws {
@@ -69,15 +69,15 @@ struct StatusScreen {
             + (queue.pauseReason.map { ": \($0)" } ?? "")
     }
 
-    private func leads() -> String? {
+    private func leaders() -> String? {
         guard let leaders = status.leaders else { return nil }
-        if leaders.isEmpty { return "nobody" }
+        if leaders.isEmpty { return "none" }
         return leaders.map { leader in
-            "\(leader.lead.rawValue): \(Self.name(leader))"
+            "\(leader.role.rawValue): \(Self.name(leader))"
         }.joined(separator: ", ")
     }
 
-    private static func name(_ leader: LeadRecord) -> String {
+    private static func name(_ leader: LeaderRecord) -> String {
         guard let worker = leader.worker else { return "another process" }
         return "worker \(worker)" + (leader.host.map { " (\($0))" } ?? "")
     }
@@ -86,15 +86,15 @@ struct StatusScreen {
         guard let workers = status.workers else { return nil }
         let stopping = workers.stopping > 0 ? ", \(workers.stopping) of them stopping" : ""
         let advice = workers.alive == 0 ? ": start one with 'errand work'" : ""
-        return "\(workers.alive) alive\(stopping), \(workers.silent) silent\(advice)"
+        return "\(workers.alive) alive\(stopping), \(workers.unresponsive) unresponsive\(advice)"
     }
 
-    private func missed() -> String? {
+    private func schedules() -> String? {
         guard let health = status.schedules else { return nil }
         return health.count == 0
             ? "no schedules"
-            : "none overdue of \(HumanFormat.count(health.count)) schedules"
-                + (health.isLed ? "" : "; nothing runs them just now")
+            : "0 of \(HumanFormat.count(health.count)) schedules are overdue"
+                + (health.hasScheduler ? "" : "; no scheduler is running")
     }
 
     private func dead() -> String? {
@@ -103,18 +103,18 @@ struct StatusScreen {
         let isEstimate = queues.contains(where: \.isDeadEstimate)
         return (isEstimate ? HumanFormat.estimate(total) : HumanFormat.count(total))
             + " dead letters, \(lastHour >= EngineStatus.deadLimit ? "at least " : "")"
-            + "\(HumanFormat.count(lastHour)) of the last hour"
+            + "\(HumanFormat.count(lastHour)) in the last hour"
     }
 
     private func redis() -> String? {
-        guard case .reachable(let look) = findings.redis else { return nil }
-        let limit = look.limitBytes > 0 ? " of \(HumanFormat.bytes(look.limitBytes))" : ""
-        return "\(look.version), \(HumanFormat.bytes(look.usedBytes))\(limit) used, \(look.policy)"
+        guard case .reachable(let info) = findings.redis else { return nil }
+        let limit = info.limitBytes > 0 ? " of \(HumanFormat.bytes(info.limitBytes))" : ""
+        return "\(info.version), \(HumanFormat.bytes(info.usedBytes))\(limit) used, \(info.policy)"
     }
 
     private func transaction() -> String? {
         guard let oldest = status.oldestTransaction else { return "none open" }
-        return "the oldest is open for \(HumanFormat.duration(oldest.age))"
+        return "the oldest has been open for \(HumanFormat.duration(oldest.age))"
     }
 
     private func schema() -> String? {
@@ -130,7 +130,7 @@ struct StatusScreen {
             ("at", findings.now.cell),
             ("workers", .optional(status.workers) { .int($0.alive) }),
             ("stopping_workers", .optional(status.workers) { .int($0.stopping) }),
-            ("silent_workers", .optional(status.workers) { .int($0.silent) }),
+            ("unresponsive_workers", .optional(status.workers) { .int($0.unresponsive) }),
             ("dead", .optional(queues) { .int($0.reduce(0) { $0 + $1.dead }) }),
             ("dead_estimated", .flag(queues?.contains(where: \.isDeadEstimate) ?? false)),
             ("dead_last_hour", .optional(status.deadLastHour) { .int($0) }),
@@ -148,7 +148,7 @@ struct StatusScreen {
         record.append("leaders", .records((status.leaders ?? []).map(Self.record)))
         record.append(
             "queues", .records((queues ?? []).map { QueueCommands.record($0, output.times) }))
-        record.append("trouble", .records(findings.all.worstFirst.map(\.record)))
+        record.append("problems", .records(findings.all.worstFirst.map(\.record)))
         return record
     }
 
@@ -156,19 +156,19 @@ struct StatusScreen {
         switch findings.redis {
         case .unreachable(let why):
             Record([("reachable", .flag(false)), ("error", .text(why))])
-        case .reachable(let look):
+        case .reachable(let info):
             Record([
-                ("reachable", .flag(true)), ("version", .text(look.version)),
-                ("used_bytes", .bytes(look.usedBytes)),
-                ("limit_bytes", look.limitBytes > 0 ? .bytes(look.limitBytes) : .missing),
-                ("policy", .text(look.policy)),
+                ("reachable", .flag(true)), ("version", .text(info.version)),
+                ("used_bytes", .bytes(info.usedBytes)),
+                ("limit_bytes", info.limitBytes > 0 ? .bytes(info.limitBytes) : .missing),
+                ("policy", .text(info.policy)),
             ])
         }
     }
 
-    private static func record(_ leader: LeadRecord) -> Record {
+    private static func record(_ leader: LeaderRecord) -> Record {
         Record([
-            ("lead", .text(leader.lead.rawValue)),
+            ("role", .text(leader.role.rawValue)),
             ("worker", .optional(leader.worker) { .id(Int($0)) }),
             ("host", .optional(leader.host) { .text($0) }),
             ("pid", .optional(leader.pid) { .id($0) }),

@@ -3,7 +3,7 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand dead ls`, `show`, `group` and `export`: looking at what was given up.
+/// `errand dead ls`, `show`, `group` and `export`: reading dead letters.
 enum DeadCommands {
     static let all = [list, show, group, export] + DeadBulkCommands.all
 
@@ -11,7 +11,7 @@ enum DeadCommands {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The dead letter's id")
 
     private static let list = Command(
-        "dead", "ls", effect: .looks,
+        "dead", "ls", effect: .read,
         summary: "List dead letters, the newest first",
         discussion: JobFilterOptions.reach,
         examples: [
@@ -34,7 +34,7 @@ enum DeadCommands {
         Column("last_error", title: "ERROR", isFlexible: true),
     ]
 
-    /// What was asked for, of the dead letters.
+    /// The requested filter, limited to dead letters.
     static func filter(
         _ invocation: Invocation, _ inspector: Inspector
     ) async throws -> JobFilter {
@@ -44,9 +44,9 @@ enum DeadCommands {
     }
 
     private static let show = Command(
-        "dead", "show", effect: .looks,
+        "dead", "show", effect: .read,
         summary: "Show one dead letter: its arguments, attempts and errors",
-        examples: [.init("errand dead show 4711", "why it was given up")],
+        examples: [.init("errand dead show 4711", "why job 4711 died")],
         options: RevealOptions.all, arguments: [id]
     ) { invocation in
         let inspector = try await RevealOptions.inspector(
@@ -54,28 +54,28 @@ enum DeadCommands {
         guard let job = try await inspector.job(Int64(invocation[id])) else {
             throw CommandFailure(
                 exit: .notFound, message: "there is no dead letter \(invocation[id])",
-                hint: "'errand dead ls' lists what there is")
+                hint: "'errand dead ls' lists the dead letters")
         }
         guard job.state == .dead else {
             throw CommandFailure(
                 exit: .conflict,
-                message: "job \(job.id) is no dead letter: it is \(job.state.rawValue)",
-                hint: "'errand job show \(job.id)' tells its story")
+                message: "job \(job.id) is not a dead letter: it is \(job.state.rawValue)",
+                hint: "'errand job show \(job.id)' shows its history")
         }
         try invocation.output.show(JobCommands.record(job))
         return .done
     }
 
     private static let group = Command(
-        "dead", "group", effect: .looks,
-        summary: "Gather dead letters by what went wrong",
+        "dead", "group", effect: .read,
+        summary: "Group dead letters by error",
         discussion: """
-            Errors are alike when their first lines differ in numbers, hexadecimal ids, UUIDs and \
-            quoted texts only. The fingerprint names such a group: all commands about dead letters \
-            take it with --fingerprint.
+            Errors belong to one group when their first lines differ only in numbers, hexadecimal \
+            ids, UUIDs and quoted texts. The fingerprint identifies a group: all commands for dead \
+            letters accept it as --fingerprint.
             """,
         examples: [
-            .init("errand dead group --newer 1d", "what went wrong since yesterday")
+            .init("errand dead group --newer 1d", "errors of the last 24 hours")
         ],
         options: JobFilterOptions.all + [PageOptions.limit] + RevealOptions.all
     ) { invocation in
@@ -101,7 +101,7 @@ enum DeadCommands {
                 Column("fingerprint"), Column("count"), Column("kind"),
                 Column("first_seen", title: "FIRST"), Column("last_seen", title: "LAST"),
                 Column("sample"), Column("pattern", title: "ERROR", isFlexible: true),
-            ], empty: "no dead letter passes these filters")
+            ], empty: "no dead letters match")
         return .done
     }
 
@@ -110,13 +110,13 @@ enum DeadCommands {
     private static let page = 1_000
 
     private static let most = Option<Int?>.integer(
-        "limit", range: 1...Int.max, help: "At most so many; all unless given")
+        "limit", range: 1...Int.max, help: "Export at most N (default: all)")
 
     private static let export = Command(
-        "dead", "export", effect: .looks,
-        summary: "Write dead letters as JSON, one a line, the newest first",
+        "dead", "export", effect: .read,
+        summary: "Export dead letters as JSON lines, the newest first",
         discussion:
-            "With the names of 'errand job show --output json'; --output csv is obeyed too.",
+            "The fields are those of 'errand job show --output json'. --output csv writes CSV.",
         examples: [
             .init("errand dead export --kind notification.email > dead.jsonl", "before a discard")
         ],

@@ -8,12 +8,12 @@ enum JobChangeCommands {
     static let all = [runNow, reschedule, move, edit, discard]
 
     private static let runNow = Command(
-        "job", "run-now", effect: .changes,
-        summary: "Let waiting jobs wait no longer: scheduled or retrying ones",
+        "job", "run-now", effect: .write,
+        summary: "Run scheduled or retrying jobs now",
         discussion: BulkOptions.discussion,
         examples: [
-            .init("errand job run-now 4711", "although it is due tonight"),
-            .init("errand job run-now --queue mail --state retrying", "without waiting longer"),
+            .init("errand job run-now 4711", "one job, now"),
+            .init("errand job run-now --queue mail --state retrying", "skip the retry delay"),
         ],
         options: BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in
@@ -26,20 +26,22 @@ enum JobChangeCommands {
     // MARK: reschedule
 
     private static let at = Option<Instant?>.value(
-        "at", JobWords.time, help: "When to start, such as 2026-11-20T08:00:00Z")
+        "at", JobInputOptions.time, help: "When to start, such as 2026-11-20T08:00:00Z")
     private static let delay = Option<Duration?>.duration(
-        "in", range: .zero ... .seconds(36_500 * 86_400), help: "Start after this time")
+        "in", range: .zero ... .seconds(36_500 * 86_400), help: "Start after this duration")
 
     private static let reschedule = Command(
-        "job", "reschedule", effect: .changes,
-        summary: "Give waiting jobs another time to start",
+        "job", "reschedule", effect: .write,
+        summary: "Change the start time of waiting jobs",
         discussion: """
-            A time that has passed means now. Attempts that failed still count.
+            A time in the past means now. Failed attempts still count.
 
             """ + BulkOptions.discussion,
         examples: [
-            .init("errand job reschedule 4711 --in 2h", "not before two hours have passed"),
-            .init("errand job reschedule --kind notification.email --in 1d", "all these mails"),
+            .init("errand job reschedule 4711 --in 2h", "start in two hours"),
+            .init(
+                "errand job reschedule --kind notification.email --in 1d",
+                "postpone all emails by a day"),
         ],
         options: [at, delay] + BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in
@@ -62,23 +64,26 @@ enum JobChangeCommands {
 
     private static let queue =
         Option<String?>.text(
-            "to", placeholder: "QUEUE", help: "The queue that they are to wait in"
+            "to", placeholder: "QUEUE", help: "The queue to move the jobs to"
         ).required() as Option<String>
     private static let priority = Option<Priority?>.value(
-        "priority", JobWords.level, help: "Also another priority: critical, high, normal or low")
+        "priority", JobInputOptions.level,
+        help: "Also set the priority: critical, high, normal or low")
     private static let newQueue = Option.flag(
-        "new-queue", help: "Although there is no queue of that name yet")
+        "new-queue", help: "Create the queue if it does not exist")
 
     private static let move = Command(
-        "job", "move", effect: .changes,
-        summary: "Move waiting jobs to another queue, or give them a priority",
+        "job", "move", effect: .write,
+        summary: "Move waiting jobs to another queue, or change their priority",
         discussion: """
-            They stand behind the jobs of the same priority that are due there.
+            Moved jobs run after the due jobs of the same priority in that queue.
 
             """ + BulkOptions.discussion,
         examples: [
             .init("errand job move 4711 --to mail --priority high", "to the front of mail"),
-            .init("errand job move --queue mail --kind demo.sleep --to slow", "out of the way"),
+            .init(
+                "errand job move --queue mail --kind demo.sleep --to slow",
+                "move slow jobs out of mail"),
         ],
         options: [queue, priority, newQueue] + BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in
@@ -95,18 +100,18 @@ enum JobChangeCommands {
         }
     }
 
-    /// Refuses a queue that is a slip of the keyboard.
+    /// Refuses an unknown queue, which is probably a typing error.
     private static func check(_ name: String, _ invocation: Invocation) async throws {
         let known = try await Inspector(session: try invocation.session()).queueNames()
         guard !known.contains(name) else { return }
         guard invocation[newQueue] else {
             var failure = QueueCommands.unknown(name, known)
-            failure.hint = (failure.hint ?? "") + "; --new-queue makes it"
+            failure.hint = (failure.hint ?? "") + "; --new-queue creates it"
             throw failure
         }
         guard JobKinds.isName(name, limit: 63) else {
             throw CommandFailure(
-                exit: .usage, message: "'\(name)' cannot name a queue",
+                exit: .usage, message: "'\(name)' is not a valid queue name",
                 hint: "up to 63 of a-z, 0-9, dot, dash, underscore")
         }
     }
@@ -117,29 +122,28 @@ enum JobChangeCommands {
         "args", placeholder: "JSON", help: "New arguments: a JSON object, or @FILE, or @-")
     private static let tags = Option<[String]>.texts(
         "set-tag", placeholder: "WORD",
-        help: "New words to find the jobs by, in place of all that they have")
+        help: "Replace the jobs' tags with these")
 
     private static let edit = Command(
-        "job", "edit", effect: .changes,
+        "job", "edit", effect: .write,
         summary: "Replace the arguments or tags of waiting jobs",
         discussion: """
-            The arguments have to be of the version that the job has. A job that a worker has \
-            claimed is not changed any more.
+            The arguments must match the job's arguments version. Claimed jobs are not changed.
 
             """ + BulkOptions.discussion,
         examples: [
-            .init("errand job edit 4711 --args '{\"ms\": 500}'", "before it is retried"),
-            .init("errand job edit --queue mail --tag old --set-tag new", "another word for all"),
+            .init("errand job edit 4711 --args '{\"ms\": 500}'", "fix the arguments of one job"),
+            .init("errand job edit --queue mail --tag old --set-tag new", "replace a tag"),
         ],
         options: [args, tags] + BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in
         guard invocation[args] != nil || !invocation[tags].isEmpty else {
             throw CommandFailure(
-                exit: .usage, message: "nothing to change is given",
+                exit: .usage, message: "nothing to change",
                 hint: "pass --args JSON, --set-tag WORD, or both")
         }
         let bytes = try invocation[args].map { text in
-            try JobWords.arguments(text, kind: "changed")
+            try JobInputOptions.arguments(text, kind: "changed")
         }
         let words = invocation[tags].isEmpty ? nil : invocation[tags]
         var flow = BulkFlow(.edit, invocation)
@@ -155,16 +159,18 @@ enum JobChangeCommands {
     // MARK: discard
 
     private static let discard = Command(
-        "job", "discard", effect: .changes,
-        summary: "End waiting or dead jobs for good, unrun",
+        "job", "discard", effect: .write,
+        summary: "Discard waiting or dead jobs without running them",
         discussion: """
-            They are kept as cancelled ones for as long as their kind says, so that 'errand job \
-            retry' can still bring them back. Running jobs stay: 'errand job cancel' ends those.
+            Discarded jobs are kept as cancelled for the retention of their kind, so 'errand job \
+            retry' can still run them. Running jobs are not affected: use 'errand job cancel'.
 
             """ + BulkOptions.discussion,
         examples: [
-            .init("errand job discard 4711 --yes", "without asking"),
-            .init("errand job discard --kind demo.sleep --state scheduled", "what was to come"),
+            .init("errand job discard 4711 --yes", "without confirmation"),
+            .init(
+                "errand job discard --kind demo.sleep --state scheduled",
+                "all scheduled jobs of a kind"),
         ],
         options: BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in

@@ -13,16 +13,18 @@ enum JobCommands {
     private static let id = Argument.required(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
     static let list = Command(
-        "job", "ls", effect: .looks, summary: "List jobs, the newest first",
+        "job", "ls", effect: .read, summary: "List jobs, the newest first",
         discussion: JobFilterOptions.reach,
         examples: [
-            .init("errand job ls --state dead", "what has been given up"),
-            .init("errand job ls --queue mail --kind notification.email --limit 10", "some mails"),
+            .init("errand job ls --state dead", "dead letters"),
+            .init(
+                "errand job ls --queue mail --kind notification.email --limit 10",
+                "the newest 10 emails"),
             .init(
                 "errand job ls --error '~ timed? ?out' --arg person_id=42 --newer 2h",
-                "what went wrong for one person"),
-            .init("errand job ls --order oldest --cursor 4711", "those after job 4711"),
-            .init("errand job ls --arg order=17 --all-history", "in all of the history"),
+                "recent timeouts of one person's jobs"),
+            .init("errand job ls --order oldest --cursor 4711", "jobs after job 4711"),
+            .init("errand job ls --arg order=17 --all-history", "search the whole history"),
         ],
         options: JobFilterOptions.all + [JobFilterOptions.states] + JobFilterOptions.page
             + RevealOptions.all
@@ -43,26 +45,27 @@ enum JobCommands {
         Column("run_at"), Column("args", isFlexible: true),
     ]
 
-    private static func told(_ entry: StoryEntry) -> Record {
+    private static func record(of entry: JobHistoryEntry) -> Record {
         Record([
             ("at", .optional(entry.at) { $0.cell }), ("event", .text(entry.event.rawValue)),
             ("attempt", .optional(entry.attempt) { .int($0) }),
             ("worker", .optional(entry.worker) { .id(Int($0)) }),
-            ("took", .optional(entry.duration) { .duration($0) }),
+            ("run_time", .optional(entry.duration) { .duration($0) }),
             ("text", .optional(entry.text) { .text($0) }),
         ])
     }
 
     private static let show = Command(
-        "job", "show", effect: .looks,
-        summary: "Show one job: its arguments and its story, each attempt of it",
+        "job", "show", effect: .read,
+        summary: "Show one job: its arguments, attempts and history",
         discussion: """
-            The story tells who made the job, each attempt with its worker, duration and error, \
-            and what the job made: jobs, effects, the end of its schedule's occurrence.
+            The history shows who created the job, each attempt with its worker, duration and \
+            error, and what the job created: jobs, effects, and the outcome of its schedule's \
+            occurrence.
             """,
         examples: [
-            .init("errand job show 4711", "all that is known of it"),
-            .init("errand job show 4711 --reveal --reason 'ticket 88'", "also personal data"),
+            .init("errand job show 4711", "everything about job 4711"),
+            .init("errand job show 4711 --reveal --reason 'ticket 88'", "including personal data"),
         ],
         options: RevealOptions.all, arguments: [id]
     ) { invocation in
@@ -71,41 +74,43 @@ enum JobCommands {
         guard let job = try await inspector.job(Int64(invocation[id])) else {
             throw unknown(Int64(invocation[id]))
         }
-        let story = try await inspector.story(of: job)
+        let history = try await inspector.history(of: job)
         try invocation.output.show(
-            card(job, story, keepingAll: !invocation.output.isForPeople))
+            card(job, history, keepingAll: !invocation.output.isForPeople))
         return .done
     }
 
-    /// A job and its story; on a card the story tells errors and origin.
+    /// A job and its history; a card shows errors and origin in the history only.
     static func card(
-        _ job: JobRecord, _ story: [StoryEntry], keepingAll: Bool = false
+        _ job: JobRecord, _ history: [JobHistoryEntry], keepingAll: Bool = false
     ) -> Record {
         var shown = record(job)
         if !keepingAll { shown.fields.removeAll { ["errors", "origin"].contains($0.name) } }
-        shown.append("story", .records(story.map(told)))
+        shown.append("history", .records(history.map(record(of:))))
         return shown
     }
 
     static func unknown(_ id: Int64) -> CommandFailure {
         CommandFailure(
             exit: .notFound, message: "there is no job \(id)",
-            hint: "finished jobs are forgotten after their retention; 'errand job ls' lists "
-                + "what there is")
+            hint: "finished jobs are deleted after their retention; 'errand job ls' lists the "
+                + "jobs that exist")
     }
 
     private static let retry = Command(
-        "job", "retry", effect: .changes,
-        summary: "Run jobs again: dead or finished ones, or waiting ones now",
+        "job", "retry", effect: .write,
+        summary: "Retry dead or finished jobs, or run waiting jobs now",
         discussion: """
-            A finished job gets all its attempts again; a waiting one waits no longer. Filters \
-            without --state mean those that are dead or retrying; completed and cancelled ones \
-            have to be asked for by --state.
+            A finished job gets all its attempts again; a waiting job becomes due now. Filters \
+            without --state select dead and retrying jobs; use --state for completed or \
+            cancelled jobs.
 
             """ + BulkOptions.discussion,
         examples: [
-            .init("errand job retry 4711", "one, at once"),
-            .init("errand job retry --queue mail --error timeout --rate 50/s", "many, gently"),
+            .init("errand job retry 4711", "one job, now"),
+            .init(
+                "errand job retry --queue mail --error timeout --rate 50/s",
+                "many jobs, at most 50 a second"),
         ],
         options: BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in
@@ -116,20 +121,22 @@ enum JobCommands {
     }
 
     private static let cancel = Command(
-        "job", "cancel", effect: .changes,
-        summary: "Cancel jobs, waiting or running",
+        "job", "cancel", effect: .write,
+        summary: "Cancel waiting or running jobs",
         discussion: """
-            A waiting job ends at once. The worker of a running one cancels its task; a handler \
-            that ends nevertheless has done its work, and the job is completed.
+            A waiting job is cancelled immediately. The worker of a running job cancels its task; \
+            if the handler succeeds nevertheless, the job is completed.
 
             """ + BulkOptions.discussion,
         examples: [
-            .init("errand job cancel 4711", "one, at once"),
-            .init("errand job cancel --queue mail --older 2d --dry-run", "which would it be"),
+            .init("errand job cancel 4711", "one job, now"),
+            .init(
+                "errand job cancel --queue mail --older 2d --dry-run",
+                "show what would be cancelled"),
         ],
         options: BulkOptions.jobs, arguments: [BulkOptions.ids]
     ) { invocation in
-        try await BulkFlow(.cancel, invocation).jobs(good: [.cancelled, .asked]) {
+        try await BulkFlow(.cancel, invocation).jobs(good: [.cancelled, .cancelRequested]) {
             inspector, ids in
             try await inspector.cancel(
                 ids, by: invocation.operatorName, reason: invocation[AuditOptions.reason])
@@ -154,18 +161,18 @@ enum JobCommands {
             exit: exit,
             message: failed.count == 1
                 ? "job \(first.key): \(phrase(first.value))"
-                : "\(failed.count) of \(sorted.count) jobs were left as they are",
+                : "\(failed.count) of \(sorted.count) jobs were not changed",
             hint: isUnknown
-                ? "'errand job ls' lists the jobs that there are"
-                : "'errand job show ID' tells where one stands")
+                ? "'errand job ls' lists the jobs that exist"
+                : "'errand job show ID' shows a job's state")
     }
 
     private static func phrase(_ effect: Inspector.Effect) -> String {
         switch effect {
         case .unknown: "there is no such job"
-        case .finished: "it has already ended"
+        case .finished: "it has already finished"
         case .running: "it is running"
-        case .cancelled, .asked, .retried, .changed, .discarded: effect.rawValue
+        case .cancelled, .cancelRequested, .retried, .changed, .discarded: effect.rawValue
         }
     }
 
@@ -179,7 +186,7 @@ enum JobCommands {
             ("created_at", job.createdAt.cell),
             ("started_at", .optional(job.startedAt) { $0.cell }),
             ("finished_at", .optional(job.finishedAt) { $0.cell }),
-            ("took", .optional(job.durationMs) { .duration(.microseconds(Int64($0 * 1_000))) }),
+            ("run_time", .optional(job.durationMs) { .duration(.microseconds(Int64($0 * 1_000))) }),
             ("worker", .optional(job.worker) { .id(Int($0)) }),
             ("not_after", .optional(job.notAfter) { $0.cell }),
             ("unique_key", .optional(job.uniqueKey) { .text($0) }),

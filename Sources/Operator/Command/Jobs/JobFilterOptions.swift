@@ -2,7 +2,7 @@ import ErrandAdministration
 import Errand
 import ErrandTerminal
 
-/// The filters that every listing of jobs and every bulk action shares; they combine.
+/// The filters shared by every job listing and bulk action; they combine.
 enum JobFilterOptions {
     private static let queue = Option<String?>.text(
         "queue", placeholder: "NAME", help: "Only jobs of this queue")
@@ -14,23 +14,24 @@ enum JobFilterOptions {
         "key", placeholder: "KEY", help: "Only jobs with this unique key")
     private static let older = Option<Duration?>.duration(
         "older", range: .zero...longest, placeholder: "TIME",
-        help: "Only those made longer ago, or, if they have ended, ended, such as 2h")
+        help: "Only jobs created (or, once finished, finished) more than TIME ago, e.g. 2h")
     private static let newer = Option<Duration?>.duration(
         "newer", range: .zero...longest, placeholder: "TIME",
-        help: "Only those made, or ended, since then")
+        help: "Only jobs created (or, once finished, finished) within the last TIME")
     private static let error = Option<String?>.text(
-        "error", help: "Only with this in their last error; '~ REGEX' is a regular expression")
+        "error",
+        help: "Only jobs whose last error contains TEXT; '~ REGEX' is a regular expression")
     private static let arguments = Option<[JobFilter.Argument]>.list(
         "arg", argument, separator: nil,
-        help: "Only with this among their arguments, such as person_id=42")
+        help: "Only jobs whose arguments contain NAME=VALUE, such as person_id=42")
     private static let worker = Option<Int?>.integer(
         "worker", range: 1...Int.max, placeholder: "ID",
-        help: "Only those that this worker has, or had last")
+        help: "Only jobs that this worker holds, or held last")
     private static let schedule = Option<String?>.text(
-        "schedule", placeholder: "NAME", help: "Only those that this schedule made")
+        "schedule", placeholder: "NAME", help: "Only jobs created by this schedule")
     private static let fingerprint = Option<String?>.text(
         "fingerprint", placeholder: "ID",
-        help: "Only dead letters of this group; 'errand dead group' lists them")
+        help: "Only dead letters of this group; 'errand dead group' lists the groups")
 
     private static let longest = Duration.seconds(100 * 365 * 86_400)
 
@@ -51,28 +52,27 @@ enum JobFilterOptions {
         "before", range: 1...Int.max, placeholder: "ID",
         help: "Only jobs with lower ids")
     private static let order = Option<Order>.choice(
-        "order", default: .newest, help: "Which come first; the other order pages back")
+        "order", default: .newest, help: "Which jobs come first")
 
     private enum Order: String, CaseIterable, Sendable { case newest, oldest }
 
     private static let allHistory = Option.flag(
-        "all-history", help: "Look through everything, however long that takes")
+        "all-history", help: "Search the whole history, without a time limit")
 
-    /// What says which page of a listing is meant.
+    /// The options that select a page of a listing.
     static let page: [any DeclaredOption] = [
         PageOptions.limit, before, PageOptions.cursor, order, allHistory,
     ]
 
-    /// How far a listing looks.
+    /// Explains how far a listing searches.
     static let reach = """
-        A listing answers at once: where few jobs pass and no index finds them, it ends before \
-        all were looked through, and a note says where. It goes on from there with --cursor; with \
-        --all-history it takes its time. --newer and --older trust ids to follow the times at \
-        which jobs were made, give or take ten thousand jobs, and running jobs are sought where \
-        workers take them; --all-history trusts nothing.
+        A search that no index serves stops early, and a note shows where. Continue it with \
+        --cursor, or search everything with --all-history. --newer and --older assume that ids \
+        grow with creation time (within 10,000 jobs), and running jobs are read from the workers' \
+        claims; --all-history assumes neither.
         """
 
-    /// Adds the page that was asked for.
+    /// Sets the requested page.
     static func turn(to page: inout JobFilter, _ invocation: Invocation) {
         page.limit = invocation[PageOptions.limit]
         page.before = invocation[before].map(Int64.init)
@@ -85,7 +85,7 @@ enum JobFilterOptions {
         }
     }
 
-    /// Reads the page that was asked for, shows it, and tells how to see the next one.
+    /// Reads the requested page, shows it, and prints the command for the next one.
     static func list(
         _ filter: JobFilter, _ inspector: Inspector, columns: [Column], noun: String,
         _ invocation: Invocation
@@ -93,21 +93,21 @@ enum JobFilterOptions {
         var filter = filter
         turn(to: &filter, invocation)
         let page = try await inspector.page(
-            filter, patience: invocation[allHistory] ? nil : Inspector.patience)
-        let empty = page.stoppedAt == nil ? "no \(noun) passes these filters" : "none so far"
+            filter, timeout: invocation[allHistory] ? nil : Inspector.timeout)
+        let empty = page.stoppedAt == nil ? "no \(noun)s match" : "no match so far"
         try invocation.output.list(
             page.jobs.map(JobCommands.record), columns: columns, empty: empty)
         let more = { (id: Int64) in invocation.line(behind: PageOptions.cursor, String(id)) }
         if let stop = page.stoppedAt {
             invocation.output.note(
-                "looked through \(reached(page, filter)); go on: \(more(stop)), or "
-                    + "--all-history for everything")
+                "stopped early after \(reached(page, filter)); continue: \(more(stop)), or "
+                    + "search everything: --all-history")
         } else if page.jobs.count == filter.limit, let last = page.jobs.last {
             invocation.output.note("more: \(more(last.id))")
         }
     }
 
-    /// What was looked through, such as "the newest 310,000 jobs, down to id 123".
+    /// The jobs searched, such as "the newest 310,000 jobs, down to id 123".
     static func reached(_ page: JobPage, _ filter: JobFilter) -> String {
         let isWhole = filter.before == nil && filter.after == nil
         let which = !isWhole ? "" : filter.isOldestFirst ? "the oldest " : "the newest "
@@ -116,12 +116,12 @@ enum JobFilterOptions {
             + "\(page.stoppedAt ?? 0)"
     }
 
-    /// What says which jobs are meant; a listing adds ``states`` and ``page``.
+    /// The options that select jobs; a listing adds ``states`` and ``page``.
     static let all: [any DeclaredOption] = [
         queue, kind, tag, key, older, newer, error, arguments, worker, schedule, fingerprint,
     ]
 
-    /// What was asked for.
+    /// The requested filter.
     ///
     /// - Throws: `CommandFailure` (not found) for a queue that does not exist.
     static func filter(

@@ -16,12 +16,12 @@ enum JobTailCommand {
     private static let pause = Duration.milliseconds(500)
 
     private static let command = Command(
-        "job", "tail", effect: .waits, summary: "Print jobs as they end, until interrupted",
+        "job", "tail", effect: .follow, summary: "Print jobs as they finish, until interrupted",
         discussion: """
-            Completed, cancelled and dead ones, from now on; those that leave no trace are not \
-            seen. With --output json each is an object on a line, as 'errand job ls' has it.
+            Prints completed, cancelled and dead jobs from now on, except those that are not kept \
+            (retention 0). With --output json each is an object on a line, as in 'errand job ls'.
             """,
-        examples: [.init("errand job tail --queue mail", "what becomes of the mails")],
+        examples: [.init("errand job tail --queue mail", "follow the results of queue mail")],
         options: [queue, kind] + RevealOptions.all
     ) { invocation in
         var inspector = Inspector(session: try invocation.session())
@@ -31,12 +31,12 @@ enum JobTailCommand {
         filter.kind = invocation[kind]
         inspector = try await RevealOptions.revealing(
             invocation, inspector, subject: "jobs", filter)
-        var watch = EndWatch(inspector, queue: invocation[queue], kind: invocation[kind])
+        var watch = FinishedJobTail(inspector, queue: invocation[queue], kind: invocation[kind])
         let stop = Stop()
         Termination.onRequest { stop.stop() }
         let output = invocation.output
         _ = try await watch.next()
-        output.note("waiting for jobs to end; Ctrl-C ends this")
+        output.note("waiting for jobs to finish; press Ctrl-C to stop")
         while !stop.isStopped {
             await stop.sleep(for: pause)
             let jobs = try await watch.next()

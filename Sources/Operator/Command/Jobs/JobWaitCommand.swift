@@ -11,18 +11,18 @@ enum JobWaitCommand {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The jobs' ids")
     private static let timeout = Option<Duration?>.duration(
         "timeout", range: .zero ... .seconds(36_500 * 86_400),
-        help: "Wait no longer than this (default: as long as it takes)")
+        help: "Wait at most this long (default: no limit)")
 
-    /// The first look comes soon, later ones once a second.
+    /// Pauses between checks: short at first, then up to a second.
     private static let firstPause = Duration.milliseconds(50)
     private static let longestPause = Duration.seconds(1)
 
     private static let command = Command(
-        "job", "wait", effect: .waits, summary: "Wait until jobs have ended",
+        "job", "wait", effect: .follow, summary: "Wait until jobs have finished",
         discussion: """
-            Exits 0 when all were completed, 1 when one is dead or was cancelled, and 8 when the \
-            time was over before all had ended. A job that leaves no trace counts as completed \
-            once it is gone.
+            Exits 0 if all jobs completed, 1 if one is dead or was cancelled, and 8 if the timeout \
+            expired first. A job that is not kept (retention 0) counts as completed once it is \
+            deleted.
             """,
         examples: [.init("errand job wait 4711 --timeout 5m && echo done", "in a script")],
         options: [timeout], arguments: [ids]
@@ -42,7 +42,7 @@ enum JobWaitCommand {
             pause = min(pause * 2, Self.longestPause)
             let open = ids.filter { id in states[id].map { !isEnded($0) } ?? false }
             let found = try await inspector.states(open)
-            // What is gone without a trace has ended well: dead ones are always kept.
+            // A missing job has completed: dead letters are always kept.
             for id in open { states[id] = found[id] ?? .completed }
         }
         return try report(ids.map { ($0, states[$0] ?? .completed) }, invocation)
@@ -67,9 +67,9 @@ enum JobWaitCommand {
             throw CommandFailure(
                 exit: .timedOut,
                 message: open.count == 1
-                    ? "job \(first.id) had not ended by then"
-                    : "\(open.count) of \(jobs.count) jobs had not ended by then",
-                hint: "'errand job why \(first.id)' tells what it waits for")
+                    ? "timed out: job \(first.id) has not finished"
+                    : "timed out: \(open.count) of \(jobs.count) jobs have not finished",
+                hint: "'errand job why \(first.id)' shows the cause")
         }
         let bad = jobs.filter { $0.state != .completed }
         guard let first = bad.first else { return .done }
@@ -78,6 +78,6 @@ enum JobWaitCommand {
             message: bad.count == 1
                 ? "job \(first.id) " + (first.state == .dead ? "is dead" : "was cancelled")
                 : "\(bad.count) of \(jobs.count) jobs are dead or were cancelled",
-            hint: "'errand job show \(first.id)' tells why")
+            hint: "'errand job show \(first.id)' shows why")
     }
 }

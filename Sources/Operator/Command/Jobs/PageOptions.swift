@@ -1,15 +1,15 @@
 import ErrandTerminal
 
-/// What listings that go down their ids have in common.
+/// The options of listings that page by id.
 package enum PageOptions {
     package static let limit = Option.integer(
-        "limit", default: 50, range: 1...100_000, help: "At most so many")
+        "limit", default: 50, range: 1...100_000, help: "Show at most N")
     package static let cursor = Option<Int?>.integer(
         "cursor", range: 1...Int.max, placeholder: "ID",
-        help: "Go on behind this id, with which the last page ended")
+        help: "Continue after this id, the last one of the previous page")
 
-    /// Says how a listing goes on that has so many records, if it may.
-    package static func tellMore(_ invocation: Invocation, count: Int, last: Int64?) {
+    /// Prints the command for the next page, if `count` fills this one.
+    package static func printMore(_ invocation: Invocation, count: Int, last: Int64?) {
         guard count == invocation[limit], let last else { return }
         invocation.output.note("more: " + invocation.line(behind: cursor, String(last)))
     }

@@ -2,16 +2,16 @@ package import ErrandAdministration
 import Errand
 import ErrandTerminal
 
-/// How sensitive arguments are shown, by those who may see them.
+/// The options that show sensitive arguments, and record who did so.
 package enum RevealOptions {
     private static let reveal = Option.flag(
-        "reveal", help: "Show what is sensitive too; who does so is recorded ('audit ls')")
+        "reveal", help: "Show sensitive values; the audit log records it ('audit ls')")
     private static let reason = Option<String?>.text(
-        "reason", help: "With --reveal: why, for the record")
+        "reason", help: "With --reveal: the reason, for the audit log")
 
     package static let all: [any DeclaredOption] = [reveal, reason]
 
-    /// What looks at jobs: with --reveal, at all of them, after this was recorded.
+    /// An inspector; with --reveal it shows sensitive values, which is recorded first.
     package static func inspector(
         _ invocation: Invocation, subject: String, _ filter: JobFilter? = nil
     ) async throws -> Inspector {
@@ -19,13 +19,13 @@ package enum RevealOptions {
         return try await revealing(invocation, inspector, subject: subject, filter)
     }
 
-    /// Whether what is hidden of something else than jobs may be shown, after this was recorded.
+    /// Whether hidden values other than jobs' may be shown; a grant is recorded first.
     package static func isGranted(_ invocation: Invocation, subject: String) async throws -> Bool {
         _ = try await inspector(invocation, subject: subject)
         return invocation[reveal]
     }
 
-    /// The same with an inspector at hand.
+    /// The same for an existing inspector.
     package static func revealing(
         _ invocation: Invocation, _ inspector: Inspector, subject: String,
         _ filter: JobFilter? = nil
@@ -33,8 +33,8 @@ package enum RevealOptions {
         guard invocation[reveal] else {
             guard invocation[reason] == nil else {
                 throw CommandFailure(
-                    exit: .usage, message: "--reason goes with --reveal",
-                    hint: "only what is revealed is recorded, and needs a reason")
+                    exit: .usage, message: "--reason requires --reveal",
+                    hint: "only a command with --reveal is recorded")
             }
             return inspector
         }

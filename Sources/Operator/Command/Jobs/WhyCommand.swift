@@ -11,18 +11,18 @@ enum WhyCommand {
         ValueFormat.integer("ID", in: 1...Int.max), help: "The job's id")
 
     private static let command = Command(
-        "job", "why", effect: .looks,
-        summary: "Say why a job does not run, and what to do about it",
+        "job", "why", effect: .read,
+        summary: "Explain why a job does not run, and how to fix it",
         discussion: """
-            Names the cause in a sentence, then the command that mends it, then what would hold \
-            the job after that. It looks only and changes nothing.
+            Prints the cause and the command that fixes it, then any other causes that would \
+            still keep the job from running. It changes nothing.
             """,
-        examples: [.init("errand job why 4711", "what is the matter with it")],
+        examples: [.init("errand job why 4711", "why job 4711 does not run")],
         arguments: [id]
     ) { invocation in
         let id = Int64(invocation[id])
         let inspector = Inspector(session: try invocation.session())
-        guard var situation = try await inspector.situation(of: id) else {
+        guard var situation = try await inspector.diagnosis(of: id) else {
             throw JobCommands.unknown(id)
         }
         if situation.timeout == nil {
@@ -31,17 +31,17 @@ enum WhyCommand {
         }
         let isWaiting = [.available, .retrying].contains(situation.state)
         if isWaiting, let address = try? invocation.redisAddress() {
-            situation.window = await WindowLook(address, instance: situation.instance)
+            situation.window = await WindowProbe(address, instance: situation.instance)
                 .state(of: id, in: situation.lane)
         }
         try show(situation, invocation)
         return .done
     }
 
-    private static func show(_ situation: JobSituation, _ invocation: Invocation) throws {
+    private static func show(_ situation: JobDiagnosis, _ invocation: Invocation) throws {
         let output = invocation.output
         let words = situation.causes.map {
-            WhyWords(situation, output.times, invocation.modules).explain($0)
+            CauseFormatting(situation, output.times, invocation.modules).explain($0)
         }
         guard let first = words.first else { return }
         if !output.isForPeople {
@@ -49,13 +49,13 @@ enum WhyCommand {
                 Record([
                     ("id", .id(Int(situation.id))), ("state", .text(situation.state.rawValue)),
                     ("cause", .text(situation.causes.first?.name ?? "")),
-                    ("because", .text(first.sentence)),
+                    ("explanation", .text(first.sentence)),
                     ("remedy", .optional(first.remedy) { .text($0) }),
-                    ("also", .list(words.dropFirst().map(\.sentence))),
+                    ("other_causes", .list(words.dropFirst().map(\.sentence))),
                 ]))
         }
         for (place, explained) in words.enumerated() {
-            let start = place == 0 ? "job \(situation.id): " : "besides: "
+            let start = place == 0 ? "job \(situation.id): " : "also: "
             try output.line(DisplayWidth.harmless(start + explained.sentence))
             if let remedy = explained.remedy {
                 try output.line("  " + DisplayWidth.harmless(remedy))
@@ -64,9 +64,9 @@ enum WhyCommand {
     }
 }
 
-/// Puts the causes that keep a job from running into words.
-struct WhyWords {
-    /// A sentence, and the command that mends what it tells.
+/// Formats the causes that keep a job from running.
+struct CauseFormatting {
+    /// A cause as a sentence, and the command that fixes it.
     struct Explained {
         var sentence: String
         var remedy: String?
@@ -77,11 +77,11 @@ struct WhyWords {
         }
     }
 
-    private let job: JobSituation
+    private let job: JobDiagnosis
     private let times: TimeFormat
     private let modules: Modules
 
-    init(_ job: JobSituation, _ times: TimeFormat, _ modules: Modules) {
+    init(_ job: JobDiagnosis, _ times: TimeFormat, _ modules: Modules) {
         self.modules = modules
         self.job = job
         self.times = times
@@ -91,11 +91,11 @@ struct WhyWords {
         switch cause {
         case .completed, .cancelled, .dead: ended
         case .running, .overtime, .cancelling, .holderGone: held(cause)
-        case .holderSilent(let silence): silent(silence)
+        case .holderUnresponsive(let silence): silent(silence)
         case .tooLate(let end):
             Explained(
-                "its deadline, \(time(end)), has passed: the next worker to take it drops it "
-                    + "unrun", "errand job discard \(job.id)  # or let a worker drop it")
+                "its deadline, \(time(end)), has passed: the next worker that claims it discards "
+                    + "it", "errand job discard \(job.id)  # or wait for a worker to discard it")
         case .retrying(let wait):
             Explained(
                 "attempt \(job.attempt) of \(job.maxAttempts) failed"
@@ -104,19 +104,20 @@ struct WhyWords {
                 "errand job run-now \(job.id)")
         case .scheduled(let wait):
             Explained(
-                "it is not due for \(HumanFormat.duration(wait)), until \(time(job.runAt))",
+                "it is due in \(HumanFormat.duration(wait)), at \(time(job.runAt))",
                 "errand job run-now \(job.id)")
         case .paused(let pause): paused(pause)
         case .noWorker, .queueUnworked, .kindUnknown, .versionUnknown, .stopping, .quiet:
             unworked(cause)
         case .redisUnreachable(let text):
             Explained(
-                "Redis, from which workers are handed jobs, cannot be used from here: "
+                "Redis, from which workers claim jobs, is not available from here: "
                     + Self.short(text), "errand doctor")
         case .redisEmptied:
             Explained(
-                "Redis has lost what was staged, or nothing was yet; the worker that leads fills "
-                    + "it again within seconds", "errand redis rebuild --yes  # if it stays so")
+                "Redis holds no staged jobs: it lost them, or the feeder has not staged any; the "
+                    + "feeder stages jobs again within seconds",
+                "errand redis rebuild --yes  # if it does not")
         case .limited(let limit): limited(limit)
         case .behind, .slotsBusy, .unstaged, .ready: inLine(cause)
         }
@@ -131,14 +132,14 @@ struct WhyWords {
         case .completed:
             let took = job.duration.map { ", in \(HumanFormat.duration($0))" } ?? ""
             return Explained(
-                "it was completed\(at)\(took)", "errand job retry \(job.id)  # runs it once more")
+                "it was completed\(at)\(took)", "errand job retry \(job.id)  # runs it again")
         case .cancelled:
             return Explained("it was cancelled\(at)\(reason)", "errand job retry \(job.id)")
         default:
             return Explained(
-                "it is dead: given up\(at) after attempt \(job.attempt) of "
+                "it died\(at) after attempt \(job.attempt) of "
                     + "\(job.maxAttempts)\(reason.isEmpty ? lastError : reason)",
-                "errand job retry \(job.id)  # once the cause is mended; or errand job discard "
+                "errand job retry \(job.id)  # once the cause is fixed; or errand job discard "
                     + "\(job.id)")
         }
     }
@@ -164,16 +165,16 @@ struct WhyWords {
                     + "handler ignores its cancellation", "errand job cancel \(job.id)")
         case .cancelling:
             return Explained(
-                "it runs on \(worker)\(since); its cancellation was asked for, and its handler "
+                "it runs on \(worker)\(since); its cancellation was requested, and its handler "
                     + "has not ended yet")
         case .holderGone:
             return Explained(
-                "\(worker) claimed it and is in the list of workers no more; the worker that "
-                    + "leads frees it within a minute", rescue)
+                "\(worker) claimed it and is no longer registered; the feeder recovers it within "
+                    + "a minute", rescue)
         default:
             return Explained(
                 "it runs: attempt \(job.attempt) of \(job.maxAttempts) on \(worker)\(since), "
-                    + "time limit \(limit)", "errand job cancel \(job.id)  # ends it")
+                    + "time limit \(limit)", "errand job cancel \(job.id)  # stops it")
         }
     }
 
@@ -181,30 +182,30 @@ struct WhyWords {
         let lease = job.holder?.lease ?? .zero
         let rest = lease - silence
         return Explained(
-            "\(worker) holds it and has been silent for \(HumanFormat.duration(silence)); "
+            "\(worker) holds it and has not responded for \(HumanFormat.duration(silence)); "
                 + (rest > .zero
-                    ? "it is freed in \(HumanFormat.duration(rest)), when the lease of "
-                        + "\(HumanFormat.duration(lease)) is over, if a live worker leads"
-                    : "its lease of \(HumanFormat.duration(lease)) is over, and the next live "
-                        + "worker that leads frees it"),
+                    ? "the feeder recovers it in \(HumanFormat.duration(rest)), when the lease of "
+                        + "\(HumanFormat.duration(lease)) expires"
+                    : "its lease of \(HumanFormat.duration(lease)) has expired, and the feeder "
+                        + "recovers it"),
             rescue)
     }
 
-    /// What frees the job of a worker that died: any live worker that leads.
+    /// The remedy for a job of a dead worker: the feeder, or any new worker, recovers it.
     private var rescue: String {
         job.isAnyWorkerAlive
-            ? "errand leader show duties  # who leads frees it"
+            ? "errand leader show feeder  # the feeder recovers it"
             : "errand work --queues \(job.lane.queue)"
     }
 
     // MARK: Waiting
 
-    private func paused(_ pause: JobSituation.Pause) -> Explained {
+    private func paused(_ pause: JobDiagnosis.Pause) -> Explained {
         Explained(
             "its queue \(job.lane.queue) was paused by \(pause.by ?? "unknown") "
                 + "\(HumanFormat.age(of: pause.at.date, now: job.now.date)), at \(time(pause.at))"
                 + (pause.until.map { ", until \(time($0))" } ?? "")
-                + (pause.reason.map { ": " + Self.short($0) } ?? ", without a reason given"),
+                + (pause.reason.map { ": " + Self.short($0) } ?? ", without a reason"),
             "errand queue resume \(job.lane.queue)")
     }
 
@@ -214,7 +215,7 @@ struct WhyWords {
         switch cause {
         case .queueUnworked(let queues):
             return Explained(
-                "no live worker works its queue \(lane.queue); they work "
+                "no live worker serves its queue \(lane.queue); they serve "
                     + Self.listed(queues), start)
         case .kindUnknown(let kinds):
             return Explained(
@@ -229,24 +230,24 @@ struct WhyWords {
             return Explained("all live workers that could run it are stopping", start)
         case .quiet(let ids):
             return Explained(
-                "all live workers that could run it were asked to take no new jobs",
+                "all live workers that could run it are quiet: they claim no new jobs",
                 "errand worker quiet \(ids.map(String.init).joined(separator: " ")) --undo")
         default:
             return Explained("no worker is alive", start)
         }
     }
 
-    /// What helps a job that no live worker knows: this program, or one that nobody has here.
+    /// The remedy for a job that no live worker knows: a worker of this or of another program.
     private var program: String {
         if let start = modules.workCommand(for: job.lane) { return start }
         return "errand job cancel \(job.id)  # or 'errand work --queues \(job.lane.queue)' with a "
-            + "program that has it"
+            + "program that knows it"
     }
 
-    private func limited(_ limit: JobSituation.ReachedLimit) -> Explained {
+    private func limited(_ limit: JobDiagnosis.ReachedLimit) -> Explained {
         let queue = job.lane.queue
         let before =
-            job.ahead > 0 ? "; \(HumanFormat.count(job.ahead)) jobs are before this one" : ""
+            job.ahead > 0 ? "; \(HumanFormat.count(job.ahead)) jobs are ahead of this one" : ""
         switch limit {
         case .running(let count, let most):
             return Explained(
@@ -255,7 +256,7 @@ struct WhyWords {
                 "errand queue limit \(queue) --running \(most * 2)  # or --none")
         case .rate(let rate):
             return Explained(
-                "its queue \(queue) may start \(rate) at most, and has\(before)",
+                "its queue \(queue) has reached its start rate of \(rate)\(before)",
                 "errand queue limit \(queue) --none  # or a higher --rate")
         }
     }
@@ -266,36 +267,36 @@ struct WhyWords {
         case .behind(let count, let isCapped, let wait):
             let number = (isCapped ? "at least " : "") + HumanFormat.count(count)
             return Explained(
-                "\(number) jobs of queue \(queue) with the same or a better priority are before "
+                "\(number) jobs of queue \(queue) with the same or a higher priority are ahead of "
                     + "it"
                     + (wait.map {
                         " (≈ \(HumanFormat.duration($0)) at the rate of the last minute)"
                     }
-                        ?? "; none was finished in the last minute"),
+                        ?? "; none finished in the last minute"),
                 "errand queue show \(queue)  # more workers or --concurrency; or errand job move "
                     + "\(job.id) --to \(queue) --priority critical")
         case .slotsBusy(let slots):
             return Explained(
-                "it is next, and all \(HumanFormat.count(slots)) slots of queue \(queue) are busy",
+                "it is next, but all \(HumanFormat.count(slots)) slots of queue \(queue) are busy",
                 "errand job ls --queue \(queue) --state running")
         case .unstaged:
             return Explained(
-                "it is due and not staged in Redis, which the worker that leads should have done",
-                "errand job run-now \(job.id)  # asks for it again; 'errand doctor' tells more")
+                "it is due, but the feeder has not staged it in Redis",
+                "errand job run-now \(job.id)  # stages it; 'errand doctor' shows the feeder")
         case .ready(let waited) where waited > .seconds(5):
             return Explained(
-                "it has been due for \(HumanFormat.duration(waited)) and nothing that can be seen "
-                    + "holds it", "errand job run-now \(job.id)  # 'errand doctor' tells more")
+                "it has been due for \(HumanFormat.duration(waited)), and no cause is visible",
+                "errand job run-now \(job.id)  # 'errand doctor' checks the servers")
         default:
-            return Explained("it is due, and should start at any moment")
+            return Explained("it is due and starts shortly")
         }
     }
 
-    // MARK: Words
+    // MARK: Texts
 
     private func time(_ instant: Instant) -> String { times.text(instant.date) }
 
-    /// The first line, and not too much of it.
+    /// The first line, at most 200 characters of it.
     private static func short(_ text: String) -> String {
         let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? text
         return line.count > 200 ? line.prefix(199) + "…" : line

@@ -4,12 +4,12 @@ import ErrandPostgres
 import ErrandTerminal
 
 extension Invocation {
-    /// The kinds that this program knows and the database has the modules for.
+    /// The kinds of this program whose modules the database has.
     func knownKinds(_ session: Session) async throws -> JobKinds {
         try await usableModules(session).listedKinds()
     }
 
-    /// What a kind asks for: as this program knows it, or as another has declared it.
+    /// The default options of a kind, from this program or from another program's declaration.
     func kindDefaults(
         of kind: String, _ session: Session, allowsUnknown: Bool
     ) async throws -> (version: Int, options: JobOptions) {
@@ -24,8 +24,8 @@ extension Invocation {
             let hint = nearest(to: kind, among: all).map { "did you mean \($0)? " } ?? ""
             throw CommandFailure(
                 exit: .notFound, message: "no program has declared the kind \(kind)",
-                hint: hint + "known are: \(all.joined(separator: ", ")); "
-                    + "--allow-unknown-kind takes it nevertheless")
+                hint: hint + "known kinds: \(all.joined(separator: ", ")); "
+                    + "--allow-unknown-kind accepts it")
         }
         return (1, JobOptions())
     }

@@ -2,8 +2,8 @@ public import Errand
 public import ErrandPostgres
 public import ErrandTerminal
 
-/// One domain whole: what it keeps in the database, which jobs it runs and when, and what it gives
-/// the operator. A program is assembled from modules:
+/// One domain of a program: its schema, its jobs and schedules, and its commands, findings and
+/// metrics for operators. A program is assembled from modules:
 ///
 /// ```swift
 /// struct Shop: Module {
@@ -20,44 +20,44 @@ public import ErrandTerminal
 /// }
 /// ```
 ///
-/// Everything but ``migrations`` has a default: nothing.
+/// Every requirement except ``migrations`` has an empty default.
 public protocol Module: Sendable {
-    /// Its SQL, with its name and the modules that it needs.
+    /// The module's SQL migrations, with its name and the modules that it needs.
     var migrations: MigrationLine { get }
 
-    /// Extensions of PostgreSQL that its SQL uses, such as `postgis`.
+    /// The PostgreSQL extensions that its SQL uses, such as `postgis`.
     var extensions: [String] { get }
 
-    /// Adds its kinds of job, with their handlers and schedules.
+    /// Adds its kinds of jobs, with their handlers and schedules.
     ///
-    /// - Throws: what is wrong with the settings that it reads, as `CommandFailure`; for a mere
-    ///   listing nothing is set, and nothing must be missed.
+    /// - Throws: `CommandFailure` for invalid settings. For a listing no setting is set, and the
+    ///   method must not require any.
     func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws
 
-    /// What a worker's environment has to hold for it to run the jobs of a kind and queue, such as
-    /// `ERRAND_SMTP_URL and ERRAND_MAIL_FROM`; nil for nothing.
+    /// The variables that a worker needs to run the jobs of a kind and queue, such as
+    /// `ERRAND_SMTP_URL and ERRAND_MAIL_FROM`; nil for none.
     func settings(forKind kind: String, queue: String) -> String?
 
     /// Its commands, such as `order ls`.
     var commands: [Command] { get }
 
-    /// A line for each first word of its commands.
+    /// A summary of each noun of its commands.
     var nouns: [String: String] { get }
 
-    /// What the names of fields in its JSON mean.
+    /// The meanings of the field names in its JSON.
     var fieldNames: [FieldName] { get }
 
-    /// The variables of the environment that it reads, for the manual.
+    /// The environment variables that it reads, for the manual.
     var variables: [VariableName] { get }
 
-    /// What `doctor` finds of it. What cannot be read is left out: servers, migrations and rights
-    /// have findings of their own.
-    func findings(of checkup: Checkup) async -> [Finding]
+    /// Its findings for `doctor`. Omit values that cannot be read: servers, migrations and
+    /// privileges have findings of their own.
+    func findings(of context: ModuleContext) async -> [Finding]
 
-    /// Its numbers for `/metrics`, read every ten seconds at most.
+    /// Its metrics for `/metrics`, read every ten seconds at most.
     ///
-    /// Each name begins with the module's: `shop_orders`.
-    func metrics(of checkup: Checkup) async throws -> [MetricFamily]
+    /// Each name begins with the module's name: `shop_orders`.
+    func metrics(of context: ModuleContext) async throws -> [MetricFamily]
 }
 
 extension Module {
@@ -76,50 +76,50 @@ extension Module {
     /// None.
     public var variables: [VariableName] { [] }
     /// None.
-    public func findings(of checkup: Checkup) async -> [Finding] { [] }
+    public func findings(of context: ModuleContext) async -> [Finding] { [] }
     /// None.
-    public func metrics(of checkup: Checkup) async throws -> [MetricFamily] { [] }
+    public func metrics(of context: ModuleContext) async throws -> [MetricFamily] { [] }
 
-    /// What it is called.
+    /// The module's name.
     public var name: String { migrations.module }
 }
 
-/// What a name of a field in JSON, CSV and `--columns` means.
+/// A field name in JSON, CSV and `--columns`, and its meaning.
 public typealias FieldName = (name: String, meaning: String)
 
-/// What a variable of the environment, or several of one purpose, are for.
+/// An environment variable, or several of one purpose, and its meaning.
 public typealias VariableName = (name: String, meaning: String)
 
-/// For what a module is asked for its kinds, and by which settings.
+/// The purpose and the settings with which a module registers its kinds.
 public struct ModuleSetup: Sendable {
-    /// What the kinds are for.
+    /// The purpose of the kinds.
     public enum Purpose: Sendable {
-        /// To know which there are; no handler will be called.
+        /// Listing the kinds; no handler is called.
         case listing
-        /// To declare and fire schedules; no handler will be called.
+        /// Declaring and firing schedules; no handler is called.
         case scheduling
-        /// To run jobs.
+        /// Running jobs.
         case working
     }
 
-    /// What the kinds are for.
+    /// The purpose of the kinds.
     public let purpose: Purpose
-    /// The program's environment; empty for a mere listing.
+    /// The program's environment; empty for a listing.
     public let environment: [String: String]
-    /// The modules that take part.
+    /// The modules in use.
     public let modules: [any Module]
-    /// The queues that the worker works; empty when it is none.
+    /// The queues that the worker serves; empty unless working.
     public let queues: Set<String>
     /// The program's log.
     public let log: Log
 }
 
-/// What the checks of `doctor`, and metrics, go by.
-public struct Checkup: Sendable {
-    /// A read-only session in which nothing takes long.
+/// The context of a module's findings and metrics.
+public struct ModuleContext: Sendable {
+    /// A read-only session with short timeouts.
     public let session: Session
     /// The program's environment.
     public let environment: [String: String]
-    /// The modules of the program that are installed.
+    /// The installed modules of the program.
     public let modules: [any Module]
 }

@@ -3,13 +3,13 @@ package import ErrandPostgres
 package import ErrandTerminal
 import Synchronization
 
-/// The modules of a program, and what they are together.
+/// The modules of a program, with their combined kinds, migrations and metrics.
 package final class Modules: Sendable {
     package let all: [any Module]
-    /// Made when it is first asked for: not every command needs to know kinds.
+    /// Created on first use: not every command needs the kinds.
     private let listed = Mutex<JobKinds?>(nil)
 
-    /// What the database has to have for them, beside the engine.
+    /// The migrations that the modules require, besides the engine's.
     let required: [MigrationLine]
 
     package init(_ all: [any Module]) {
@@ -25,10 +25,10 @@ package final class Modules: Sendable {
     /// The modules' SQL, without the engine's.
     var lines: [MigrationLine] { all.map(\.migrations) }
 
-    /// Those that can be used in a database: what has nothing to install, and what is installed.
+    /// The modules usable in a database: installed ones, and those without migrations.
     func usable(_ installed: Set<String>) -> Modules {
         var names = installed
-        // A new version of a module may need one that it did not need before.
+        // A new version of a module may need another module.
         var count = 0
         while count != names.count {
             count = names.count
@@ -39,14 +39,14 @@ package final class Modules: Sendable {
             required: lines.filter { !$0.isEmpty && names.contains($0.module) })
     }
 
-    /// Their kinds of job.
+    /// The kinds of all modules.
     func kinds(_ setup: ModuleSetup) throws -> JobKinds {
         var kinds = JobKinds()
         for module in all { try module.register(in: &kinds, for: setup) }
         return kinds
     }
 
-    /// Their kinds as far as an enqueue needs to know, without those of modules that fail.
+    /// The kinds for listing and enqueueing, without those of modules that throw.
     func listedKinds() -> JobKinds {
         if let known = listed.withLock({ $0 }) { return known }
         var kinds = JobKinds()
@@ -59,9 +59,9 @@ package final class Modules: Sendable {
         return kinds
     }
 
-    /// Finds out whether all modules can be listed.
+    /// Checks that all modules can be listed.
     ///
-    /// - Throws: what a module throws that asks for settings even then.
+    /// - Throws: the error of a module that requires settings for a listing.
     func checkListing() throws { _ = try kinds(listing) }
 
     private var listing: ModuleSetup {
@@ -69,7 +69,7 @@ package final class Modules: Sendable {
             purpose: .listing, environment: [:], modules: all, queues: [], log: Log { _ in })
     }
 
-    /// The numbers of those that are installed, and what went wrong with the others.
+    /// The metrics of the installed modules, and the last failure.
     package func metrics(
         _ session: Session, environment: [String: String]
     ) async -> (families: [MetricFamily], failure: String?) {
@@ -78,13 +78,15 @@ package final class Modules: Sendable {
         do {
             let installed = try await MigrationRecords.installedModules(session)
             let usable = usable(installed).all
-            let checkup = Checkup(session: session, environment: environment, modules: usable)
+            let context = ModuleContext(session: session, environment: environment, modules: usable)
             for module in usable {
                 do {
-                    let own = try await module.metrics(of: checkup)
+                    let own = try await module.metrics(of: context)
                     families += own.filter { $0.name.hasPrefix(module.name + "_") }
                     if let other = own.first(where: { !$0.name.hasPrefix(module.name + "_") }) {
-                        failure = "\(other.name) of \(module.name) has to be \(module.name)_…"
+                        failure =
+                            "metric \(other.name) of module \(module.name): the name must begin "
+                            + "with \(module.name)_"
                     }
                 } catch { failure = "\(module.name): \(error)" }
             }
@@ -92,7 +94,7 @@ package final class Modules: Sendable {
         return (families, failure)
     }
 
-    /// The modules beside those that are usable which have jobs on these queues.
+    /// The modules that are not usable but have kinds on these queues.
     func lacking(_ usable: Modules, on queues: Set<String>) -> [String] {
         let here = Set(usable.all.map(\.name))
         return all.filter { module in
@@ -103,7 +105,7 @@ package final class Modules: Sendable {
         }.map(\.name)
     }
 
-    /// How a worker is started that can run the jobs of a lane; nil when this program cannot.
+    /// The command that starts a worker for a lane's jobs; nil if this program cannot run them.
     func workCommand(for lane: Lane) -> String? {
         guard listedKinds().argsVersion(of: lane.kind) == lane.version else { return nil }
         let settings = all.lazy.compactMap { module in
@@ -118,9 +120,9 @@ extension Invocation {
     /// The modules of this program.
     package var modules: Modules { program.context as? Modules ?? Modules([]) }
 
-    /// The modules of this program that can be used in the database.
+    /// The modules of this program that are usable in the database.
     ///
-    /// - Throws: ``MigrationError/notInstalled(module:)`` when it has no schema of Errand at all.
+    /// - Throws: ``MigrationError/notInstalled(module:)`` if it has no schema of Errand.
     package func usableModules(_ session: Session) async throws -> Modules {
         let status = try await Migrator(session: session, modules: modules.lines).status()
         let installed = Set(status.filter(\.isInstalled).map(\.module))
@@ -130,8 +132,9 @@ extension Invocation {
         return modules.usable(installed)
     }
 
-    /// Refuses a schema that this program is ahead of; one that is ahead of it may be meant, as
-    /// while a new version is rolled out, and is only logged.
+    /// Refuses a schema older than this program.
+    ///
+    /// A newer one, as during a rolling deployment, is only logged.
     func requireSchema(_ session: Session) async throws {
         let lines = try await usableModules(session).required
         let ahead = try await Migrator(session: session, modules: lines).requireCurrent()
@@ -142,7 +145,7 @@ extension Invocation {
         }
     }
 
-    /// The kinds that this program can schedule, with the schedules of this environment.
+    /// The kinds for scheduling, with the schedules of this environment.
     func schedulingKinds(_ modules: Modules) throws -> JobKinds {
         try modules.kinds(
             ModuleSetup(

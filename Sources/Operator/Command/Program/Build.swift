@@ -1,5 +1,5 @@
-/// Which version of Errand this is.
+/// The version of Errand.
 public enum Build {
-    /// As `--version` prints it.
-    public static let version = "0.1.0"
+    /// The version, as `--version` prints it.
+    public static let version = "0.2.0"
 }

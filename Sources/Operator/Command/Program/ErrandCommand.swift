@@ -5,16 +5,16 @@ import ErrandPostgres
 import FoundationEssentials
 import Glibc
 
-/// A program of one's own: worker, scheduler, command line, probes and metrics for the modules that
-/// it is made of.
+/// The entry point of a custom program: worker, scheduler, command line, probes and metrics for
+/// its modules.
 public enum ErrandCommand {
-    /// Runs the command that the process's arguments call for, and ends the process.
+    /// Runs the command that the process's arguments name, and exits the process.
     ///
     /// - Parameters:
-    ///   - name: what the program is called in its own help.
+    ///   - name: the program's name in its help.
     ///   - version: the program's version; workers show it.
-    ///   - summary: one line, without a full stop.
-    ///   - modules: what it is made of, in any order; the engine is always there.
+    ///   - summary: one line, without a period.
+    ///   - modules: the program's modules, in any order; the engine is always included.
     public static func main(
         name: String = "errand", version: String = Build.version,
         summary: String = "A job queue on PostgreSQL and Redis: its worker and its tools",
@@ -25,12 +25,12 @@ public enum ErrandCommand {
         let exitCode = await program.run(
             Array(CommandLine.arguments.dropFirst()), environment: environment,
             screen: Screen.standard(environment: environment))
-        // Not exit(): what it tears down, such as OpenSSL, a thread that still connects may be
-        // using.
+        // Not exit(): a connecting thread may still use what it tears down, such as OpenSSL.
         _exit(exitCode.rawValue)
     }
 
-    private static func program(
+    /// The program that ``main(name:version:summary:modules:)`` runs.
+    package static func program(
         name: String, version: String, summary: String, modules: [any Module]
     ) -> Program {
         var nouns = engineNouns
@@ -41,7 +41,7 @@ public enum ErrandCommand {
             context: Modules(modules), localTimes: LocalZone.times, describe: describe)
     }
 
-    /// The commands in the order of the overview: those of jobs, of modules, of operations.
+    /// The commands in the order of the overview: of jobs, of modules, of operations.
     private static func engineCommands(before ofModules: [Command]) -> [Command] {
         MigrateCommands.all + WorkCommand.all + EnqueueCommand.all + JobCommands.all
             + DeadCommands.all + ofModules
@@ -51,7 +51,7 @@ public enum ErrandCommand {
             + ContextCommands.all + ShellCommands.all
     }
 
-    /// The commands of a module; where it is not installed, they say so.
+    /// The commands of a module; they fail with a clear error if it is not installed.
     private static func ofModule(_ module: any Module) -> [Command] {
         guard !module.migrations.isEmpty else { return module.commands }
         return module.commands.map { command in
@@ -70,30 +70,30 @@ public enum ErrandCommand {
     }
 
     private static let engineNouns = [
-        "migrate": "Bring the database's schema up to date",
-        "job": "Look at jobs, say why they do not run, and act on them",
-        "dead": "Look at dead letters, let them run again or delete them",
-        "op": "Look at bulk operations, cancel and resume them",
-        "audit": "See what operators changed",
-        "kind": "Look at the kinds of job: how often they fail, how long they take",
-        "queue": "Look at queues, pause, resume, limit, drain and purge them",
-        "schedule": "Make jobs by the clock: add, change, pause and run schedules",
-        "worker": "Look at the worker processes, let them be quiet or stop",
-        "db": "See how the database is and what bloats it, make missing partitions",
-        "redis": "Compare Redis with PostgreSQL, and fill it anew",
-        "leader": "See who leads, and let another one take over",
-        "context": "Name sets of servers, and use one of them",
+        "migrate": "Install or update the database schema",
+        "job": "List, explain, retry, cancel and change jobs",
+        "dead": "List, group, redrive and discard dead letters",
+        "op": "List, cancel and resume bulk operations",
+        "audit": "List operators' changes",
+        "kind": "List kinds of jobs with counts, failure rates and durations",
+        "queue": "List, pause, resume, limit, drain and purge queues",
+        "schedule": "List, add, change, pause and run schedules",
+        "worker": "List, quiet and stop worker processes",
+        "db": "Show the state and bloat of the database, create missing partitions",
+        "redis": "Check Redis against PostgreSQL, and rebuild it",
+        "leader": "Show the leaders, and make them step down",
+        "context": "List and select contexts: named sets of servers",
     ]
 }
 
-/// Whether a statement named what is not in the database.
+/// Whether a statement referred to an object that does not exist in the database.
 private func isMissingObject(_ error: any Error) -> Bool {
     guard case .server(let server)? = error as? PostgresError else { return false }
     return ["3F000", "42P01", "42883", "42704"].contains(server.sqlState)
 }
 
 extension Invocation {
-    /// Whether a module is installed; true where that cannot be read.
+    /// Whether a module is installed; true if that cannot be determined.
     fileprivate func isInstalled(_ module: String) async throws -> Bool {
         let session = try readOnlySession()
         guard let status = try? await Migrator(session: session).status() else { return true }

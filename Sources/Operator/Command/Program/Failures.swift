@@ -3,7 +3,7 @@ import ErrandPostgres
 import ErrandRedis
 import ErrandTerminal
 
-/// Puts the errors of other modules into words for the command line, with what to do next.
+/// Describes the errors of other modules for the command line, with the next step.
 @Sendable func describe(_ error: any Error) -> CommandFailure? {
     switch error {
     case let error as PostgresError: describe(postgres: error)
@@ -22,10 +22,10 @@ private func describe(migration error: MigrationError) -> CommandFailure {
         let failure = describe(postgres: cause)
         return CommandFailure(
             exit: failure.exit, message: "\(error)",
-            hint: failure.hint ?? "correct the cause and run 'errand migrate' again")
+            hint: failure.hint ?? "fix the cause and run 'errand migrate' again")
     case .endedTransaction:
         return CommandFailure(exit: .failed, message: "\(error)")
-    case .unknownModule, .missingModule, .circle, .nameTaken:
+    case .unknownModule, .missingModule, .cycle, .nameTaken:
         return CommandFailure(exit: .usage, message: "\(error)")
     case .behind:
         return CommandFailure(
@@ -53,44 +53,45 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
     case .unreachable(let text):
         return CommandFailure(
             exit: .unreachable, message: "PostgreSQL cannot be reached: \(text)",
-            hint: "check --database-url (DATABASE_URL); 'errand doctor' tells more")
+            hint: "check --database-url (DATABASE_URL); 'errand doctor' shows details")
     case .server(let server):
         switch server.sqlState {
         case "3F000", "42P01", "42883":
             return CommandFailure(
-                exit: .refused, message: "the database lacks a part of Errand: \(server.message)",
+                exit: .refused,
+                message: "Errand's schema in this database is incomplete: \(server.message)",
                 hint: "run 'errand migrate' first; 'errand migrate status' shows what is pending")
         case "2201B":
             return CommandFailure(
-                exit: .usage, message: "that is no regular expression: \(server.message)",
-                hint: "without '~', --error looks for the text as it is")
+                exit: .usage, message: "invalid regular expression: \(server.message)",
+                hint: "without '~', --error searches for the literal text")
         case "3D000", "28P01", "28000", "53300":
             return CommandFailure(
                 exit: .unreachable, message: "PostgreSQL refused the connection: \(error)",
                 hint: "check --database-url (DATABASE_URL)")
         case "25006":
             return CommandFailure(
-                exit: .refused, message: "the database can only be read: \(server.message)",
+                exit: .refused, message: "the database is read-only: \(server.message)",
                 hint:
-                    "it may be --read-only or ERRAND_READ_ONLY; else name the primary in "
+                    "unset --read-only and ERRAND_READ_ONLY, or name the primary in "
                     + "--database-url (DATABASE_URL), or several hosts with "
                     + "target_session_attrs=read-write")
         case "42501":
             return CommandFailure(
-                exit: .refused, message: "this database user may not do that: \(server.message)",
-                hint: "'errand doctor' names what is lacking; GRANT it, or use another user")
+                exit: .refused, message: server.message,
+                hint: "'errand doctor' lists missing privileges; GRANT them, or use another role")
         case "54000":
             return CommandFailure(
                 exit: .refused, message: server.message,
-                hint: server.hint ?? "it is too large for PostgreSQL; make it smaller")
+                hint: server.hint ?? "it exceeds a limit of PostgreSQL; make it smaller")
         case "57014", "55P03":
             return CommandFailure(
-                exit: .timedOut, message: "PostgreSQL took too long: \(server.message)",
-                hint: "try again; 'errand doctor' shows transactions that hold others up")
+                exit: .timedOut, message: "PostgreSQL timed out: \(server.message)",
+                hint: "try again; 'errand doctor' shows transactions that block others")
         case "53100":
             return CommandFailure(
                 exit: .failed, message: "PostgreSQL's disk is full: \(error)",
-                hint: "nothing was written; make room on the server and try again")
+                hint: "nothing was written; free disk space on the server and try again")
         default: return CommandFailure(exit: .failed, message: "\(error)")
         }
     case .usage:
@@ -105,8 +106,8 @@ private func describe(redis error: RedisError) -> CommandFailure {
     switch error {
     case .unreachable, .refused:
         CommandFailure(
-            exit: .unreachable, message: "Redis cannot be used: \(error)",
-            hint: "check --redis-url (REDIS_URL); 'errand doctor' tells more")
+            exit: .unreachable, message: "Redis is not available: \(error)",
+            hint: "check --redis-url (REDIS_URL); 'errand doctor' shows details")
     case .usage:
         CommandFailure(
             exit: .usage, message: "\(error)", hint: "check --redis-url (REDIS_URL)")

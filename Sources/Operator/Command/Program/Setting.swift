@@ -7,12 +7,12 @@ package import ErrandRedis
 public import ErrandTerminal
 
 extension Invocation {
-    /// A session for one command: a statement ends after `--timeout`, or a minute.
+    /// A session for one command: a statement times out after `--command-timeout`, or a minute.
     ///
-    /// - Throws: `CommandFailure` (usage) when no database is named.
+    /// - Throws: `CommandFailure` (usage) if no database is given.
     public func session() throws -> Session {
         let limit = self[GlobalOptions.commandTimeout]
-        // A server that cannot be told to cancel ends the statement by itself soon after.
+        // A server that receives no cancel request ends the statement by itself soon after.
         // PostgreSQL counts milliseconds in 32 bits.
         let longest = min(limit.map { $0 + .seconds(1) } ?? .seconds(60), .seconds(20 * 86_400))
         let milliseconds = Int(longest / .milliseconds(1))
@@ -21,8 +21,8 @@ extension Invocation {
         return kept(Session(settings))
     }
 
-    /// A session for statements that may take as long as they need.
-    package func patientSession() throws -> Session {
+    /// A session for long statements, without a statement timeout.
+    package func unlimitedSession() throws -> Session {
         var settings = try settings()
         settings.timeLimit = .seconds(7 * 86_400)
         return kept(Session(settings))
@@ -35,18 +35,18 @@ extension Invocation {
         return Pool(settings, limit: limit) { [self] in kept($0) }
     }
 
-    /// A session that changes nothing, and in which nothing takes long or waits long.
+    /// A read-only session with short statement and lock timeouts.
     ///
-    /// - Throws: `CommandFailure` (usage) when no database is named.
+    /// - Throws: `CommandFailure` (usage) if no database is given.
     public func readOnlySession() throws -> Session {
         let setup = ["SET statement_timeout = '5s'", "SET lock_timeout = '1s'"]
         return kept(Session(try settings("errand-look", setup: setup, isReadOnly: true)))
     }
 
-    /// A pool of one such session, for what takes its transactions from a pool.
+    /// A pool of one session, for functions that need a pool.
     package func pool() throws -> Pool { Pool(try settings(), limit: 1) { [self] in kept($0) } }
 
-    /// How every session of the command line connects.
+    /// The settings of every session of the command line.
     private func settings(
         _ name: String = "errand-cli", setup: [String] = [], isReadOnly: Bool = false
     ) throws -> SessionSettings {
@@ -59,15 +59,15 @@ extension Invocation {
         return settings
     }
 
-    /// What stands between this program and PostgreSQL, where `ERRAND_POOLER` says it.
+    /// The pooler between this program and PostgreSQL, from `ERRAND_POOLER`.
     package var pooling: Pooling {
         get throws(CommandFailure) {
             guard let name = environment["ERRAND_POOLER"], !name.isEmpty else { return .detected }
             guard let pooling = Pooling(rawValue: name) else {
                 throw CommandFailure(
-                    exit: .usage, message: "ERRAND_POOLER=\(name): there is no such pooler",
-                    hint: "there are: session (or none at all), transaction, and detected, which "
-                        + "is the default")
+                    exit: .usage, message: "ERRAND_POOLER=\(name): unknown pooler",
+                    hint: "expected session (also without a pooler), transaction, or detected "
+                        + "(default)")
             }
             return pooling
         }
@@ -80,33 +80,33 @@ extension Invocation {
         return servers
     }
 
-    /// The session, whose statements end on the server too when the command has to end early.
+    /// The session; its statements are cancelled on the server if the command is interrupted.
     @discardableResult
     private func kept(_ session: Session) -> Session {
         interruption.onStop { [weak session] in
             guard let session else { return }
-            // It takes the time of a connect.
+            // Not here: it opens a connection.
             DispatchQueue.global().async { session.cancelCurrent() }
         }
         return session
     }
 
-    /// Where Redis is.
+    /// The address of Redis.
     package func redisAddress() throws -> RedisAddress { try RedisAddress(url: redisURL()) }
 
-    /// A client for commands that enqueue; the workers are told at once.
+    /// A client for commands that enqueue; it notifies the workers immediately.
     package func client() async throws -> JobClient {
         let pool = Pool(try settings(), limit: 2) { [self] in kept($0) }
         return try await JobClient(pool: pool, redis: redisAddress(), log: try log)
     }
 
-    /// Who acts, for the record.
+    /// The operator's name, for the audit log.
     package var operatorName: String {
         environment["ERRAND_OPERATOR"] ?? environment["USER"] ?? environment["LOGNAME"]
             ?? "unknown"
     }
 
-    /// The least level that is logged.
+    /// The minimum level of log lines.
     private var logLevel: Log.Level {
         get throws(CommandFailure) {
             guard let name = environment["ERRAND_LOG"], !name.isEmpty else { return .info }
@@ -114,16 +114,15 @@ extension Invocation {
             if let index = names.firstIndex(of: name) { return Log.Level.allCases[index] }
             let guess = nearest(to: name, among: names).map { "did you mean \($0)? " } ?? ""
             throw CommandFailure(
-                exit: .usage, message: "ERRAND_LOG=\(name): there is no such level",
-                hint: guess + "there are: \(names.joined(separator: ", "))")
+                exit: .usage, message: "ERRAND_LOG=\(name): unknown level",
+                hint: guess + "levels: \(names.joined(separator: ", "))")
         }
     }
 
-    /// Writes a line an event to standard error: for people on a terminal, as JSON elsewhere,
-    /// unless ERRAND_LOG_FORMAT says which.
+    /// The log, which writes one line per event to standard error: text on a terminal, otherwise
+    /// JSON, unless ERRAND_LOG_FORMAT is set.
     ///
-    /// - Throws: `CommandFailure` (usage) when ERRAND_LOG names no level, or ERRAND_LOG_FORMAT no
-    ///   format.
+    /// - Throws: `CommandFailure` (usage) for an invalid ERRAND_LOG or ERRAND_LOG_FORMAT.
     package var log: Log {
         get throws {
             let level = try logLevel
@@ -157,10 +156,10 @@ extension Invocation {
 }
 
 extension Instant {
-    /// For a record.
+    /// The cell of a record.
     package var cell: Cell { .time(date) }
 
-    /// Reads RFC 3339; PostgreSQL's infinities, which `init(_:)` reads too, are no time to start.
+    /// Reads RFC 3339, without PostgreSQL's infinities, which `init(_:)` accepts.
     package init?(finite text: String) {
         guard let instant = Instant(text), instant != .infinity, instant != .negativeInfinity else {
             return nil

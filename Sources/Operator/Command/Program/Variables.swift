@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ErrandTerminal
 
-/// Environment variables, of which an empty one is as good as none.
+/// Environment variables; an empty one counts as unset.
 package struct Variables {
     package var all: [String: String]
 
@@ -9,9 +9,9 @@ package struct Variables {
 
     package subscript(_ name: String) -> String? { all[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The values of `names`, which belong together: nil when none of them is set.
+    /// The values of `names`, which must be set together; nil if none of them is set.
     ///
-    /// - Parameter extras: what means something only beside them.
+    /// - Parameter extras: variables that require `names`.
     package func all(_ names: [String], beside extras: [String]) throws(CommandFailure) -> [String]?
     {
         let found = names.compactMap { self[$0] }
@@ -32,13 +32,13 @@ package struct Variables {
         let isPlain = path.utf8.count <= 4096 && path.utf8.allSatisfy { $0 >= 0x20 }
         guard isPlain, !path.hasPrefix("-----"), !path.hasPrefix("{") else {
             throw CommandFailure(
-                exit: .usage, message: "\(name): expected the path of a file, not what it holds",
-                hint: "put that into a file that only errand may read, and name the file")
+                exit: .usage, message: "\(name): expected the path of a file, not its content",
+                hint: "write the value to a file that only errand can read, and give its path")
         }
         return path
     }
 
-    /// A file of certificates to trust instead of the system's.
+    /// The path of a file of CA certificates that replace the system's.
     package func authorities(_ name: String) throws(CommandFailure) -> String? {
         guard let path = try path(name) else { return nil }
         let content = (try? Data(contentsOf: URL(filePath: path))) ?? Data()
@@ -46,7 +46,7 @@ package struct Variables {
         guard text.contains("-----BEGIN CERTIFICATE-----") else {
             throw CommandFailure(
                 exit: .usage, message: "\(name): \(path): expected certificates in PEM",
-                hint: "without it the system's authorities are trusted")
+                hint: "unset it to trust the system's certificate authorities")
         }
         return path
     }
@@ -55,8 +55,8 @@ package struct Variables {
         guard let text = self[name] else { return nil }
         guard let rate = Double(text), rate >= 0.001, rate <= 1_000_000 else {
             throw CommandFailure(
-                exit: .usage, message: "\(name): expected messages a second, such as 50 or 0.5",
-                hint: "unset it to send as fast as the provider answers")
+                exit: .usage, message: "\(name): expected messages per second, such as 50 or 0.5",
+                hint: "unset it to send as fast as the provider accepts")
         }
         return rate
     }

@@ -10,20 +10,20 @@ enum KindCommands {
     private static let name = Argument.required(ValueFormat.text("KIND"), help: "The kind's name")
     private static let since = Option<Duration>.duration(
         "since", default: .seconds(3_600), range: .seconds(60) ... .seconds(86_400),
-        help: "Look at what was done within this time, a day at most")
+        help: "Cover attempts that ended within this time, at most a day")
     private static let exact = Option<Bool>.flag(
-        "exact", help: "Count all waiting jobs, however many: may take long")
+        "exact", help: "Count all waiting jobs instead of estimating: may take long")
 
     private static let numbers = """
-        Counts up to 1,000 waiting jobs of a kind in each queue; more are estimated, and marked \
-        with ~. FAILED is of attempts: those of --since that ended in an error, and their share. \
-        WAIT is from when jobs were due to their start, RUN from there to their end, as the \
-        workers measured them: each within 19 %.
+        Counts up to 1,000 waiting jobs of a kind in each queue; larger numbers are estimates, \
+        marked with ~. FAILED counts the attempts within --since that failed; % is their share. \
+        P95 WAIT is the time from due to start, P95 RUN the time from start to end. The workers \
+        measure both, within 19 %.
         """
 
     private static let list = Command(
-        "kind", "ls", effect: .looks,
-        summary: "List the kinds of job: how many, how often they fail, how long",
+        "kind", "ls", effect: .read,
+        summary: "List the kinds of jobs with counts, failure rates and durations",
         discussion: numbers,
         examples: [
             .init("errand kind ls", "the last hour"),
@@ -36,7 +36,7 @@ enum KindCommands {
         let isListed = invocation.output.format == .table
         try invocation.output.list(
             kinds.map { record($0, isListed: isListed) }, columns: listed,
-            empty: "no kind was declared: start a worker or run 'errand migrate'")
+            empty: "no kind is declared: start a worker or run 'errand migrate'")
         return .done
     }
 
@@ -50,9 +50,9 @@ enum KindCommands {
     ]
 
     private static let show = Command(
-        "kind", "show", effect: .looks, summary: "Show one kind: numbers, last errors, schedules",
+        "kind", "show", effect: .read, summary: "Show one kind: numbers, last errors, schedules",
         discussion: numbers,
-        examples: [.init("errand kind show mail.receipt --since 10m", "how it goes just now")],
+        examples: [.init("errand kind show mail.receipt --since 10m", "the last ten minutes")],
         options: [since, exact], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
@@ -71,7 +71,7 @@ enum KindCommands {
         record.append("schedules", .records(schedules.map(Self.record)))
         try invocation.output.show(record)
         guard let worst = groups.first else { return .done }
-        invocation.output.note("see them with 'errand dead ls --fingerprint \(worst.fingerprint)'")
+        invocation.output.note("'errand dead ls --fingerprint \(worst.fingerprint)' lists them")
         return .done
     }
 

@@ -9,27 +9,28 @@ enum QueueCommands {
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
     private static let reason = Option<String?>.text(
-        "reason", help: "Why, for those who find it paused")
+        "reason", help: "The reason, shown while the queue is paused")
     private static let length = Option<Duration?>.duration(
         "for", range: .seconds(1) ... .seconds(3_650 * 86_400),
-        help: "Let it go on by itself after this time")
+        help: "Resume automatically after this time")
 
     private static let exact = Option<Bool>.flag(
-        "exact", help: "Count all jobs, however many: may take long")
+        "exact", help: "Count all jobs instead of estimating: may take long")
 
     private static let numbers = """
-        Counts up to 10,000 jobs of a queue; more are estimated, and marked with ~. The oldest is \
-        always exact. IN/S is what came within a minute, OUT/S what ended in the running minute \
-        and the one before, P95 how long jobs waited in the last ten minutes, BUSY the slots of \
-        live workers, DRAIN how long the queue still takes at these rates.
+        Counts up to 10,000 jobs of a queue; larger numbers are estimates, marked with ~. OLDEST \
+        is always exact. IN/S is the rate of new jobs in the last minute, OUT/S the rate of \
+        finished attempts in this minute and the one before. P95 is the wait of jobs in the last \
+        ten minutes, BUSY the used slots of live workers, and DRAIN the time until the queue is \
+        empty at these rates.
         """
 
     private static let list = Command(
-        "queue", "ls", effect: .looks, summary: "List the queues with what waits in them",
+        "queue", "ls", effect: .read, summary: "List the queues with their jobs and rates",
         discussion: numbers,
         examples: [
-            .init("errand queue ls", "what waits where, and how fast it goes"),
-            .init("errand queue ls --exact -ojson", "all counted, for a program"),
+            .init("errand queue ls", "backlogs and rates of all queues"),
+            .init("errand queue ls --exact -ojson", "exact counts, for a program"),
         ],
         options: [exact]
     ) { invocation in
@@ -47,12 +48,12 @@ enum QueueCommands {
             queues.map { queue in
                 QueueLimitCommand.add(
                     limits[queue.name], to: record(queue, invocation.output.times))
-            }, columns: QueueWords.listed + (limits.isEmpty ? [] : [Column("limit")]))
+            }, columns: QueueFormatting.listed + (limits.isEmpty ? [] : [Column("limit")]))
     }
 
     private static let show = Command(
-        "queue", "show", effect: .looks, summary: "Show one queue", discussion: numbers,
-        examples: [.init("errand queue show mail", "all that is known of it")],
+        "queue", "show", effect: .read, summary: "Show one queue", discussion: numbers,
+        examples: [.init("errand queue show mail", "all numbers of the queue")],
         options: [exact], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
@@ -68,11 +69,11 @@ enum QueueCommands {
     }
 
     private static let pause = Command(
-        "queue", "pause", effect: .changes,
-        summary: "Stop a queue: its jobs wait until it is resumed",
-        discussion: "Jobs that run go on; workers take no more of it within a second.",
+        "queue", "pause", effect: .write,
+        summary: "Pause a queue: its jobs wait until it is resumed",
+        discussion: "Running jobs continue. Workers stop claiming its jobs within a second.",
         examples: [
-            .init("errand queue pause mail --for 30m --reason 'mail server moves'", "for a while")
+            .init("errand queue pause mail --for 30m --reason 'mail server moves'", "for 30 min")
         ],
         options: [reason, length], arguments: [name]
     ) { invocation in
@@ -87,8 +88,8 @@ enum QueueCommands {
     }
 
     private static let resume = Command(
-        "queue", "resume", effect: .changes, summary: "Let a paused queue go on",
-        examples: [.init("errand queue resume mail", "its jobs run again")],
+        "queue", "resume", effect: .write, summary: "Resume a paused queue",
+        examples: [.init("errand queue resume mail", "run its jobs again")],
         options: [AuditOptions.reason], arguments: [name]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
@@ -108,7 +109,7 @@ enum QueueCommands {
         return .done
     }
 
-    /// Refuses a name that no queue has.
+    /// Throws unless a queue of this name exists.
     static func check(_ name: String, _ inspector: Inspector) async throws {
         let names = try await inspector.queueNames()
         guard names.contains(name) else { throw unknown(name, names) }
@@ -118,10 +119,10 @@ enum QueueCommands {
         let guess = nearest(to: name, among: known).map { "did you mean \($0)? " } ?? ""
         return CommandFailure(
             exit: .notFound, message: "there is no queue \(name)",
-            hint: guess + "there are: \(known.joined(separator: ", "))")
+            hint: guess + "queues: \(known.joined(separator: ", "))")
     }
 
     static func record(_ queue: QueueRecord, _ times: TimeFormat) -> Record {
-        QueueWords(queue, times).record
+        QueueFormatting(queue, times).record
     }
 }

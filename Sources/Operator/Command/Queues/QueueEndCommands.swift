@@ -9,7 +9,7 @@ enum QueueEndCommands {
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
 
-    /// The queue as it is now.
+    /// Reads the queue; throws if it does not exist.
     private static func found(
         _ invocation: Invocation, _ inspector: Inspector
     ) async throws -> QueueRecord {
@@ -24,18 +24,18 @@ enum QueueEndCommands {
 
     private static let timeout = Option<Duration?>.duration(
         "timeout", range: .zero ... .seconds(36_500 * 86_400),
-        help: "Wait no longer than this (default: as long as it takes)")
+        help: "Wait at most this long (default: no limit)")
 
     private static let firstPause = Duration.milliseconds(50)
     private static let longestPause = Duration.seconds(1)
 
     private static let drain = Command(
-        "queue", "drain", effect: .waits,
-        summary: "Wait until nothing that is due is left in a queue",
+        "queue", "drain", effect: .follow,
+        summary: "Wait until a queue has no due and no running jobs",
         discussion: """
-            Waits for the jobs that are due or run, also those that come meanwhile, and not for \
-            those of a later time. Exits 8 when the time was over before. It changes nothing: \
-            'errand queue purge' throws jobs away.
+            Waits for due and running jobs, including those enqueued meanwhile, but not for \
+            scheduled jobs. Exits 8 on a timeout. It makes no changes: 'errand queue purge' \
+            discards jobs.
             """,
         examples: [.init("errand queue drain mail --timeout 10m", "before a release")],
         options: [timeout], arguments: [name]
@@ -58,44 +58,44 @@ enum QueueEndCommands {
         return .done
     }
 
-    /// Refuses to wait for what will not end by itself.
+    /// Throws if the queue is paused or has no worker: waiting would never end.
     private static func check(_ queue: QueueRecord) throws {
         if queue.pausedAt != nil, queue.pausedUntil == nil {
             throw CommandFailure(
                 exit: .conflict,
-                message: "queue \(queue.name) is paused: what waits in it would wait for ever",
-                hint: "'errand queue resume \(queue.name)' lets it go on")
+                message: "queue \(queue.name) is paused: it would never drain",
+                hint: "'errand queue resume \(queue.name)' resumes it")
         }
         guard queue.workers == 0 else { return }
         throw CommandFailure(
-            exit: .conflict, message: "no worker works queue \(queue.name)",
-            hint: "start one with 'errand work --queues \(queue.name)', "
-                + "or one that ends by itself with 'errand work --queues \(queue.name) --drain'")
+            exit: .conflict, message: "no live worker works queue \(queue.name)",
+            hint: "start one with 'errand work --queues \(queue.name)'; with --drain it exits "
+                + "once the queue is empty")
     }
 
     private static func late(_ left: Int, _ queue: String) -> CommandFailure {
         CommandFailure(
             exit: .timedOut,
-            message: "\(HumanFormat.count(left)) jobs that are due or run were still in queue "
-                + "\(queue) by then", hint: "'errand queue show \(queue)' shows it")
+            message: "timed out: \(HumanFormat.count(left)) due or running jobs are left in queue "
+                + queue, hint: "'errand queue show \(queue)' shows its numbers")
     }
 
     // MARK: purge
 
     private static let purge = Command(
-        "queue", "purge", effect: .changes,
-        summary: "End all that waits in a queue, unrun",
+        "queue", "purge", effect: .write,
+        summary: "Cancel every waiting job of a queue",
         discussion: """
-            Also what is to run later or again. Running jobs go on, dead letters and what is \
-            enqueued meanwhile stay. The jobs are kept as cancelled ones for as long as their \
-            kinds say, so that 'errand job retry' can still bring them back.
+            Includes scheduled and retrying jobs. Running jobs, dead letters and jobs that are \
+            enqueued meanwhile are not affected. Cancelled jobs are kept for the retention time of \
+            their kinds; until then 'errand job retry' runs them again.
 
-            It is an operation of its own: 'errand op ls' shows how far it is, 'errand op cancel' \
-            ends it from another terminal, 'errand op resume' goes on with it after anything.
+            The purge is an operation: 'errand op ls' shows its progress, 'errand op cancel' stops \
+            it from another terminal, 'errand op resume' continues it after an interruption.
             """,
-        examples: [.init("errand queue purge mail", "shows how many there are, and asks")],
+        examples: [.init("errand queue purge mail", "shows the number of jobs, and asks")],
         options: [
-            BulkOptions.most, BulkOptions.dryRun, BulkOptions.exact, BulkOptions.rate,
+            BulkOptions.maxJobs, BulkOptions.dryRun, BulkOptions.exact, BulkOptions.rate,
             AuditOptions.reason,
         ], arguments: [name]
     ) { invocation in

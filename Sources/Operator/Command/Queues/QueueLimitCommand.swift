@@ -9,26 +9,26 @@ enum QueueLimitCommand {
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
     private static let running = Option<Int?>.integer(
-        "running", range: 1...1_000_000, help: "Run at most so many at once, over all workers")
+        "running", range: 1...1_000_000, help: "Run at most N jobs at once, over all workers")
     private static let rate = Option<Rate?>.value(
         "rate", Rate.format,
-        help: "Start at most so many in a time, such as 100/s or 50/m, over all workers")
-    private static let none = Option<Bool>.flag("none", help: "Take the queue's limits away")
+        help: "Start jobs at most at this rate, such as 100/s or 50/m, over all workers")
+    private static let none = Option<Bool>.flag("none", help: "Remove the queue's limits")
 
-    /// How long the workers have to hear of a limit.
-    private static let patience = Duration.seconds(5)
+    /// How long to wait until all workers apply a limit.
+    private static let timeout = Duration.seconds(5)
 
     private static let limit = Command(
-        "queue", "limit", effect: .changes,
-        summary: "Say how much of a queue may run at once, or start in a time",
+        "queue", "limit", effect: .write,
+        summary: "Limit the concurrency or the start rate of a queue",
         discussion: """
-            It holds over all workers. What is not given stays as it was. Jobs that run already \
-            go on and are counted; jobs that may not start wait in their order. Starts are spread \
-            evenly: at most a tenth of a second's worth at once.
+            The limits apply to all workers together. A limit that is not given is unchanged. \
+            Running jobs continue and count; jobs above the limit wait in their order. Starts are \
+            spread evenly: at most a tenth of a second's worth at once.
             """,
         examples: [
-            .init("errand queue limit mail --running 50 --rate 100/s", "what the server takes"),
-            .init("errand queue limit mail --none", "as many as there are slots"),
+            .init("errand queue limit mail --running 50 --rate 100/s", "protect a mail server"),
+            .init("errand queue limit mail --none", "remove the limits"),
         ],
         options: [running, rate, none, AuditOptions.reason], arguments: [name]
     ) { invocation in
@@ -36,8 +36,8 @@ enum QueueLimitCommand {
         let (name, running, rate) = (invocation[name], invocation[running], invocation[rate])
         guard invocation[none] != (running != nil || rate != nil) else {
             throw CommandFailure(
-                exit: .usage, message: "say --running, --rate or both, or else --none",
-                hint: "'errand queue show \(name)' shows the limit that it has")
+                exit: .usage, message: "pass --running, --rate or both, or only --none",
+                hint: "'errand queue show \(name)' shows the current limit")
         }
         try await QueueCommands.check(name, inspector)
         if invocation[none] {
@@ -57,11 +57,11 @@ enum QueueLimitCommand {
         return .done
     }
 
-    /// Waits until all workers keep the limit, and counts what they had claimed before.
+    /// Waits until all workers apply the limit, then counts the jobs they had claimed before.
     private static func settle(
         _ queue: String, _ at: Instant, _ inspector: Inspector, _ output: Output
     ) async throws {
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + timeout
         var unaware = try await inspector.unaware(of: queue, setAt: at)
         while !unaware.isEmpty, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(50))
@@ -70,12 +70,12 @@ enum QueueLimitCommand {
         try await inspector.countClaimed(of: queue)
         guard !unaware.isEmpty else { return }
         output.warn(
-            "not all workers have heard of it yet: "
+            "some workers have not applied the limit yet: "
                 + unaware.map(String.init).joined(separator: ", ")
-                + "; run it again when they have, so that what they run is counted")
+                + "; run the command again later, so that their running jobs are counted")
     }
 
-    /// A queue's record with its limit.
+    /// Appends a queue's limit to its record.
     static func add(_ limit: QueueLimit?, to record: Record) -> Record {
         var record = record
         let words = limit.map { limit in
@@ -87,7 +87,7 @@ enum QueueLimitCommand {
         record.append("limit", .optional(words) { .text($0) })
         record.append("limit_running", .optional(limit?.running) { .int($0) })
         record.append("limit_rate", .optional(limit?.rate) { .text($0) })
-        record.append("limit_held", .optional(limit?.held) { .int($0) })
+        record.append("limit_in_use", .optional(limit?.held) { .int($0) })
         record.append("limit_set_by", .optional(limit?.setBy) { .text($0) })
         record.append("limit_set_at", .optional(limit?.setAt) { $0.cell })
         record.append("limit_reason", .optional(limit?.reason) { .text($0) })

@@ -9,60 +9,62 @@ import ErrandThreads
 enum ScheduleBackfillCommand {
     static let all = [command]
 
-    /// What one backfill makes at most.
+    /// The maximum number of jobs of one backfill.
     private static let most = 100_000
 
     private static let from = Option<Instant?>.value(
-        "from", JobWords.time, help: "The first moment of the past, itself included"
+        "from", JobInputOptions.time, help: "The start of the time range (inclusive)"
     ).required()
     private static let to = Option<Instant?>.value(
-        "to", JobWords.time, help: "Its end, itself not included"
+        "to", JobInputOptions.time, help: "The end of the time range (exclusive)"
     ).required()
-    private static let dryRun = Option.flag("dry-run", help: "Only say what would be made")
+    private static let dryRun = Option.flag("dry-run", help: "Only show what would be created")
     private static let command = Command(
-        "schedule", "backfill", effect: .changes,
-        summary: "Make the jobs of past times that had none",
+        "schedule", "backfill", effect: .write,
+        summary: "Create the jobs of past occurrences that had none",
         discussion: """
-            First says how many there are, then asks. Times that have or had their job get no \
-            other, so it can be run again after an interruption. The jobs start at once and \
-            together, whatever the overlap policy; each knows the time that it is for.
+            Shows the number of jobs, then asks for confirmation. An occurrence that has or had a \
+            job gets no second one, so after an interruption you can run it again. All jobs are \
+            due at once, whatever the overlap policy; each receives the time of its occurrence.
             """,
         examples: [
             .init(
                 "errand schedule backfill shop.report --from 2026-11-01T00:00:00Z "
                     + "--to 2026-11-02T00:00:00Z --dry-run",
-                "what is missing of that day")
+                "the missing jobs of a day")
         ],
-        options: [from, to, dryRun, AuditOptions.reason], arguments: [ScheduleWords.name]
+        options: [from, to, dryRun, AuditOptions.reason], arguments: [ScheduleFormatting.name]
     ) { invocation in
         let (name, start, end) = (
-            invocation[ScheduleWords.name], invocation[from], invocation[to]
+            invocation[ScheduleFormatting.name], invocation[from], invocation[to]
         )
         guard start < end else {
             throw CommandFailure(
-                exit: .usage, message: "--to \(end) does not come after --from \(start)",
-                hint: "--from is included, --to is not")
+                exit: .usage, message: "--to \(end) is not after --from \(start)",
+                hint: "--from is inclusive, --to is exclusive")
         }
         let schedules = try invocation.schedules()
         let now = try await schedules.now()
         guard end <= now else {
             throw CommandFailure(
-                exit: .refused, message: "--to \(end) lies in the future",
-                hint: "it is \(now); what is still to come, the scheduler makes in its time")
+                exit: .refused, message: "--to \(end) is in the future",
+                hint: "it is now \(now); the scheduler creates the jobs of later occurrences")
         }
         let found = try await schedules.backfill(name, from: start, to: end, limit: most)
-        guard let backfill = found else { throw try await ScheduleWords.unknown(name, schedules) }
+        guard let backfill = found else {
+            throw try await ScheduleFormatting.unknown(name, schedules)
+        }
         guard !backfill.isCut else {
             throw CommandFailure(
                 exit: .refused,
                 message: "more than \(HumanFormat.count(most)) occurrences had no job",
-                hint: "backfill shorter times, one after the other: the first "
-                    + "\(HumanFormat.count(most)) end with --to \(after(backfill))")
+                hint: "backfill shorter ranges in sequence: --to \(after(backfill)) covers the "
+                    + "first \(HumanFormat.count(most))")
         }
         return try await go(backfill, schedules, invocation)
     }
 
-    /// The shortest end that takes in all that was found.
+    /// The earliest `--to` that covers all occurrences found.
     private static func after(_ backfill: Schedules.Backfill) -> Instant {
         (backfill.missing.last ?? .now()).adding(.seconds(1))
     }
@@ -78,12 +80,12 @@ enum ScheduleBackfillCommand {
         let name = backfill.schedule.name
         guard count > 0 else {
             if !output.isForPeople { try output.show(result(backfill, made: 0)) }
-            output.note("nothing to do: every one has or had its job")
+            output.note("nothing to do: every occurrence has or had its job")
             return .done
         }
         try output.flush()
         try output.confirm(
-            "make \(HumanFormat.count(count)) jobs of \(name) now?",
+            "create \(HumanFormat.count(count)) jobs of \(name) now?",
             yes: invocation[GlobalOptions.yes])
         let made = try await make(
             backfill, schedules, output, by: invocation.operatorName,
@@ -91,21 +93,21 @@ enum ScheduleBackfillCommand {
         if !output.isForPeople {
             try output.show(result(backfill, made: made))
         } else {
-            try output.line("\(HumanFormat.count(made)) jobs made")
+            try output.line("\(HumanFormat.count(made)) jobs created")
         }
         if made < count {
-            output.note("the others were dealt with meanwhile, and got no second job")
+            output.note("the other occurrences got their jobs meanwhile")
         }
         return .done
     }
 
-    /// Makes the jobs; a signal ends it after the batch that is under way.
+    /// Creates the jobs; on a signal it stops after the current batch.
     private static func make(
         _ backfill: Schedules.Backfill, _ schedules: Schedules, _ output: Output,
         by operatorName: String, reason: String?
     ) async throws -> Int {
         let count = backfill.missing.count
-        let bar = ProgressBar("made", total: count, output: output, now: .now)
+        let bar = ProgressBar("created", total: count, output: output, now: .now)
         let tally = Tally()
         let work = Task {
             try await schedules.run(backfill, by: operatorName, reason: reason) { done in
@@ -124,17 +126,17 @@ enum ScheduleBackfillCommand {
         let (made, isInterrupted) = tally.state
         bar.finish(done: made, now: .now)
         guard isInterrupted || trouble != nil else { return made }
-        // Broken off before anything was made, it is an error like any other.
+        // A failure before the first batch is an ordinary error.
         if let trouble, made == 0, !isInterrupted { throw trouble }
-        let cause = isInterrupted ? "interrupted" : trouble?.message ?? "broken off"
+        let cause = isInterrupted ? "interrupted" : trouble?.message ?? "stopped"
         throw CommandFailure(
             exit: .partlyDone,
             message: "\(cause): \(HumanFormat.count(made)) of \(HumanFormat.count(count)) jobs "
-                + "were made",
-            hint: "run the same again: no occurrence gets a second job")
+                + "were created",
+            hint: "run the same command again: no occurrence gets a second job")
     }
 
-    /// How far the work has come, for those who watch it.
+    /// The progress of a backfill.
     private final class Tally: Sendable {
         private let counts = Mutex((made: 0, isInterrupted: false))
 
@@ -156,7 +158,7 @@ enum ScheduleBackfillCommand {
 
     private static func result(_ backfill: Schedules.Backfill, made: Int) -> Record {
         var record = preview(backfill)
-        record.append("made", .int(made))
+        record.append("created", .int(made))
         return record
     }
 }

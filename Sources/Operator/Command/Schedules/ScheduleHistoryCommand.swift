@@ -8,34 +8,35 @@ enum ScheduleHistoryCommand {
     static let all = [command]
 
     private static let cursor = Option<Instant?>.value(
-        "cursor", JobWords.time, help: "Go on behind this time, with which the last page ended")
+        "cursor", JobInputOptions.time,
+        help: "Continue after this time, the last one of the previous page")
 
     private static let command = Command(
-        "schedule", "history", effect: .looks,
-        summary: "Show what became of a schedule's times, the latest first",
+        "schedule", "history", effect: .read,
+        summary: "Show the past occurrences of a schedule, the latest first",
         discussion: """
-            An unbroken run of missed times is one entry, with how many they were. The reason \
-            says why there was no job, or how it ended.
+            Consecutive missed occurrences are one entry, with their count. REASON shows why there \
+            was no job, or how the job ended.
             """,
         examples: [.init("errand schedule history shop.report --limit 10", "the latest ten")],
-        options: [PageOptions.limit, cursor], arguments: [ScheduleWords.name]
+        options: [PageOptions.limit, cursor], arguments: [ScheduleFormatting.name]
     ) { invocation in
         let schedules = try invocation.schedules()
-        let schedule = try await schedules.one(invocation[ScheduleWords.name]).schedule
+        let schedule = try await schedules.one(invocation[ScheduleFormatting.name]).schedule
         let entries = try await schedules.history(
             of: schedule, before: invocation[cursor] ?? .infinity,
             limit: invocation[PageOptions.limit])
         let output = invocation.output
         try output.list(
             entries.map { record($0, output.times) },
-            columns: columns(output), empty: "nothing of \(schedule.name) was due so far")
+            columns: columns(output), empty: "\(schedule.name) has had no occurrence yet")
         if entries.count == invocation[PageOptions.limit], let last = entries.last {
             output.note("more: " + invocation.line(behind: cursor, "\(last.lastDue)"))
         }
         return .done
     }
 
-    /// On a narrow terminal without what the others tell too.
+    /// The columns; on a narrow terminal without those that others imply.
     private static func columns(_ output: Output) -> [Column] {
         let isNarrow = output.screen.outputIsTerminal && output.screen.width < 120
         let all = [
@@ -46,12 +47,12 @@ enum ScheduleHistoryCommand {
         return isNarrow ? all.filter { !["decided_at", "ended_at"].contains($0.name) } : all
     }
 
-    /// How long after its time it was decided on; nil where that says nothing.
+    /// How late the scheduler processed an occurrence; nil if that is not meaningful.
     private static func lateness(_ entry: Schedules.HistoryEntry) -> Duration? {
         guard ["schedule", "catch-up"].contains(entry.origin), entry.outcome != "missed" else {
             return nil
         }
-        // Decided on ahead of its time: it starts at its time.
+        // The scheduler may process it early: the job starts on time.
         return max(entry.decidedAt.durationSince(entry.firstDue), .zero)
     }
 
@@ -73,7 +74,7 @@ enum ScheduleHistoryCommand {
         ])
     }
 
-    /// With the span of a run, and what it was merged into.
+    /// The reason, with the span of missed occurrences and the occurrence it was merged into.
     private static func reason(_ entry: Schedules.HistoryEntry, _ times: TimeFormat) -> String {
         var reason = entry.reason ?? ""
         if let into = entry.mergedInto { reason += " into that of \(into)" }

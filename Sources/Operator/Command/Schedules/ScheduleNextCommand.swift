@@ -9,35 +9,35 @@ enum ScheduleNextCommand {
     static let all = [command]
 
     private static let subject = Argument.required(
-        ScheduleWords.expression("'EXPR'|NAME"),
-        help: ScheduleWords.expressionHelp + "; or a schedule's name")
+        ScheduleFormatting.expression("'EXPR'|NAME"),
+        help: ScheduleFormatting.expressionHelp + "; or a schedule's name")
     private static let zone = Option<String?>.text(
-        "tz", placeholder: "ZONE", help: "Whose clocks count, such as Europe/Berlin (default: UTC)")
+        "tz", placeholder: "ZONE", help: "The time zone, such as Europe/Berlin (default: UTC)")
     private static let from = Option<Instant?>.value(
-        "from", JobWords.time, help: "Those after this moment (default: now)")
+        "from", JobInputOptions.time, help: "Show times after this one (default: now)")
     private static let count = Option.integer(
-        "count", default: 10, range: 1...10_000, help: "How many at most")
+        "count", default: 10, range: 1...10_000, help: "Show at most N times")
     private static let notes = Option.flag(
-        "notes", help: "Say in JSON too what a change of the clocks has to do with a time")
+        "notes", help: "Include the notes on clock changes in JSON")
     private static let before = Option.flag(
-        "before", help: "Those before the moment instead, the latest first")
+        "before", help: "Show earlier times instead, the latest first")
 
     private static let command = Command(
-        "schedule", "next", effect: .looks,
-        summary: "Show when an expression or a schedule comes next",
+        "schedule", "next", effect: .read,
+        summary: "Show the next times of an expression or a schedule",
         discussion: """
-            An expression needs no server. On days on which the clocks change, a note says which \
-            times were moved, repeated or skipped (in JSON with --notes); --gap and --repeat \
-            choose otherwise. Without them fixed times of day move out of a gap and happen the \
-            first time of two, and what recurs within the hour follows the clock.
+            An expression needs no server. On days with a clock change, a note shows which times \
+            were moved, repeated or skipped (in JSON with --notes). --gap and --repeat set the \
+            rules. By default, fixed times of day move out of a gap and run once when they repeat; \
+            expressions that recur within the hour follow the clock.
             """,
         examples: [
             .init(
                 "errand schedule next '30 9 * * MON-FRI' --tz America/Toronto", "from now on"),
             .init(
                 "errand schedule next @hourly --tz Europe/Berlin --from 2026-10-24T22:00:00Z",
-                "over the end of summer time"),
-            .init("errand schedule next shop.report --before", "when it came last"),
+                "across the end of summer time"),
+            .init("errand schedule next shop.report --before", "its last times"),
         ],
         options: [zone, from, count, ScheduleOptions.gap, ScheduleOptions.repeats, notes, before],
         arguments: [subject]
@@ -58,15 +58,15 @@ enum ScheduleNextCommand {
                 ? line(occurrence, note, zone, now: now)
                 : object(occurrence, invocation[notes] ? note : nil, zone)
         }
-        let direction = backwards ? "before that moment" : "after that moment"
+        let direction = backwards ? "before that time" : "after that time"
         try invocation.output.list(
             records,
             columns: [
                 Column("at"), Column("utc", title: "UTC"), Column("in", title: "WHEN"),
                 Column("note", isFlexible: true),
-            ], empty: "nothing comes \(direction)")
+            ], empty: "no occurrences \(direction)")
         if found.count < invocation[count], !(found.isEmpty && isTable) {
-            invocation.output.note("no more comes \(direction)")
+            invocation.output.note("no more occurrences \(direction)")
         }
         return .done
     }
@@ -92,7 +92,7 @@ enum ScheduleNextCommand {
         ])
     }
 
-    // MARK: Which times
+    // MARK: Occurrences
 
     /// The occurrences of a timetable within its start and end.
     private struct Walk {
@@ -129,18 +129,18 @@ enum ScheduleNextCommand {
         let recurrence: Recurrence
         do throws(RecurrenceError) { recurrence = try Recurrence(text) } catch {
             guard mayBeName(text), invocation[GlobalOptions.databaseURL] != nil else {
-                throw ScheduleWords.malformed(text, error)
+                throw ScheduleFormatting.malformed(text, error)
             }
             return try await walk(ofSchedule: text, error, invocation, zones)
         }
-        let place = try ScheduleWords.zone(invocation[zone] ?? "UTC", in: zones)
+        let place = try ScheduleFormatting.zone(invocation[zone] ?? "UTC", in: zones)
         return Walk(
             timetable: Timetable(
                 recurrence, in: place, gap: invocation[ScheduleOptions.gap],
                 repeats: invocation[ScheduleOptions.repeats]))
     }
 
-    /// A word of digits and signs was meant as a part of an expression.
+    /// Whether a text may be a schedule's name: digits and signs alone are part of an expression.
     private static func mayBeName(_ text: String) -> Bool {
         JobKinds.isName(text, limit: 100) && text.utf8.contains { (97...122).contains($0) }
     }
@@ -155,8 +155,8 @@ enum ScheduleNextCommand {
             guard let guess = nearest(to: name, among: known) else {
                 throw CommandFailure(
                     exit: .usage,
-                    message: "'\(name)' is no expression (\(error)), and no schedule either",
-                    hint: "an expression is such as '30 9 * * MON-FRI' or @daily; "
+                    message: "'\(name)' is neither a schedule nor an expression (\(error))",
+                    hint: "write an expression such as '30 9 * * MON-FRI' or @daily; "
                         + "'errand schedule ls' lists the schedules")
             }
             throw CommandFailure(
@@ -168,9 +168,10 @@ enum ScheduleNextCommand {
             (invocation[ScheduleOptions.repeats] != nil, "--repeat"),
         ] where given {
             throw CommandFailure(
-                exit: .usage, message: "\(option) does not go with a schedule, which has its own",
-                hint: "'errand schedule show \(name)' shows it; for a try give its expression, "
-                    + "'\(schedule.recurrence)'")
+                exit: .usage,
+                message: "\(option) works only with an expression: \(name) has its own",
+                hint: "'errand schedule show \(name)' shows it; to try another value, pass the "
+                    + "expression '\(schedule.recurrence)'")
         }
         let plan = try Plan(schedule, zones: zones)
         return Walk(timetable: plan.timetable, starts: plan.starts, ends: plan.ends)
@@ -178,7 +179,7 @@ enum ScheduleNextCommand {
 
     // MARK: Notes
 
-    /// What a change of the clocks has to do with an occurrence.
+    /// The note on a clock change that affects an occurrence; nil without one.
     private static func note(on occurrence: Occurrence, in zone: Zone) -> String? {
         var parts: [String] = []
         if let skipped = occurrence.skippedLocal {
@@ -194,22 +195,22 @@ enum ScheduleNextCommand {
         switch change {
         case .movedFromGap(let time):
             return "moved from \(local(time)), which does not exist: clocks go forward"
-        case .firstOfTwo: return "first of two: clocks go back, and this time comes again"
-        case .secondOfTwo: return "second of two: clocks went back, and this time came before"
+        case .firstOfTwo: return "first of two: clocks go back, and this time repeats"
+        case .secondOfTwo: return "second of two: clocks went back, and this time repeats"
         case .onlyOneOfTwo:
-            // Either the clocks are set back after it, or they were before.
+            // The clocks are set back either after it or before it.
             let segment = zone.segment(at: occurrence.at)
             let isFirst =
                 segment.end < .max
                 && occurrence.at + segment.offset - zone.segment(at: segment.end).offset
                     >= segment.end
             return isFirst
-                ? "clocks go back, and this time comes again: only now, the first time"
-                : "clocks went back, and this time came before: only now, the last time"
+                ? "clocks go back, and this time repeats: runs only the first time"
+                : "clocks went back, and this time repeats: runs only the last time"
         }
     }
 
-    /// A local time that is given as if it were UTC, to the minute if it has no seconds.
+    /// Formats a local time, given as seconds of UTC; without seconds if they are zero.
     private static func local(_ second: Int) -> String {
         let text = LocalTime(second, in: .utc).description
         let shown = second % 60 == 0 ? text.prefix(16) : text.prefix(19)

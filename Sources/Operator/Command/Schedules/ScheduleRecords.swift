@@ -6,7 +6,7 @@ import ErrandTerminal
 
 /// Schedules as records.
 enum ScheduleRecords {
-    /// What a schedule is doing.
+    /// The state of a schedule.
     enum State: String {
         case active, paused, ended, overdue
 
@@ -37,7 +37,7 @@ enum ScheduleRecords {
         Column("origin", isFlexible: true),
     ]
 
-    /// A line of `schedule ls`.
+    /// A row of `schedule ls`.
     static func line(_ listing: Schedules.Listing, zones: ZoneDatabase, now: Instant) -> Record {
         let schedule = listing.schedule
         let next = next(of: schedule, zones: zones, now: now)
@@ -56,7 +56,7 @@ enum ScheduleRecords {
             ("changed", .list(listing.changed)),
             ("kind", .text(schedule.kind)), ("queue", .text(schedule.queue)),
             ("paused_by", .optional(schedule.pausedBy) { .text($0) }),
-            ("pause_note", .optional(schedule.pauseNote) { .text($0) }),
+            ("pause_reason", .optional(schedule.pauseNote) { .text($0) }),
         ])
     }
 
@@ -82,7 +82,7 @@ enum ScheduleRecords {
         }
     }
 
-    /// The next occurrence: as it is stored, or as it will be once a scheduler has computed it.
+    /// The next occurrence: as stored, or as the scheduler will compute it.
     static func next(
         of schedule: StoredSchedule, zones: ZoneDatabase, now: Instant
     ) -> (due: Instant, at: Instant)? {
@@ -93,7 +93,7 @@ enum ScheduleRecords {
         return (try? Plan(schedule, zones: zones))?.next(after: now).map { ($0.due, $0.at) }
     }
 
-    /// The next occurrences by the clocks of the schedule's zone.
+    /// The next occurrences in the schedule's time zone.
     static func upcoming(
         _ schedule: StoredSchedule, count: Int, zones: ZoneDatabase, now: Instant
     ) throws -> [String] {
@@ -109,7 +109,7 @@ enum ScheduleRecords {
         return times
     }
 
-    /// All about one schedule.
+    /// The record of `schedule show`.
     static func card(
         _ listing: Schedules.Listing, zones: ZoneDatabase, now: Instant
     ) throws -> Record {
@@ -144,7 +144,7 @@ enum ScheduleRecords {
             ("changed_by", .optional(schedule.changedBy) { .text($0) }),
             ("paused_at", .optional(schedule.pausedAt) { $0.cell }),
             ("paused_by", .optional(schedule.pausedBy) { .text($0) }),
-            ("pause_note", .optional(schedule.pauseNote) { .text($0) }),
+            ("pause_reason", .optional(schedule.pauseNote) { .text($0) }),
             ("tzdata", .optional(schedule.plannedWith) { .text($0) }),
         ] { record.append(name, cell) }
         let due = next(of: schedule, zones: zones, now: now)
@@ -154,7 +154,7 @@ enum ScheduleRecords {
             record.append(
                 "next_times", .list(try upcoming(schedule, count: 3, zones: zones, now: now)))
         } catch {
-            // It was put there by hand, or this machine lacks its zone: the rest is worth showing.
+            // It was edited by hand, or this machine lacks its zone: still show the rest.
             record.append("problem", .marked("\(error)", .red))
         }
         return record

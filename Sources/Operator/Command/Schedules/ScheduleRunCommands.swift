@@ -11,25 +11,26 @@ enum ScheduleRunCommands {
     static let all = [tick, run]
 
     private static let now = Option<Instant?>.value(
-        "now", JobWords.time, help: "Take this for the present time: for a rehearsal")
-    private static let dryRun = Option.flag("dry-run", help: "Only say what would be done")
+        "now", JobInputOptions.time, help: "Pretend it is this time (dry runs and tests)")
+    private static let dryRun = Option.flag("dry-run", help: "Only show what would be done")
     private static let limit = Option.integer(
         "limit", default: 1_000, range: 1...100_000,
-        help: "With --dry-run: show so many lines at most")
-    private static let pace = Option<Double?>.value(
-        "pace", .number("N", in: 0...1_000_000),
-        help: "With --now: let the clock run so many times as fast (default: 1; 0 stands still)")
-    /// A leader that asks nothing for so long is stopped or hangs.
-    private static let patience = Duration.seconds(20)
+        help: "With --dry-run: show at most N lines")
+    private static let speed = Option<Double?>.value(
+        "speed", .number("N", in: 0...1_000_000),
+        help: "With --now: run the clock N times as fast (default: 1; 0 stops it)")
+    /// A leader without a query for this long is suspended or hangs.
+    private static let timeout = Duration.seconds(20)
 
     private static let tick = Command(
-        "schedule", "tick", effect: .changes, summary: "Make the jobs of all that is due, and end",
+        "schedule", "tick", effect: .write, summary: "Enqueue the jobs of due schedules, and exit",
         discussion: """
-            For cron or a Kubernetes CronJob, every minute say, where no 'errand work' or 'errand \
-            schedule run' runs the schedules; beside them it does no harm. Needs PostgreSQL only.
+            Run it from cron or a Kubernetes CronJob, for example every minute, if no 'errand \
+            work' or 'errand schedule run' runs the schedules. It is safe to run alongside them. \
+            It needs only PostgreSQL.
 
-            --now with --dry-run says what would be done at that time. --now alone does it, \
-            on the real tables: that is for a test database.
+            --now with --dry-run shows what would be done at that time. --now alone does it, on \
+            the real tables: use it only with a test database.
             """,
         examples: [
             .init("errand schedule tick --output json", "from a crontab"),
@@ -51,8 +52,8 @@ enum ScheduleRunCommands {
         }
         let scheduler = Scheduler(
             database: try invocation.databaseURL(), clock: clock, pooling: try invocation.pooling,
-            zones: zones, patience: patience, log: try invocation.log)
-        // The clock's own work is in the schedules' history; a clock that somebody set is theirs.
+            zones: zones, timeout: timeout, log: try invocation.log)
+        // The history of the schedules covers ordinary runs; a set clock needs an audit entry.
         if let now = invocation[now] {
             let line = AuditLine(
                 operatorName: invocation.operatorName, action: "schedule tick", subject: "all",
@@ -71,42 +72,43 @@ enum ScheduleRunCommands {
     }
 
     private static let run = Command(
-        "schedule", "run", effect: .starts,
-        summary: "Run the schedules, and no jobs, until told to stop",
+        "schedule", "run", effect: .run,
+        summary: "Run the schedules, but no jobs, until it is stopped",
         discussion: """
-            Makes the jobs of schedules until SIGTERM or SIGINT, then exits 0. One such process \
-            or 'errand work' leads and the others stand by; another takes over when it ends. \
-            Needs PostgreSQL only. With --listen it shows metrics and probes, as 'errand work' does.
+            Enqueues the jobs of schedules until SIGTERM or SIGINT, then exits 0. One such process \
+            or 'errand work' is the scheduler; the others are standbys and take over when it ends. \
+            It needs only PostgreSQL. With --listen it serves metrics and probes, as 'errand work' \
+            does.
 
-            --now and --pace give it a clock of its own, to rehearse a night in a minute: on the \
-            real tables, so that is for a test database.
+            --now and --speed set a simulated clock, to run through a night in a minute. It writes \
+            to the real tables: use it only with a test database.
             """,
         examples: [
-            .init("errand schedule run", "beside 'errand work --no-schedules'"),
+            .init("errand schedule run", "alongside 'errand work --no-schedules'"),
             .init(
-                "errand schedule run --now 2026-10-31T22:00:00Z --pace 600",
+                "errand schedule run --now 2026-10-31T22:00:00Z --speed 600",
                 "a night in a minute, in a test database"),
         ],
-        options: [now, pace, ListenOption.option]
+        options: [now, speed, ListenOption.option]
     ) { invocation in
-        guard invocation[pace] == nil || invocation[now] != nil else {
+        guard invocation[speed] == nil || invocation[now] != nil else {
             throw CommandFailure(
-                exit: .usage, message: "--pace goes with --now TIME",
-                hint: "the real clock runs as it does")
+                exit: .usage, message: "--speed needs --now TIME",
+                hint: "the speed of the real clock is fixed")
         }
         let clock =
-            invocation[now].map { ScheduleClock.given($0, pace: invocation[pace] ?? 1) } ?? .server
+            invocation[now].map { ScheduleClock.given($0, pace: invocation[speed] ?? 1) } ?? .server
         let log = try invocation.log
-        let vitals = Vitals(patience: patience)
+        let stats = WorkerStats(timeout: timeout)
         async let _ = StartMemory().release(after: .seconds(10))
-        try await ListenOption.shown(invocation, vitals, log: log) {
-            try await runSchedules(invocation, clock, vitals, log)
+        try await ListenOption.shown(invocation, stats, log: log) {
+            try await runSchedules(invocation, clock, stats, log)
         }
         return .done
     }
 
     private static func runSchedules(
-        _ invocation: Invocation, _ clock: ScheduleClock, _ vitals: Vitals, _ log: Log
+        _ invocation: Invocation, _ clock: ScheduleClock, _ stats: WorkerStats, _ log: Log
     ) async throws {
         let zones = invocation.zones
         let url = try invocation.databaseURL()
@@ -115,26 +117,26 @@ enum ScheduleRunCommands {
         try await session.requireOwnProcess(for: "running the schedules")
         try await invocation.requireSchema(session)
         await session.close()
-        // An empty database is an error now, and not a complaint every half minute.
+        // Fails here in an empty database, instead of logging a warning every half minute.
         _ = try await invocation.schedules().now()
         if let finding = zones.finding { log.warning("\(finding)") }
         let scheduler = Scheduler(
-            database: url, clock: clock, pooling: pooling, zones: zones, patience: patience,
-            log: log, vitals: vitals)
+            database: url, clock: clock, pooling: pooling, zones: zones, timeout: timeout,
+            log: log, stats: stats)
         let work = Task { await scheduler.run() }
         Termination.onRequest {
             guard !work.isCancelled else { return }
             log.info("stopping")
-            vitals.end()
+            stats.end()
             work.cancel()
         }
-        log.info("schedules run here, with time-zone data \(zones.version)")
-        vitals.begin()
+        log.info("running schedules with time zone data \(zones.version)")
+        stats.begin()
         await work.value
     }
 }
 
-/// What a pass would do, as records.
+/// The actions of a dry run, as records.
 enum ScheduleForecast {
     static func show(
         _ previews: [SchedulePass.Preview], at now: Instant, limit: Int, _ output: Output
@@ -147,7 +149,7 @@ enum ScheduleForecast {
                 Column("reason", isFlexible: true),
             ], empty: "nothing is due at \(now)")
         if lines.count > limit || previews.count == limit {
-            output.note("there is more: pass a higher --limit")
+            output.note("more lines were cut off: pass a higher --limit")
         }
     }
 
@@ -173,12 +175,12 @@ enum ScheduleForecast {
         }
         list += decision.runs.map { record($0.due.due, "enqueue", reason($0)) }
         if let held = decision.held {
-            list.append(record(held.due.due, "hold", "waits for the run before it to end"))
+            list.append(record(held.due.due, "hold", "waits for the previous run to end"))
         }
         if let next = decision.next {
             if list.isEmpty { list.append(record(next.due, "plan", why(preview.schedule.replan))) }
         } else {
-            list.append(record(nil, "end", "nothing more is to come"))
+            list.append(record(nil, "end", "no further occurrences"))
         }
         return list
     }
@@ -193,19 +195,19 @@ enum ScheduleForecast {
         var parts: [String] = []
         if run.isLate { parts.append("late: catch-up") }
         if !run.merged.isEmpty {
-            parts.append("with \(HumanFormat.count(run.merged.count)) earlier ones in one job")
+            parts.append("merges \(HumanFormat.count(run.merged.count)) earlier occurrences")
         }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
     private static func why(_ replan: StoredSchedule.Replan?) -> String {
         switch replan {
-        case nil: "its next time"
-        case .new: "it is new: this is its first time"
-        case .edited: "it was changed: this is its next time"
-        case .resumed: "it was resumed: this is its next time"
-        case .tzdata: "time-zone data has changed: this is its next time"
-        case .clock: "a clock was wrong: this is its next time"
+        case nil: "next time"
+        case .new: "new schedule: its first time"
+        case .edited: "the schedule was changed: its next time"
+        case .resumed: "the schedule was resumed: its next time"
+        case .tzdata: "time zone data has changed: its next time"
+        case .clock: "a clock was wrong: its next time"
         }
     }
 }

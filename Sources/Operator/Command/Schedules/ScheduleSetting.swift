@@ -3,7 +3,7 @@ import FoundationEssentials
 import Errand
 import ErrandTerminal
 
-/// What can be set of a schedule, by the name of its option.
+/// A setting of a schedule, by the name of its option.
 enum ScheduleSetting: String, CaseIterable {
     case cron, tz, gap, `repeat`, starts, ends, jitter, kind, args, queue, priority, overlap
     case maxAttempts = "max-attempts"
@@ -13,7 +13,7 @@ enum ScheduleSetting: String, CaseIterable {
     case pauseAfter = "pause-after"
     case runLimit = "run-limit"
 
-    /// Its column, by which listings name it.
+    /// The database column, which listings show as the name.
     var column: String {
         switch self {
         case .cron: "recurrence"
@@ -29,7 +29,7 @@ enum ScheduleSetting: String, CaseIterable {
         }
     }
 
-    /// Whether a schedule can do without it.
+    /// Whether the setting can be cleared.
     var isOptional: Bool {
         switch self {
         case .gap, .repeat, .starts, .ends, .queue, .priority, .maxAttempts, .pauseAfter,
@@ -41,7 +41,7 @@ enum ScheduleSetting: String, CaseIterable {
         }
     }
 
-    /// The columns that belong together with it.
+    /// The columns that change with the setting.
     var columns: [String] {
         switch self {
         case .kind, .args: [column, "args_version"]
@@ -64,12 +64,12 @@ enum ScheduleSetting: String, CaseIterable {
         named(text).flatMap { $0.isOptional ? $0 : nil }
     }
 
-    /// One setting as the database has it.
+    /// One setting as stored in the database.
     struct Member: Sendable {
         var name: String
         var value: [UInt8]
 
-        /// A text without its quotation marks, a priority by its name.
+        /// The value for display: text without quotation marks, a priority by name.
         var cell: Cell {
             if value == Array("null".utf8) { return .missing }
             if name == ScheduleSetting.priority.column,
@@ -82,7 +82,7 @@ enum ScheduleSetting: String, CaseIterable {
         }
     }
 
-    /// The settings in an object, in the order in which `add` takes them.
+    /// The settings in a JSON object, in the order of the options.
     static func members(of object: [UInt8]) throws -> [Member] {
         let found = try JSONScanner.members(of: object[...]).map {
             Member(name: $0.name, value: [UInt8]($0.value))

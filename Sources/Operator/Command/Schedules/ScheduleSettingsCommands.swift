@@ -9,35 +9,35 @@ enum ScheduleSettingsCommands {
     static let all = [add, edit]
 
     private static let expression = Argument.required(
-        ScheduleWords.expression("'EXPR'"), help: ScheduleWords.expressionHelp)
+        ScheduleFormatting.expression("'EXPR'"), help: ScheduleFormatting.expressionHelp)
     private static let paused = Option<String?>.text(
-        "paused", placeholder: "NOTE", help: "Add it paused, with this note")
+        "paused", placeholder: "NOTE", help: "Add the schedule paused, with this note")
 
     private static let add = Command(
-        "schedule", "add", effect: .changes,
-        summary: "Add a schedule: jobs that are made by the clock",
+        "schedule", "add", effect: .write,
+        summary: "Add a schedule, which enqueues jobs at recurring times",
         discussion: """
-            A schedule that a program declares needs no 'add': 'edit' changes it. Times that \
-            clocks leave out or repeat are treated as by Vixie cron, unless --gap or --repeat say \
-            otherwise; 'errand schedule next' shows the days on which it matters.
+            A schedule that a program declares needs no 'add': change it with 'edit'. Times that \
+            a clock change skips or repeats are handled as in Vixie cron, unless --gap or --repeat \
+            is given; 'errand schedule next' marks them.
             """,
         examples: [
             .init(
                 "errand schedule add shop.day '30 9 * * 1-5' --tz Asia/Tokyo --kind demo.noop",
-                "on working days"),
+                "on weekdays"),
             .init(
                 "errand schedule add shop.sync '@every 90s' --kind demo.noop --overlap skip",
-                "never two at once"),
+                "never two jobs at once"),
         ],
-        options: ScheduleOptions.all + [paused, AuditOptions.reason, JobWords.allowUnknown],
-        arguments: [ScheduleWords.name, expression]
+        options: ScheduleOptions.all + [paused, AuditOptions.reason, JobInputOptions.allowUnknown],
+        arguments: [ScheduleFormatting.name, expression]
     ) { invocation in
-        let name = invocation[ScheduleWords.name]
+        let name = invocation[ScheduleFormatting.name]
         guard JobKinds.isName(name, limit: 100) else {
             throw CommandFailure(
                 exit: .usage,
-                message: "'\(name)' cannot name a schedule: expected up to 100 of a-z, 0-9, dot, "
-                    + "dash, underscore, beginning with a letter or digit",
+                message: "'\(name)' is not a valid schedule name: expected up to 100 of a-z, 0-9, "
+                    + "dot, dash, underscore, beginning with a letter or digit",
                 hint: "for example shop.report")
         }
         guard let kind = invocation[ScheduleOptions.kind] else {
@@ -52,7 +52,7 @@ enum ScheduleSettingsCommands {
             starts: invocation[ScheduleOptions.starts], ends: invocation[ScheduleOptions.ends])
         let session = try invocation.session()
         let version = try await invocation.kindDefaults(
-            of: kind, session, allowsUnknown: invocation[JobWords.allowUnknown]
+            of: kind, session, allowsUnknown: invocation[JobInputOptions.allowUnknown]
         ).version
         try checkKind(kind)
         var members = columns(given)
@@ -63,7 +63,7 @@ enum ScheduleSettingsCommands {
             by: invocation.operatorName, reason: invocation[AuditOptions.reason])
         guard isNew else {
             throw CommandFailure(
-                exit: .conflict, message: "there is a schedule \(name) already; nothing was added",
+                exit: .conflict, message: "the schedule \(name) already exists; nothing was added",
                 hint: "'errand schedule edit \(name) …' changes it, "
                     + "'errand schedule show \(name)' shows it")
         }
@@ -77,7 +77,7 @@ enum ScheduleSettingsCommands {
         guard JobKinds.isName(kind, limit: 100) else {
             throw CommandFailure(
                 exit: .usage,
-                message: "'\(kind)' cannot name a kind: expected up to 100 of a-z, 0-9, dot, "
+                message: "'\(kind)' is not a valid kind: expected up to 100 of a-z, 0-9, dot, "
                     + "dash, underscore")
         }
     }
@@ -85,8 +85,8 @@ enum ScheduleSettingsCommands {
     private static func checkOrder(starts: Instant?, ends: Instant?) throws {
         guard let starts, let ends, ends <= starts else { return }
         throw CommandFailure(
-            exit: .usage, message: "the end, \(ends), does not come after the start, \(starts)",
-            hint: "--starts and --ends take RFC 3339 times; 'edit --clear starts' removes one")
+            exit: .usage, message: "the end, \(ends), is not after the start, \(starts)",
+            hint: "--starts and --ends take RFC 3339 times; 'edit --clear starts' clears one")
     }
 
     private static func columns(_ given: [ScheduleSetting: JSONValue]) -> [String: JSONValue] {
@@ -96,33 +96,33 @@ enum ScheduleSettingsCommands {
     // MARK: edit
 
     private static let cron = Option<String?>.value(
-        "cron", ScheduleWords.expression("EXPR"), help: ScheduleWords.expressionHelp)
+        "cron", ScheduleFormatting.expression("EXPR"), help: ScheduleFormatting.expressionHelp)
     private static let reset = Option<[ScheduleSetting]>.list(
         "reset", ScheduleSetting.any,
-        help: "Go back to what the declaration says of these, such as cron,tz")
+        help: "Reset these settings to the program's declaration, such as cron,tz")
     private static let clear = Option<[ScheduleSetting]>.list(
-        "clear", ScheduleSetting.optional, help: "Do without these, such as starts,ends")
+        "clear", ScheduleSetting.optional, help: "Clear these settings, such as starts,ends")
 
     private static let edit = Command(
-        "schedule", "edit", effect: .changes,
-        summary: "Change settings of a schedule; the others stay",
+        "schedule", "edit", effect: .write,
+        summary: "Change settings of a schedule",
         discussion: """
-            A schedule that a program declares keeps the change when the program declares it \
-            again, and 'errand schedule ls' says so, until --reset goes back. Occurrences that \
-            were due before the change stay missed or made, as they were.
+            Settings that are not given are unchanged. A change survives when a program declares \
+            the schedule again, and 'errand schedule ls' shows it, until --reset. Past occurrences \
+            are not affected.
             """,
         examples: [
             .init(
                 "errand schedule edit shop.report --cron '0 8 * * *' --overlap skip",
-                "another time, never two at once"),
-            .init("errand schedule edit shop.report --reset cron", "as the program has it"),
+                "another time, never two jobs at once"),
+            .init("errand schedule edit shop.report --reset cron", "as the program declares it"),
             .init("errand schedule edit shop.report --clear ends", "without an end"),
         ],
         options: [cron] + ScheduleOptions.all
-            + [reset, clear, AuditOptions.reason, JobWords.allowUnknown],
-        arguments: [ScheduleWords.name]
+            + [reset, clear, AuditOptions.reason, JobInputOptions.allowUnknown],
+        arguments: [ScheduleFormatting.name]
     ) { invocation in
-        let name = invocation[ScheduleWords.name]
+        let name = invocation[ScheduleFormatting.name]
         let zones = invocation.zones
         let given = try ScheduleOptions.given(
             invocation, expression: invocation[cron], zones: zones)
@@ -136,7 +136,7 @@ enum ScheduleSettingsCommands {
             members["args_version"] = .int(
                 try await invocation.kindDefaults(
                     of: kind, session,
-                    allowsUnknown: invocation[JobWords.allowUnknown] || given[.kind] == nil
+                    allowsUnknown: invocation[JobInputOptions.allowUnknown] || given[.kind] == nil
                 ).version)
             try checkKind(kind)
         }
@@ -149,7 +149,7 @@ enum ScheduleSettingsCommands {
             for (column, value) in try declaredValues(of: wanted, listing) { all[column] = value }
             return try settings(all, for: listing)
         }
-        guard let change else { throw try await ScheduleWords.unknown(name, schedules) }
+        guard let change else { throw try await ScheduleFormatting.unknown(name, schedules) }
         return try await show(change, zones, try await schedules.now(), invocation)
     }
 
@@ -159,19 +159,19 @@ enum ScheduleSettingsCommands {
         let named = Array(given.keys) + invocation[reset] + invocation[clear]
         guard !named.isEmpty else {
             throw CommandFailure(
-                exit: .usage, message: "nothing is to be changed",
-                hint: "name a setting, such as --cron '0 8 * * *' or --overlap skip; "
+                exit: .usage, message: "no setting is given",
+                hint: "pass one, such as --cron '0 8 * * *' or --overlap skip; "
                     + "'errand schedule edit --help' lists them")
         }
         for setting in ScheduleSetting.allCases
         where named.filter({ $0 == setting }).count > 1 {
             throw CommandFailure(
-                exit: .usage, message: "\(setting.rawValue) is named twice",
-                hint: "give its option, or name it in --reset or in --clear, once")
+                exit: .usage, message: "\(setting.rawValue) is given twice",
+                hint: "pass its option, or name it once in --reset or --clear")
         }
     }
 
-    /// What the declaration says of some settings.
+    /// The declared values of some settings.
     private static func declaredValues(
         of wanted: [ScheduleSetting], _ listing: Schedules.Listing
     ) throws -> [String: JSONValue] {
@@ -179,9 +179,8 @@ enum ScheduleSettingsCommands {
         guard let declared = listing.declared else {
             throw CommandFailure(
                 exit: .conflict,
-                message: "no program declares \(listing.schedule.name): there is nothing to go "
-                    + "back to",
-                hint: "an operator added it; name the values to set")
+                message: "no program declares \(listing.schedule.name), so --reset has no values",
+                hint: "an operator added it; pass the values to set")
         }
         let columns = Set(wanted.flatMap(\.columns))
         let members = try ScheduleSetting.members(of: declared)
@@ -189,7 +188,7 @@ enum ScheduleSettingsCommands {
         return Dictionary(uniqueKeysWithValues: members.map { ($0.name, .raw($0.value)) })
     }
 
-    /// The settings as one object, once they fit together with those that stay.
+    /// The settings as one JSON object, checked against the unchanged ones.
     private static func settings(
         _ asked: [String: JSONValue], for listing: Schedules.Listing
     ) throws -> [UInt8] {
@@ -217,7 +216,7 @@ enum ScheduleSettingsCommands {
         let output = invocation.output
         guard !changed.isEmpty else {
             throw CommandFailure(
-                exit: .usage, message: "nothing is to be changed: all is so already",
+                exit: .usage, message: "nothing to change: the schedule already has these settings",
                 hint: "'errand schedule show \(change.after.schedule.name)' shows its settings")
         }
         try output.list(
@@ -236,7 +235,7 @@ enum ScheduleSettingsCommands {
             change.after.schedule, count: 3, zones: zones, now: now)
         output.note(
             times.isEmpty
-                ? "nothing more is to come" : "next: \(times.joined(separator: ", "))")
+                ? "no further occurrences" : "next: \(times.joined(separator: ", "))")
         return .done
     }
 }

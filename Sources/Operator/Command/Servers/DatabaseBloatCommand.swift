@@ -9,18 +9,18 @@ enum DatabaseBloatCommand {
 
     private static let older = Option<Duration>.duration(
         "older", default: .seconds(60), range: .zero ... .seconds(36_500 * 86_400),
-        help: "Only what has held back the cleaning for so long")
+        help: "Only what has held back vacuum for this long")
 
     private static let bloat = Command(
-        "db", "bloat", effect: .looks,
-        summary: "Show dead rows, swollen indexes, and what keeps them there",
+        "db", "bloat", effect: .read,
+        summary: "Show dead rows, bloated indexes, and what holds back vacuum",
         discussion: """
-            Rows are the server's estimates; what an index should need is an estimate too. What \
-            holds back the cleaning (an old transaction, a prepared one, a replication slot, a \
-            standby) comes with the SQL that ends it, and bloat with the SQL that mends it, to be \
-            pasted into psql. It changes nothing.
+            Row counts are the server's estimates; the expected size of an index is an estimate \
+            too. Vacuum is held back by old transactions, prepared transactions, replication slots \
+            and standbys. For each of them, and for bloated tables and indexes, the command prints \
+            SQL to paste into psql. It makes no changes.
             """,
-        examples: [.init("errand db bloat", "why does the table of jobs grow")],
+        examples: [.init("errand db bloat", "find out why the table of jobs grows")],
         options: [older]
     ) { invocation in
         let bloat = try await Inspector(session: try invocation.session())
@@ -45,7 +45,7 @@ enum DatabaseBloatCommand {
                 Column("table", isFlexible: true), Column("live_rows", title: "LIVE"),
                 Column("dead_rows", title: "DEAD"), Column("size"),
                 Column("index_size", title: "INDEXES"), Column("vacuumed_at", title: "VACUUMED"),
-            ], empty: "no table holds anything yet")
+            ], empty: "all tables are empty")
         try output.line()
         try output.list(
             bloat.indexes.map(record),
@@ -54,10 +54,10 @@ enum DatabaseBloatCommand {
                 Column("expected", title: "SHOULD BE"),
             ])
         guard !bloat.pins.isEmpty else {
-            try output.line("\nnothing holds back the cleaning of dead rows")
-            return try mends(bloat, output)
+            try output.line("\nnothing holds back vacuum")
+            return try remedies(bloat, output)
         }
-        try output.line("\nheld back from being cleaned, the one that holds most first:")
+        try output.line("\nholding back vacuum, the oldest first:")
         for pin in bloat.pins {
             let since = pin.since.map {
                 " for \(HumanFormat.duration(Instant.now().durationSince($0)))"
@@ -66,39 +66,39 @@ enum DatabaseBloatCommand {
                 DisplayWidth.harmless(
                     "\(pin.kind.rawValue) \(pin.name) (\(pin.who ?? "unknown"))\(since ?? "")"
                         + (pin.detail.map { ", \($0)" } ?? "")))
-            try output.line("  " + DisplayWidth.harmless(mend(pin)))
+            try output.line("  " + DisplayWidth.harmless(remedy(pin)))
         }
-        try mends(bloat, output)
+        try remedies(bloat, output)
     }
 
-    private static func mends(_ bloat: DatabaseBloat, _ output: Output) throws {
+    private static func remedies(_ bloat: DatabaseBloat, _ output: Output) throws {
         let lines =
-            bloat.tables.compactMap { mend($0) } + bloat.indexes.compactMap { mend($0) }
+            bloat.tables.compactMap { remedy($0) } + bloat.indexes.compactMap { remedy($0) }
         guard !lines.isEmpty else { return }
         try output.line(
             bloat.pins.isEmpty
-                ? "\nto mend it:" : "\nto mend it, once nothing holds back the cleaning:")
+                ? "\nto remove bloat:" : "\nto remove bloat, once nothing holds back vacuum:")
         for line in lines { try output.line("  " + DisplayWidth.harmless(line)) }
     }
 
-    // MARK: What mends it
+    // MARK: Remedies
 
-    private static func mend(_ pin: DatabaseBloat.Pin) -> String {
+    private static func remedy(_ pin: DatabaseBloat.Pin) -> String {
         switch pin.kind {
         case .transaction: "SELECT pg_terminate_backend(\(pin.name));"
         case .prepared: "ROLLBACK PREPARED \(quoted(pin.name));  -- or COMMIT PREPARED"
         case .slot:
-            "SELECT pg_drop_replication_slot(\(quoted(pin.name)));  -- if nobody needs it any more"
+            "SELECT pg_drop_replication_slot(\(quoted(pin.name)));  -- if it is no longer needed"
         case .standby:
-            "-- on that standby end its long query, or set hot_standby_feedback = off"
+            "-- on that standby, end its long query or set hot_standby_feedback = off"
         }
     }
 
-    private static func mend(_ table: DatabaseBloat.Table) -> String? {
+    private static func remedy(_ table: DatabaseBloat.Table) -> String? {
         table.isBloated ? "VACUUM (ANALYZE) errand.\(table.name);" : nil
     }
 
-    private static func mend(_ index: DatabaseBloat.Index) -> String? {
+    private static func remedy(_ index: DatabaseBloat.Index) -> String? {
         index.isBloated ? "REINDEX INDEX CONCURRENTLY errand.\(index.name);" : nil
     }
 
@@ -113,7 +113,7 @@ enum DatabaseBloatCommand {
             ("what", .text(pin.kind.rawValue)), ("name", .text(pin.name)),
             ("who", .optional(pin.who) { .text($0) }), ("age_transactions", .int(pin.age)),
             ("since", .optional(pin.since) { $0.cell }),
-            ("detail", .optional(pin.detail) { .text($0) }), ("remedy", .text(mend(pin))),
+            ("detail", .optional(pin.detail) { .text($0) }), ("remedy", .text(remedy(pin))),
         ])
     }
 
@@ -124,7 +124,7 @@ enum DatabaseBloatCommand {
             ("dead_rows", .int(table.dead)),
             ("size", .bytes(table.size)), ("index_size", .bytes(table.indexSize)),
             ("vacuumed_at", .optional(table.vacuumed) { .age($0.date, now: now) }),
-            ("remedy", .optional(mend(table)) { .text($0) }),
+            ("remedy", .optional(remedy(table)) { .text($0) }),
         ])
     }
 
@@ -132,7 +132,7 @@ enum DatabaseBloatCommand {
         Record([
             ("index", .text(index.name)), ("table", .text(index.table)),
             ("size", .bytes(index.size)), ("expected", .bytes(index.expected)),
-            ("remedy", .optional(mend(index)) { .text($0) }),
+            ("remedy", .optional(remedy(index)) { .text($0) }),
         ])
     }
 }

@@ -8,15 +8,14 @@ enum DatabaseCommands {
     static let all = [status] + DatabaseBloatCommand.all + DatabasePrepareCommand.all
 
     private static let status = Command(
-        "db", "status", effect: .looks,
-        summary: "Show how the database is that holds the jobs",
+        "db", "status", effect: .read,
+        summary: "Show the state of the database",
         discussion: """
-            Its size and tables (rows are estimates), the oldest transactions and whether they \
-            hold back the cleaning of dead rows, who waits for locks, connections, migrations, \
-            the partitions prepared ahead, replication, and the settings that matter. Reads the \
-            server's catalogues only.
+            Shows its size and tables (rows are estimates), the oldest transactions and whether \
+            they hold back vacuum, lock waits, connections, migrations, the partitions prepared \
+            ahead, replication, and important settings. Reads only the server's catalogs.
             """,
-        examples: [.init("errand db status", "is PostgreSQL well")]
+        examples: [.init("errand db status", "check the state of PostgreSQL")]
     ) { invocation in
         let session = try invocation.session()
         let status = try await Inspector(session: session).databaseStatus()
@@ -41,7 +40,7 @@ enum DatabaseCommands {
         record.append("standbys", .records(status.standbys.map(Self.record)))
         record.append("replication_slots", .records(status.slots.map(Self.record)))
         try invocation.output.show(record)
-        tell(status, migrations, invocation.output)
+        warn(status, migrations, invocation.output)
         return .done
     }
 
@@ -57,8 +56,8 @@ enum DatabaseCommands {
         }
     }
 
-    /// What deserves a sentence.
-    private static func tell(
+    /// Prints a note or a warning for each problem.
+    private static func warn(
         _ status: DatabaseStatus, _ migrations: (applied: Int, pending: Int)?, _ output: Output
     ) {
         noteHidden(status.hidden, output)
@@ -70,8 +69,8 @@ enum DatabaseCommands {
         }
         if let days = status.daysAhead, days < 3 {
             output.warn(
-                "partitions for finished jobs are prepared for \(days) days only: the worker "
-                    + "that leads makes them, and so does 'errand db prepare'")
+                "partitions of finished jobs are prepared for only \(days) days: the feeder "
+                    + "creates them, and so does 'errand db prepare'")
         }
         for (name, value, good) in [
             ("fsync", status.fsync, ["on"]), ("autovacuum", status.autovacuum, ["on"]),
@@ -80,14 +79,14 @@ enum DatabaseCommands {
                 ["on", "local", "remote_write", "remote_apply"]
             ),
         ] where !good.contains(value) {
-            output.warn("\(name) is \(value): 'ALTER SYSTEM SET \(name) = on' mends it")
+            output.warn("\(name) is \(value): 'ALTER SYSTEM SET \(name) = on' fixes it")
         }
     }
 
     static func noteHidden(_ count: Int, _ output: Output) {
         guard count > 0 else { return }
         output.note(
-            "this role may not see what \(count) sessions of other roles do: "
+            "this role may not see the activity of \(count) sessions of other roles: "
                 + "GRANT pg_read_all_stats to it")
     }
 
@@ -108,7 +107,7 @@ enum DatabaseCommands {
             ("role", .optional(transaction.role) { .text($0) }),
             ("state", .optional(transaction.state) { .text($0) }),
             ("began_at", .age(transaction.began.date, now: Instant.now().date)),
-            ("holds_back_cleaning", .flag(transaction.holdsBack)),
+            ("blocks_vacuum", .flag(transaction.holdsBack)),
             ("query", .optional(transaction.query) { .text($0) }),
         ])
     }

@@ -8,29 +8,30 @@ enum DatabasePrepareCommand {
     static let all = [prepare]
 
     private static let days = Option<Int>.integer(
-        "days", default: 12, range: 1...3_700, help: "Days to prepare, from today on")
-    private static let reason = Option<String?>.text("reason", help: "Why, for the record")
+        "days", default: 12, range: 1...3_700, help: "Number of days to prepare, from today on")
+    private static let reason = Option<String?>.text(
+        "reason", help: "The reason, for the audit log")
 
     private static let prepare = Command(
-        "db", "prepare", effect: .changes,
-        summary: "Make the partitions of finished jobs that are missing",
+        "db", "prepare", effect: .write,
+        summary: "Create the missing partitions of finished jobs",
         discussion: """
-            Finished jobs lie in a partition for each day that they are kept until. The worker \
-            that leads makes those of the days to come; what is missing all the same is made \
-            here, and finished jobs of such a day that lie in finished_jobs_other are moved into \
-            it, day by day. Nothing is done where nothing is missing.
+            Finished jobs are partitioned by the day on which retention deletes them. The feeder \
+            creates the partitions of the coming days. This command creates those that are \
+            missing, and moves their jobs there from finished_jobs_other, day by day. Without \
+            missing partitions it does nothing.
 
-            Needs a role that owns the tables. It waits for locks no longer than three seconds: \
-            when it exits 8, run it again.
+            It needs a role that owns the tables. It waits for locks for at most three seconds: \
+            if it exits 8, run it again.
             """,
         examples: [
-            .init("errand db prepare", "what the doctor found missing"),
-            .init("errand db prepare --days 40", "before workers stand still for long"),
+            .init("errand db prepare", "create the partitions that 'errand doctor' reports"),
+            .init("errand db prepare --days 40", "before all workers stop for a long time"),
         ],
         options: [days, reason]
     ) { invocation in
-        // Many finished jobs may have to move.
-        let inspector = Inspector(session: try invocation.patientSession())
+        // Moving many finished jobs takes long.
+        let inspector = Inspector(session: try invocation.unlimitedSession())
         var prepared: [PreparedPartition] = []
         for missing in try await inspector.missingPartitions(days: invocation[days]) {
             let made = try await inspector.prepare(
@@ -45,7 +46,7 @@ enum DatabasePrepareCommand {
                 ])
             },
             columns: [Column("table"), Column("day"), Column("moved")],
-            empty: "nothing to do: all partitions are prepared")
+            empty: "nothing to do: no partition is missing")
         return .done
     }
 }

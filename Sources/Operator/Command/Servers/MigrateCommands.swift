@@ -9,26 +9,25 @@ enum MigrateCommands {
     private static let modules = Option<[String]>.list(
         "modules", ValueFormat("MODULE", expected: "the name of a module, or all") { $0 },
         environment: "ERRAND_MODULES",
-        help: "Install these modules too, with what they need, or all")
+        help: "Also install these modules and the modules they need, or all")
     private static let schedules = Option<[String]>.list(
         "schedules", ValueFormat("QUEUE", expected: "the name of a queue") { $0 },
-        help: "Declare the schedules of these queues too")
+        help: "Also declare the schedules of these queues")
 
     private static let migrate = Command(
-        "migrate", effect: .changes, summary: "Install the schema, or bring it up to date",
+        "migrate", effect: .write, summary: "Install or update the schema",
         discussion: """
-            Installs the engine where it is missing, brings it and the installed modules up to \
-            date, and with --modules installs more of them. All of it is one transaction under an \
-            advisory lock: if anything fails, the database stays as it was. Running it again does \
-            nothing.
+            Installs the engine if it is missing, and updates it and the installed modules. With \
+            --modules it installs further modules. It runs in one transaction under an advisory \
+            lock: if anything fails, the database is unchanged. Running it again has no effect.
 
-            A worker declares the schedules of its queues when it starts. Where no worker runs \
-            until there is work, as with an autoscaler that goes down to none, --schedules \
-            declares them without one.
+            A worker declares the schedules of its queues when it starts. If no worker runs until \
+            there are jobs, as with an autoscaler that scales to zero, --schedules declares them \
+            without a worker.
             """,
         examples: [
-            .init("errand migrate", "the engine, and what is installed"),
-            .init("errand migrate --modules coupons,votes", "two modules, and what they need"),
+            .init("errand migrate", "the engine and the installed modules"),
+            .init("errand migrate --modules coupons,votes", "two modules, and those they need"),
             .init("errand migrate --modules all", "every module of this program"),
             .init(
                 "errand migrate --schedules missions,votes",
@@ -36,7 +35,7 @@ enum MigrateCommands {
         ],
         options: [modules, schedules, AuditOptions.reason]
     ) { invocation in
-        let session = try invocation.patientSession()
+        let session = try invocation.unlimitedSession()
         let migrator = Migrator(session: session, modules: invocation.modules.lines)
         let names = try named(invocation)
         let usable = invocation.modules.usable(try await migrator.planned(adding: names))
@@ -63,25 +62,24 @@ enum MigrateCommands {
         for module in try await migrator.status() {
             for file in module.files where file.state == .superseded {
                 invocation.output.warn(
-                    "\(module.module): \(file.path) is not applied: another text took the place of "
-                        + "this one here; change it, if only by a comment, to have it applied again"
-                )
+                    "\(module.module): \(file.path) was not applied: this database already had a "
+                        + "later version of it; to apply it again, change it (a comment suffices)")
             }
         }
         return .done
     }
 
-    /// The modules to install: those of the option, each once; `all` stands for every one.
+    /// The modules to install: those of the option; `all` means every module.
     private static func named(_ invocation: Invocation) throws(CommandFailure) -> [String] {
         let names = invocation[modules]
         let known = invocation.modules.lines.filter { !$0.isEmpty }.map(\.module)
-        if let strange = names.first(where: { $0 != "all" && !known.contains($0) }) {
-            let guess = nearest(to: strange, among: known).map { "did you mean '\($0)'? " } ?? ""
+        if let unknown = names.first(where: { $0 != "all" && !known.contains($0) }) {
+            let guess = nearest(to: unknown, among: known).map { "did you mean '\($0)'? " } ?? ""
             let list =
                 known.isEmpty ? "none in this program" : (known + ["all"]).joined(separator: ", ")
             throw CommandFailure(
-                exit: .usage, message: "there is no module '\(strange)'",
-                hint: guess + "there are: \(list)")
+                exit: .usage, message: "there is no module '\(unknown)'",
+                hint: guess + "modules: \(list)")
         }
         return names.contains("all") ? known : names
     }
@@ -90,18 +88,18 @@ enum MigrateCommands {
         _ queues: Set<String>, _ kinds: JobKinds
     ) throws(CommandFailure) {
         let known = kinds.scheduledQueues
-        guard let strange = queues.subtracting(known).min() else { return }
+        guard let unknown = queues.subtracting(known).min() else { return }
         throw CommandFailure(
-            exit: .usage, message: "no schedule makes jobs of the queue \(strange)",
+            exit: .usage, message: "no schedule creates jobs in the queue \(unknown)",
             hint: "queues with schedules: "
                 + (known.isEmpty ? "none" : known.sorted().joined(separator: ", "))
                 + "; some need settings such as ERRAND_KEYS_FILE")
     }
 
     private static let status = Command(
-        "migrate", "status", effect: .looks,
-        summary: "List the files of the engine and of modules, and where each stands",
-        examples: [.init("errand migrate status", "what is installed, and what is pending")]
+        "migrate", "status", effect: .read,
+        summary: "List the migrations of the engine and of modules, and their states",
+        examples: [.init("errand migrate status", "installed and pending migrations")]
     ) { invocation in
         let all = try await Migrator(
             session: try invocation.session(), modules: invocation.modules.lines
@@ -120,7 +118,7 @@ enum MigrateCommands {
         return .done
     }
 
-    /// A row for each file; one for a module that is not installed, or that another program has.
+    /// A row per file; a single row for a module that is not installed or not of this program.
     private static func records(_ module: ModuleStatus) -> [Record] {
         guard module.isInstalled, module.isKnown else {
             let state = module.isInstalled ? "unknown" : "not installed"

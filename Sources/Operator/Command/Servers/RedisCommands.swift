@@ -8,21 +8,21 @@ import ErrandTerminal
 enum RedisCommands {
     static let all = [check, rebuild]
 
-    /// What is amiss, and the command that mends it.
+    /// A problem, and the command that fixes it.
     private struct Trouble {
-        var found: String
+        var message: String
         var remedy: String
     }
 
     private static let check = Command(
-        "redis", "check", effect: .looks,
-        summary: "Compare what Redis holds with what PostgreSQL says",
+        "redis", "check", effect: .read,
+        summary: "Check Redis and compare its staged jobs with PostgreSQL",
         discussion: """
-            Looks at memory, at the eviction policy, and at the windows of ids from which workers \
-            take jobs. Ids that no longer wait are harmless: they are dropped when they are \
-            popped. Exits 1 when something is amiss, with the command that mends it.
+            Checks memory, the eviction policy, and the windows of ids from which workers claim \
+            jobs. Stale ids are harmless: workers drop them. If there is a problem, it prints the \
+            command that fixes it and exits 1.
             """,
-        examples: [.init("errand redis check", "is all staged that should be")]
+        examples: [.init("errand redis check", "check that all due jobs are staged")]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let check = try await WindowInspector(try invocation.redisAddress(), inspector).check()
@@ -32,10 +32,10 @@ enum RedisCommands {
             var record = record(of: check)
             record.append("windows", .records(check.windows.map(Self.record)))
             record.append(
-                "trouble",
+                "problems",
                 .records(
                     troubles.map {
-                        Record([("found", .text($0.found)), ("remedy", .text($0.remedy))])
+                        Record([("message", .text($0.message)), ("remedy", .text($0.remedy))])
                     }))
             try output.show(record)
         } else {
@@ -44,12 +44,12 @@ enum RedisCommands {
             let shown = check.windows.filter { $0.size > 0 || !$0.missing.isEmpty }
             try output.list(shown.map(record), columns: listed, empty: "nothing is staged now")
             for trouble in troubles {
-                try output.line("\n" + DisplayWidth.harmless(trouble.found))
+                try output.line("\n" + DisplayWidth.harmless(trouble.message))
                 try output.line("  " + trouble.remedy)
             }
         }
         guard let first = troubles.first else { return .done }
-        throw CommandFailure(exit: .failed, message: first.found, hint: first.remedy)
+        throw CommandFailure(exit: .failed, message: first.message, hint: first.remedy)
     }
 
     private static let listed = [
@@ -63,7 +63,8 @@ enum RedisCommands {
             ("version", .text(server.version)), ("used_bytes", .bytes(server.usedBytes)),
             ("limit_bytes", server.limitBytes == 0 ? .missing : .bytes(server.limitBytes)),
             ("policy", .text(server.policy)),
-            ("fed", .flag(check.isFed)), ("feeder_alive", .flag(check.isFeederAlive)),
+            ("staging_marker", .flag(check.hasStaging)),
+            ("feeder_alive", .flag(check.isFeederAlive)),
             ("staged", .int(check.windows.reduce(0) { $0 + $1.size })),
         ])
     }
@@ -83,27 +84,27 @@ enum RedisCommands {
         var troubles: [Trouble] = []
         for finding in StatusFindings.eviction(check.server, servers) {
             troubles.append(
-                Trouble(found: "Redis \(finding.found)", remedy: finding.remedy ?? ""))
+                Trouble(message: "Redis \(finding.message)", remedy: finding.remedy ?? ""))
         }
         if check.hasWorkers, !check.isFeederAlive {
             troubles.append(
                 Trouble(
-                    found: "workers are alive and none leads in feeding: nothing is staged",
-                    remedy: "errand leader show  # within seconds one should lead"))
+                    message: "workers are alive but none is the feeder: no jobs are staged",
+                    remedy: "errand leader show  # a worker should take over within seconds"))
         }
-        if check.isFeederAlive, !check.isFed {
+        if check.isFeederAlive, !check.hasStaging {
             troubles.append(
                 Trouble(
-                    found: "Redis has lost what was staged, and the feeder has not noticed",
+                    message: "Redis has lost the staged jobs, and the feeder has not noticed",
                     remedy: "errand redis rebuild"))
         }
         let missing = check.windows.flatMap(\.missing)
         if let first = missing.first {
             troubles.append(
                 Trouble(
-                    found: "\(HumanFormat.count(missing.count)) jobs of those looked at are due "
-                        + "and not staged, such as job \(first)",
-                    remedy: "errand redis rebuild  # if it stays so: errand leader resign duties"))
+                    message: "\(HumanFormat.count(missing.count)) of the sampled jobs are due "
+                        + "but not staged, such as job \(first)",
+                    remedy: "errand redis rebuild  # if that fails: errand leader resign feeder"))
         }
         return troubles
     }
@@ -115,37 +116,37 @@ enum RedisCommands {
         help: "Wait no longer than this for the feeder")
 
     private static let rebuild = Command(
-        "redis", "rebuild", effect: .changes,
-        summary: "Delete what Redis holds of this database and stage it anew",
+        "redis", "rebuild", effect: .write,
+        summary: "Delete this database's keys in Redis and stage its due jobs again",
         discussion: """
-            Nothing is lost: all jobs are in PostgreSQL, and the worker that leads in feeding \
-            stages again what is due. What other databases and programs have in the same Redis \
-            stays as it is.
+            No job is lost: all jobs are in PostgreSQL, and the feeder stages the due ones again. \
+            Keys of other databases and programs in the same Redis are not touched.
             """,
-        examples: [.init("errand redis rebuild", "asks first")],
+        examples: [.init("errand redis rebuild", "asks for confirmation")],
         options: [AuditOptions.reason, timeout]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let windows = WindowInspector(try invocation.redisAddress(), inspector)
         try invocation.output.confirm(
-            "delete all that this database has in Redis, and stage it anew?",
+            "delete all keys of this database in Redis, and stage its due jobs again?",
             yes: invocation[GlobalOptions.yes])
         let deleted = try await windows.empty(
             by: invocation.operatorName, reason: invocation[AuditOptions.reason])
-        let isLed = try await inspector.leaders().contains {
-            $0.lead == .duties && $0.isAlive == true
+        let hasScheduler = try await inspector.leaders().contains {
+            $0.role == .feeder && $0.isAlive == true
         }
-        let isFed = isLed ? try await windows.waitUntilFed(within: invocation[timeout]) : false
+        let hasStaging =
+            hasScheduler ? try await windows.waitUntilFed(within: invocation[timeout]) : false
         try invocation.output.show(
-            Record([("deleted_keys", .int(deleted)), ("staged_again", .flag(isFed))]))
-        guard isFed || !isLed else {
+            Record([("deleted_keys", .int(deleted)), ("staged_again", .flag(hasStaging))]))
+        guard hasStaging || !hasScheduler else {
             throw CommandFailure(
-                exit: .timedOut, message: "the feeder has not begun to stage again by then",
-                hint: "'errand leader show' tells who leads in duties; 'errand leader resign "
-                    + "duties' lets another one do it")
+                exit: .timedOut, message: "timed out: the feeder did not resume staging",
+                hint: "'errand leader show' shows the feeder; 'errand leader resign feeder' makes "
+                    + "another worker take over")
         }
-        if !isLed {
-            invocation.output.note("no worker leads in feeding: it is staged once one runs")
+        if !hasScheduler {
+            invocation.output.note("no worker is the feeder: jobs are staged once one is")
         }
         return .done
     }

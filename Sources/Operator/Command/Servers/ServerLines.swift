@@ -1,10 +1,10 @@
 import ErrandRedis
 import ErrandTerminal
 
-/// Lines to paste that ask the servers themselves; without passwords.
+/// Shell commands for the servers, to paste into a terminal; they contain no passwords.
 package struct ServerLines {
     private let database: String
-    /// What names the database in the user's shell, where something does.
+    /// The shell expression for the database's URL, if a variable holds it.
     private let variable: String?
     private let redisWords: [String]
 
@@ -19,19 +19,19 @@ package struct ServerLines {
         redisWords = (try? invocation.redisAddress())?.clientArguments ?? []
     }
 
-    /// Runs SQL, as the user that the program has or as another one.
+    /// A psql command that runs SQL, as the program's user or as another one.
     package func psql(_ sql: String, user: String? = nil) -> String {
         let variable = user == nil ? variable : nil
         let place = variable ?? shellWord(Self.withoutPassword(database, user: user))
         return "psql \(place) -c \(shellWord(sql))"
     }
 
-    /// Gives Redis a command.
+    /// A redis-cli command.
     package func redis(_ command: String) -> String {
         (["redis-cli"] + redisWords.map(shellWord) + [command]).joined(separator: " ")
     }
 
-    /// A URL of libpq without its password, and with another user's name where one is given.
+    /// A libpq URL without its password, optionally with another user.
     private static func withoutPassword(_ url: String, user: String?) -> String {
         let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return "" }

@@ -10,23 +10,24 @@ enum ContextCommands {
         ValueFormat.text("NAME"), help: "The context's name (default: the one in use)")
 
     private static let list = Command(
-        "context", "ls", effect: .looks, summary: "List the contexts and which is in use",
+        "context", "ls", effect: .read, summary: "List the contexts and the current one",
         discussion: """
-            They stand in $XDG_CONFIG_HOME/errand/contexts.json or ~/.config/errand/contexts.json, \
-            such as:
+            Contexts are read from $XDG_CONFIG_HOME/errand/contexts.json or \
+            ~/.config/errand/contexts.json, for example:
 
             {"current": "staging", "contexts": {"staging": {"operator": "Ada", …}, "prod": {…}}}
 
-            "current" is the one that is used when neither --context nor ERRAND_CONTEXT names one. \
-            A context has any of: "database_url", "redis_url" and "operator" (texts), \
+            "current" is the default if neither --context nor ERRAND_CONTEXT names a context. \
+            A context has any of: "database_url", "redis_url" and "operator" (strings), \
             "production" and "read_only" (true or false), "color" ("auto", "always" or "never").
 
-            "production": true asks for the context's name before any change, or takes --yes.
+            "production": true asks for the context's name before any change; --yes skips the \
+            question.
 
-            Options win over the environment, which wins over the file; but the URLs of a context \
-            that is named by --context win over the environment's.
+            Options override the environment, and the environment overrides the file. Exception: \
+            the URLs of a context given by --context override the environment's.
             """,
-        examples: [.init("errand context ls", "which are there")]
+        examples: [.init("errand context ls", "all contexts")]
     ) { invocation in
         let contexts = invocation.contexts
         try invocation.output.list(
@@ -34,20 +35,20 @@ enum ContextCommands {
             columns: [
                 Column("name"), Column("current"), Column("production"), Column("read_only"),
                 Column("operator"), Column("database_url", isFlexible: true),
-            ], empty: "there are none: \(contexts.path ?? "contexts.json") would hold them")
+            ], empty: "no contexts: \(contexts.path ?? "contexts.json") has none")
         return .done
     }
 
     private static let show = Command(
-        "context", "show", effect: .looks, summary: "Show a context, without its passwords",
-        examples: [.init("errand context show", "which servers a command would use")],
+        "context", "show", effect: .read, summary: "Show a context, without its passwords",
+        examples: [.init("errand context show", "the servers that commands use")],
         arguments: [optionalName]
     ) { invocation in
         let contexts = invocation.contexts
         guard let name = invocation[optionalName] ?? contexts.current?.name else {
             throw CommandFailure(
                 exit: .notFound, message: "no context is in use",
-                hint: "'errand context ls' lists what there is")
+                hint: "'errand context ls' lists the contexts")
         }
         let context = try found(name, contexts)
         var record = record(context, contexts.current)
@@ -57,9 +58,9 @@ enum ContextCommands {
     }
 
     private static let use = Command(
-        "context", "use", effect: .configures, summary: "Use a context from now on",
-        discussion: "Writes \"current\" into contexts.json; the rest of it stays as it is.",
-        examples: [.init("errand context use staging", "for all commands that name no other")],
+        "context", "use", effect: .configure, summary: "Set the current context",
+        discussion: "Writes \"current\" to contexts.json and keeps the rest of the file.",
+        examples: [.init("errand context use staging", "make staging the default")],
         arguments: [name]
     ) { invocation in
         let context = try found(invocation[name], invocation.contexts)
@@ -72,22 +73,22 @@ enum ContextCommands {
                 continue
             }
             invocation.output.warn(
-                "\(variable) (\(SecretURL.place(url))) of the environment wins over it, unless "
-                    + "'--context \(context.name)' names it")
+                "\(variable) (\(SecretURL.place(url))) in the environment overrides it, unless "
+                    + "'--context \(context.name)' is given")
         }
         if let variable = invocation.environment["ERRAND_CONTEXT"], !variable.isEmpty {
-            invocation.output.warn("ERRAND_CONTEXT=\(variable) wins over it")
+            invocation.output.warn("ERRAND_CONTEXT=\(variable) overrides it")
         }
         return .done
     }
 
-    /// Which servers commands use, and what says so.
+    /// Adds the servers that commands use, and the source of each address.
     private static func addServers(to record: inout Record, _ invocation: Invocation) {
         for (name, option) in [
             ("database", GlobalOptions.databaseURL), ("redis", GlobalOptions.redisURL),
         ] {
             let url = invocation[option].map(SecretURL.hidden)
-            record.append("\(name)_in_force", .optional(url) { .text($0) })
+            record.append("\(name)_in_use", .optional(url) { .text($0) })
             record.append(
                 "\(name)_from", .optional(invocation.source(of: option)) { .text($0) })
         }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ErrandTerminal
 
-/// `errand completion`, `errand manual` and `errand fields`: what is made from declarations.
+/// `errand completion`, `errand manual` and `errand fields`: output generated from declarations.
 enum ShellCommands {
     static let all = [completion, manual, fields]
 
@@ -9,11 +9,11 @@ enum ShellCommands {
         ValueFormat.choice(of: Shell.self, "SHELL"), help: "bash, zsh or fish")
 
     private static let completion = Command(
-        "completion", effect: .looks,
-        summary: "Print what teaches a shell to complete the commands",
+        "completion", effect: .read,
+        summary: "Print the completion script of a shell",
         discussion: """
-            Verbs, options and choices are known to the script; the names of queues, schedules \
-            and so on are asked for when they are needed, for two seconds at most.
+            The script contains the verbs, options and choices. It queries names, such as those \
+            of queues and schedules, when they are needed, for two seconds at most.
             """,
         examples: [
             .init("errand completion bash > /etc/bash_completion.d/errand", "for all users"),
@@ -28,29 +28,39 @@ enum ShellCommands {
     }
 
     private static let folder = Argument.required(
-        ValueFormat.text("FOLDER"), help: "Where to write them; it is made if need be")
+        ValueFormat.text("FOLDER"), help: "The folder to write to; created if missing")
+
+    private static let markdown = Option.flag(
+        "markdown", help: "Write the reference in Markdown instead: cli.md and settings.md")
 
     private static let manual = Command(
-        "manual", effect: .configures, summary: "Write the manual pages into a folder",
-        discussion: "One for the program, and one for each noun, such as errand-job(1).",
-        examples: [.init("errand manual /usr/local/share/man/man1", "then 'man errand-job'")],
-        arguments: [folder]
+        "manual", effect: .configure, summary: "Write the manual pages to a folder",
+        discussion: "One page for the program, and one for each noun, such as errand-job(1).",
+        examples: [
+            .init("errand manual /usr/local/share/man/man1", "then 'man errand-job'"),
+            .init("errand manual --markdown docs", "the reference, for a repository or a wiki"),
+        ],
+        options: [markdown], arguments: [folder]
     ) { invocation in
         let flaws = invocation.program.flaws
         guard flaws.isEmpty else {
             throw CommandFailure(
-                exit: .failed, message: "the commands are declared badly",
+                exit: .failed, message: "the declarations of commands have errors",
                 hint: flaws.joined(separator: "\n"))
         }
         let folder = invocation[folder]
-        let pages = Manual(of: invocation.program, notes: notes(invocation.modules)).pages
+        let manualNotes = notes(invocation.modules)
+        let pages =
+            invocation[markdown]
+            ? MarkdownReference(of: invocation.program, notes: manualNotes).pages
+            : Manual(of: invocation.program, notes: manualNotes).pages
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true)
         } catch {
             throw CommandFailure(
-                exit: .failed, message: "cannot make the folder \(folder)",
-                hint: "name a folder that you may write to")
+                exit: .failed, message: "cannot create the folder \(folder)",
+                hint: "give a folder that you may write to")
         }
         for page in pages { try TextFile.replace(folder + "/" + page.file, with: page.text) }
         try invocation.output.list(
@@ -59,17 +69,17 @@ enum ShellCommands {
     }
 
     private static let field = Argument<String?>.optional(
-        .text("NAME"), help: "Only this name")
+        .text("NAME"), help: "The name of a field (default: all)")
 
     private static let fields = Command(
-        "fields", effect: .looks,
-        summary: "Explain the names that JSON, CSV and --columns have",
+        "fields", effect: .read,
+        summary: "Explain the field names of JSON, CSV and --columns",
         discussion: """
-            A name means the same wherever it stands, and stays as it is. Times are RFC 3339 in \
-            UTC, lengths of time are seconds, and sizes are bytes.
+            A name has the same meaning in every command and does not change. Times are RFC 3339 \
+            in UTC, durations are seconds, and sizes are bytes.
             """,
         examples: [
-            .init("errand fields", "all of them"), .init("errand fields p95_wait", "one of them"),
+            .init("errand fields", "all fields"), .init("errand fields p95_wait", "one field"),
         ],
         arguments: [field]
     ) { invocation in
@@ -91,41 +101,53 @@ enum ShellCommands {
     private static func notes(_ modules: Modules) -> ManualNotes {
         var notes = ManualNotes()
         notes.environment = [
-            ("DATABASE_URL, REDIS_URL", "The servers; --database-url and --redis-url win."),
+            (
+                "DATABASE_URL, REDIS_URL",
+                "The URLs of the servers; --database-url and --redis-url override them."
+            ),
             (
                 "DATABASE_URL_FILE, REDIS_URL_FILE",
-                "Files whose only line stands for the variable without _FILE."
+                "Files whose only line is the value of the variable without _FILE."
             ),
             (
                 "ERRAND_POOLER",
-                "What stands before PostgreSQL: session, transaction, or detected (the default)."
+                "The pooler in front of PostgreSQL: session, transaction, or detected (default)."
             ),
-            ("ERRAND_MODULES", "The modules that 'migrate' installs: names with commas, or all."),
-            ("ERRAND_CONTEXT", "The context to use, of those in contexts.json."),
-            ("ERRAND_OPERATOR", "Who acts, for the record; else USER."),
-            ("ERRAND_READ_ONLY", "1 refuses whatever changes something."),
-            ("ERRAND_LOG", "The least level that the log shows: debug, info, warning, error."),
-            ("ERRAND_LOG_FORMAT", "text or json; else text on a terminal and JSON elsewhere."),
-            ("ERRAND_COLOR, NO_COLOR", "auto, always or never; NO_COLOR turns colour off."),
-            ("TZ", "The zone of the times that tables show; else that of the system."),
-            ("TZDIR", "Where the time zones are."),
-            ("COLUMNS", "The width of the terminal, if it does not tell."),
-            ("XDG_CONFIG_HOME", "Where the folder errand with contexts.json is; else ~/.config."),
+            (
+                "ERRAND_MODULES",
+                "The modules that 'migrate' installs: names separated by commas, or all."
+            ),
+            ("ERRAND_CONTEXT", "The context to use, from contexts.json."),
+            ("ERRAND_OPERATOR", "The operator's name in the audit log (default: USER)."),
+            ("ERRAND_READ_ONLY", "1 refuses every command that makes changes."),
+            ("ERRAND_LOG", "The minimum level of log lines: debug, info, warning or error."),
+            (
+                "ERRAND_LOG_FORMAT",
+                "text or json (default: text on a terminal, otherwise json)."
+            ),
+            ("ERRAND_COLOR, NO_COLOR", "auto, always or never; NO_COLOR disables color."),
+            ("TZ", "The time zone of times in tables (default: the system's)."),
+            ("TZDIR", "The folder of the time zone files."),
+            ("COLUMNS", "The width of the terminal, if the terminal does not report it."),
+            (
+                "XDG_CONFIG_HOME",
+                "The folder that contains errand/contexts.json (default: ~/.config)."
+            ),
         ]
-        notes.environment += modules.all.flatMap(\.variables)
+        notes.modules = modules.all.map { ($0.name, $0.variables) }
         notes.files = [
             ("~/.config/errand/contexts.json", "The named contexts; see errand-context(1).")
         ]
         notes.exitCodes = [
             (.done, "Done."), (.failed, "It failed."),
-            (.usage, "The command line was wrong; nothing was tried."),
-            (.notFound, "There is no such thing."),
+            (.usage, "The command line is invalid; nothing was tried."),
+            (.notFound, "The object does not exist."),
             (.conflict, "The state changed meanwhile, or a unique key is taken."),
-            (.refused, "A rule forbids it, it is read-only, or nobody confirmed it."),
+            (.refused, "Refused: not allowed, read-only, or not confirmed."),
             (.unreachable, "A server cannot be reached."), (.partlyDone, "Partly done."),
-            (.timedOut, "It took too long."),
-            (.warning, "A check found something to look at."),
-            (.critical, "A check found something to mend now."),
+            (.timedOut, "Timed out."),
+            (.warning, "A check found a warning."),
+            (.critical, "A check found a critical problem."),
         ]
         return notes
     }

@@ -7,36 +7,37 @@ import ErrandTerminal
 enum TopCommand {
     static let all = [command]
 
-    private static let once = Option.flag("once", help: "Print one picture and end")
+    private static let once = Option.flag("once", help: "Print one screen and exit")
     private static let interval = Option.duration(
         "interval", default: .seconds(2), range: .milliseconds(500) ... .seconds(3600),
-        help: "Look again after this time; later where a look takes the servers long")
+        help: "Refresh at this interval; more slowly if the servers respond slowly")
 
     private static let filters = JobFilterOptions.all + [JobFilterOptions.states]
 
-    /// What is typed after `/` is read as the options of this command are.
+    /// The command whose options parse the text typed after `/`.
     private static let listing = JobCommands.list
 
     private static let command = Command(
-        "top", effect: .waits,
-        summary: "Watch queues, jobs and one job, and act on them, in the whole terminal",
+        "top", effect: .follow,
+        summary: "Monitor and control queues and jobs in a full-screen view",
         discussion: """
-            Small letters look, capital letters change something and ask before; ? lists them. \
-            The options of 'errand job ls' begin with the jobs that pass them; / takes them too.
+            Lowercase keys only read; uppercase keys make changes, after confirmation. ? lists \
+            the keys. With filters of 'errand job ls', top starts with the matching jobs; / \
+            accepts the same filters.
 
-            Looks are read-only, end after five seconds, and come so rarely that they take less \
-            than a hundredth of the database's time. NO_COLOR turns colour off.
+            Queries are read-only, time out after five seconds, and use at most a hundredth of the \
+            database's time. NO_COLOR disables colors.
             """,
         examples: [
             .init("errand top", "the queues; Enter opens one"),
-            .init("errand top --state dead --newer 1h", "what died in the last hour"),
-            .init("errand top --once", "one picture, for a note or a pipe"),
+            .init("errand top --state dead --newer 1h", "the dead letters of the last hour"),
+            .init("errand top --once", "one screen, for a note or a pipe"),
         ],
         options: [once, interval] + filters
     ) { invocation in
         guard invocation.output.isForPeople else {
             throw CommandFailure(
-                exit: .usage, message: "top draws pictures, and has no other output",
+                exit: .usage, message: "top supports only its full-screen output",
                 hint: "'errand status --output json' has the numbers")
         }
         let words = invocation.words(of: filters)
@@ -72,7 +73,7 @@ enum TopCommand {
         var state = TopState(filter: words)
         let data = try await reader.read(state.view, limit: size.rows)
         state.take(data)
-        // No line is chosen: nobody is there to choose.
+        // No line is selected: the output is not interactive.
         state.isStill = true
         let frame = TopFrame(
             state: state, data: data, card: [], trouble: nil, history: TopHistory(data).values,

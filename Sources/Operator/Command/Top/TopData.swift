@@ -7,37 +7,37 @@ import ErrandTerminal
 /// One queue in `errand top`.
 struct TopQueue: Sendable {
     var record: QueueRecord
-    /// Jobs ended a second, over the last minute, as its live workers say.
+    /// Finished attempts per second over the last minute, as its live workers report.
     var rate = 0.0
     var slots = 0
     var busy = 0
 }
 
-/// What a view shows, as read at one moment.
+/// The data of a view at one moment.
 struct TopData: Sendable {
     var view: TopView
     var at: Instant
-    /// How long PostgreSQL and Redis took over it.
+    /// How long the servers took to respond.
     var took: Duration
     var queues: [TopQueue]
     var liveWorkers: Int
-    var silentWorkers: Int
-    /// Of the view of jobs.
+    var unresponsiveWorkers: Int
+    /// The jobs in the view of jobs.
     var jobs: [JobRecord] = []
-    /// Where the look for them ended early, in words; nil when it did not.
+    /// The range of the search for jobs if it stopped early; nil if it is complete.
     var jobsReach: String?
-    /// Of the view of one job; nil elsewhere, and when there is no such job.
+    /// The job in the view of one job; nil in other views and if the job does not exist.
     var job: JobRecord?
-    var story: [StoryEntry] = []
-    /// Why it does not run, and what mends that.
-    var why: [WhyWords.Explained] = []
+    var history: [JobHistoryEntry] = []
+    /// Why the job does not run, with remedies.
+    var why: [CauseFormatting.Explained] = []
 }
 
-/// Reads what the views show, in a session of its own that can change nothing.
+/// Reads the data of the views in a read-only session.
 struct TopReader: Sendable {
     let session: Session
     let times: TimeFormat
-    /// A call of `job ls`, from which a filter is read.
+    /// Parses a filter as a call of `job ls`.
     let listing: @Sendable ([String]) throws -> Invocation
 
     private struct Slots: Decodable {
@@ -46,7 +46,7 @@ struct TopReader: Sendable {
         var rate: Double?
     }
 
-    /// The data of a view; jobs are read up to `limit`.
+    /// Reads the data of a view, with at most `limit` jobs.
     func read(_ view: TopView, limit: Int) async throws -> TopData {
         let start = ContinuousClock.now
         let inspector = Inspector(session: session)
@@ -65,15 +65,15 @@ struct TopReader: Sendable {
         }
         var data = TopData(
             view: view, at: Instant.now(), took: .zero, queues: queues, liveWorkers: alive.count,
-            silentWorkers: workers.count - alive.count)
+            unresponsiveWorkers: workers.count - alive.count)
         switch view {
         case .queues: break
         case .jobs(let words): (data.jobs, data.jobsReach) = try await jobs(words, limit, inspector)
         case .job(let id):
             data.job = try await inspector.job(id)
-            if let job = data.job { data.story = try await inspector.story(of: job) }
-            if let situation = try await inspector.situation(of: id) {
-                let words = WhyWords(situation, times, try listing([]).modules)
+            if let job = data.job { data.history = try await inspector.history(of: job) }
+            if let situation = try await inspector.diagnosis(of: id) {
+                let words = CauseFormatting(situation, times, try listing([]).modules)
                 data.why = situation.causes.map { words.explain($0) }
             }
         }
@@ -81,7 +81,7 @@ struct TopReader: Sendable {
         return data
     }
 
-    /// Whether these words are a filter; throws as `job ls` would.
+    /// Checks that these words are a filter; throws the errors of `job ls`.
     func check(_ words: [String]) async throws {
         _ = try await JobFilterOptions.filter(listing(words), Inspector(session: session))
     }
@@ -95,7 +95,7 @@ struct TopReader: Sendable {
         filter.states = states.isEmpty ? nil : states
         JobFilterOptions.turn(to: &filter, invocation)
         filter.limit = min(limit, filter.limit)
-        // However much it is asked for: a picture waits for nothing that takes long.
+        // Never an exhaustive search: the screen must not wait.
         let page = try await inspector.page(filter)
         return (page.jobs, page.stoppedAt.map { _ in JobFilterOptions.reached(page, filter) })
     }

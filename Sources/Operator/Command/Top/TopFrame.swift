@@ -3,23 +3,23 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// One picture of `errand top`, as lines that fit the terminal.
+/// One screen of `errand top`, as lines that fit the terminal.
 struct TopFrame {
     let state: TopState
-    /// nil before the first answer of the servers.
+    /// nil until the servers first respond.
     let data: TopData?
-    /// The lines of the job that is shown.
+    /// The lines of the open job.
     let card: [String]
-    /// What keeps the data from being new.
+    /// Why the data is outdated; nil if it is current.
     let trouble: String?
-    /// How many jobs ended a second in each queue, at the last looks.
+    /// Finished attempts per second of each queue, at the last refreshes.
     let history: [String: [Double]]
     let size: TerminalSize
     let paint: Paint
     let times: TimeFormat
     let now: Instant
 
-    /// Lines that are not of the view: two above it, the table's header, one below it.
+    /// The lines around the view: three above it, the table's header, one below it.
     static let frameLines = 5
 
     /// The screen from its first line to its last.
@@ -38,12 +38,15 @@ struct TopFrame {
         let place = state.views.map { view in
             switch view {
             case .queues: "queues"
-            case .jobs(let words): words.isEmpty ? "jobs" : "jobs \(TopWords.joined(words))"
+            case .jobs(let words):
+                words.isEmpty ? "jobs" : "jobs \(CommandLineSplitter.joined(words))"
             case .job(let id): "job \(id)"
             }
         }.joined(separator: " > ")
         var right = times.text(now.date)
-        if data?.view == state.view, data?.jobsReach != nil { right = "newest only  " + right }
+        if data?.view == state.view, data?.jobsReach != nil {
+            right = "newest jobs only  " + right
+        }
         if state.isFrozen { right = "frozen  " + right }
         let left = DisplayWidth.truncated(
             DisplayWidth.harmless("errand top: \(place)"),
@@ -59,15 +62,16 @@ struct TopFrame {
             let about = queues.contains { $0.record.isEstimate } ? "~" : ""
             return about + HumanFormat.count(queues.reduce(0) { $0 + value($1.record) })
         }
+        let silent = data.unresponsiveWorkers
         let parts = [
             "\(sum(\.available)) waiting", "\(HumanFormat.count(running(queues))) running",
             "\(sum(\.retrying)) retrying",
             "\(HumanFormat.count(queues.reduce(0) { $0 + $1.record.dead })) dead",
             HumanFormat.rate(queues.reduce(0) { $0 + $1.rate }),
             "\(data.liveWorkers) workers"
-                + (data.silentWorkers > 0 ? ", \(data.silentWorkers) silent" : ""),
+                + (silent > 0 ? ", \(silent) unresponsive" : ""),
         ]
-        let isBad = data.liveWorkers == 0 || data.silentWorkers > 0
+        let isBad = data.liveWorkers == 0 || silent > 0
         return cut(parts.joined(separator: "  "), isBad ? .yellow : nil)
     }
 
@@ -78,14 +82,14 @@ struct TopFrame {
     private var last: String {
         switch state.prompt {
         case .filter(let text):
-            return input("/", text, "filters as job ls has them, such as --state dead --kind X")
+            return input("/", text, "filters of 'job ls', such as --state dead --kind X")
         case .reason(let queue, let text):
-            return input("why is \(queue) to be paused? ", text, "Enter goes on without a reason")
+            return input("reason for pausing \(queue): ", text, "optional; Enter continues")
         case .confirm(let action, let typed):
             guard let word = state.mustType else {
                 return cut("\(action.question)? [y/N]", .yellow, .bold)
             }
-            return input("\(action.question)? type \(word): ", typed, "Esc leaves it as it is")
+            return input("\(action.question)? type \(word): ", typed, "Esc cancels")
         case nil: break
         }
         if let trouble { return cut(DisplayWidth.harmless(trouble), .red, .bold) }
@@ -101,7 +105,7 @@ struct TopFrame {
 
     private func input(_ question: String, _ text: String, _ hint: String) -> String {
         let room = size.columns - DisplayWidth.of(question) - 1
-        // The end of what is typed is where the typing goes on.
+        // Shows the end of the input, where the cursor is.
         var shown = DisplayWidth.harmless(text)
         while DisplayWidth.of(shown) > max(1, room) { shown.removeFirst() }
         let line = question + shown + "█"
@@ -114,18 +118,17 @@ struct TopFrame {
 
     private var body: [String] {
         guard let data else { return [] }
-        // Every look has the queues.
+        // The data of every view includes the queues.
         if state.view == .queues {
-            return table(queueRecords(data), queueColumns, none: "there is no queue")
+            return table(queueRecords(data), queueColumns, none: "no queues")
         }
         guard data.view == state.view else { return [cut("reading …", .dim)] }
         if case .job = state.view { return Array(card.dropFirst(state.choice)) }
-        let none = data.jobsReach.map { "no job passes these filters among \($0)" }
-        return table(
-            data.jobs.map(jobRecord), jobColumns, none: none ?? "no job passes these filters")
+        let none = data.jobsReach.map { "no jobs match among \($0)" }
+        return table(data.jobs.map(jobRecord), jobColumns, none: none ?? "no jobs match")
     }
 
-    /// The lines of a table around the chosen one, which is marked.
+    /// The lines of a table around the selected one, which is marked.
     private func table(_ records: [Record], _ columns: [Column], none: String) -> [String] {
         guard !records.isEmpty else { return [cut(none, .dim)] }
         let room = max(1, size.rows - Self.frameLines)
@@ -187,7 +190,7 @@ struct TopFrame {
         }
     }
 
-    /// The queues in the order in which they stand.
+    /// The queues in display order.
     static func ordered(_ queues: [TopQueue], _ order: TopOrder) -> [TopQueue] {
         queues.sorted { one, other in
             switch order {
@@ -217,7 +220,7 @@ struct TopFrame {
 
     // MARK: Jobs
 
-    /// More of an error or of arguments than fits no terminal.
+    /// The maximum length of an error or of arguments to show.
     private static let textLimit = 500
 
     private func jobRecord(_ job: JobRecord) -> Record {
@@ -233,7 +236,7 @@ struct TopFrame {
         ])
     }
 
-    /// When it ended, began or is due: what its state makes one ask for.
+    /// The time that matters in the job's state: when it finished, started or is due.
     private static func time(of job: JobRecord) -> Instant {
         job.finishedAt ?? (job.state == .running ? job.startedAt : nil) ?? job.runAt
     }
@@ -249,12 +252,12 @@ struct TopFrame {
 
     // MARK: One job
 
-    /// The lines of one job: why it does not run, then all that is known of it.
+    /// The lines of one job: why it does not run, then its record.
     static func card(
         _ data: TopData, _ id: Int64, width: Int, paint: Paint, times: TimeFormat
     ) -> [String] {
         guard let job = data.job else {
-            return ["there is no job \(id); it may have been forgotten, or made live again"]
+            return ["there is no job \(id): retention may have deleted it"]
         }
         var lines: [String] = []
         for explained in data.why {
@@ -264,13 +267,13 @@ struct TopFrame {
             }
         }
         lines.append("")
-        var record = JobCommands.card(job, data.story)
+        var record = JobCommands.card(job, data.history)
         record.fields.removeAll { $0.cell == .missing }
         let plain = RecordCard(record, times: times).lines(paint: Paint(isColored: false))
         return lines + plain.flatMap { wrapped($0, width) }
     }
 
-    /// A text in lines of a width, broken where it must be.
+    /// Wraps a text at a width, within words if necessary.
     private static func wrapped(_ text: String, _ width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -285,22 +288,22 @@ struct TopFrame {
     }
 
     private static let help = [
-        "Small letters look, capital letters change something and ask before.", "",
-        "  ↑ ↓ k j   choose a line, scroll          Enter l →   open it",
+        "Lowercase keys only read; uppercase keys make changes, after confirmation.", "",
+        "  ↑ ↓ k j   select a line, scroll          Enter l →   open it",
         "  PgUp PgDn Home End g G                   Esc h ←     back",
         "  /   filter jobs, with the options of 'errand job ls'",
-        "  d   dead letters of the queue            s   other order of the queues",
-        "  f   freeze the picture, or go on         u   read anew now",
-        "  q   back, and in the end quit            Ctrl-C      quit", "",
+        "  d   dead letters of the queue            s   change the sort order",
+        "  f   freeze or unfreeze the screen        u   refresh now",
+        "  q   back, or quit                        Ctrl-C      quit", "",
         "  P   pause the queue                      U   resume it",
-        "  R   let the job run again                C   cancel it",
-        "  N   let it run now                       D   discard it for good", "",
-        "All of them are commands too: 'errand queue pause', 'errand job retry', …",
-        "Any key goes back.",
+        "  R   retry the job                        C   cancel it",
+        "  N   run it now                           D   discard it for good", "",
+        "Each action is also a command: 'errand queue pause', 'errand job retry', …",
+        "Press any key to close this help.",
     ]
 }
 
 extension Duration {
-    /// Without what is under a second: enough for how long something has waited.
+    /// The duration in whole seconds, which is precise enough for waits.
     fileprivate var whole: Duration { .seconds(components.seconds) }
 }

@@ -5,14 +5,14 @@ import ErrandPostgres
 import ErrandTerminal
 import ErrandThreads
 
-/// Runs `errand top`: keys, looks at the servers, and pictures, until it is left.
+/// The event loop of `errand top`: keys, queries and drawing, until the operator quits.
 struct TopLoop: Sendable {
     private enum Event: Sendable {
         case key(Key)
         case tick
         case read(TopData)
         case failed(String, took: Duration)
-        /// What became of an action, in words.
+        /// The result of an action, as a message.
         case acted(String)
         case filtered([String])
         case quit
@@ -23,11 +23,11 @@ struct TopLoop: Sendable {
     let screen: FullScreen
     let interval: Duration
 
-    /// Looks take at most this share of the servers' time.
+    /// Queries take at most one part in this many of the servers' time.
     private static let share = 100
     private static let tick = Duration.milliseconds(250)
 
-    /// What is known besides the state.
+    /// The data on the screen, and the state of queries and actions.
     private struct Picture {
         var data: TopData?
         var trouble: String?
@@ -35,23 +35,23 @@ struct TopLoop: Sendable {
         var isReading = false
         var mustRead = true
         var nextRead = ContinuousClock.now
-        /// How many actions are under way, and whether the person wants to go after them.
+        /// The number of running actions, and whether to quit after them.
         var acting = 0
         var isLeaving = false
-        /// The lines of the job that is shown, of that data and width.
+        /// The lines of the open job, for the data of a time and a width.
         var card: (of: Instant, width: Int, lines: [String])?
-        /// When and how large the last picture was.
+        /// The time and size of the last screen.
         var drawn: (second: Int64, size: TerminalSize)?
     }
 
-    /// Shows and acts until the person quits, the terminal goes away or SIGTERM comes.
+    /// Runs until the operator quits, the terminal closes or the process receives SIGTERM.
     ///
-    /// Looks and actions are tasks that nobody waits for in the end: a server that hangs must not
-    /// keep the terminal, and the process ends with the command.
+    /// It does not await the tasks of queries and actions when it ends: a server that hangs must
+    /// not block the terminal, and the process exits after the command.
     func run(_ initial: TopState) async throws {
         let (events, sender) = AsyncStream.makeStream(of: Event.self)
         let (actions, actionSender) = AsyncStream.makeStream(of: TopState.Request.self)
-        let (looks, lookSender) = AsyncStream.makeStream(
+        let (reads, readSender) = AsyncStream.makeStream(
             of: (TopView, Int).self, bufferingPolicy: .bufferingNewest(1))
         Termination.onRequest { sender.yield(.quit) }
         let keyboard = Keyboard(invocation.output.screen)
@@ -63,7 +63,7 @@ struct TopLoop: Sendable {
             }
         }
         let tasks = [
-            Task { await look(looks, sender) }, Task { await act(actions, sender) },
+            Task { await read(reads, sender) }, Task { await act(actions, sender) },
             Task {
                 while !Task.isCancelled {
                     try? await Task.sleep(for: Self.tick)
@@ -103,18 +103,18 @@ struct TopLoop: Sendable {
             if isDue(picture, state) {
                 picture.isReading = true
                 picture.mustRead = false
-                lookSender.yield((state.view, invocation.output.screen.size.rows * 2))
+                readSender.yield((state.view, invocation.output.screen.size.rows * 2))
             }
             let isTick = if case .tick = event { true } else { false }
             guard draw(&state, &picture, onlyIfDue: isTick) else { break }
         }
     }
 
-    /// What was confirmed is finished first, unless the person insists.
+    /// Quits after the running actions; a second time at once.
     private func leave(_ state: inout TopState, _ picture: inout Picture) {
         if picture.isLeaving { picture.acting = 0 }
         picture.isLeaving = true
-        state.message = "what was asked for is still under way; q once more leaves it alone"
+        state.message = "an action is still running; press q again to quit without waiting"
     }
 
     private func isDue(_ picture: Picture, _ state: TopState) -> Bool {
@@ -129,7 +129,7 @@ struct TopLoop: Sendable {
             picture.trouble = nil
             picture.history.add(data)
             picture.nextRead = .now + max(interval, data.took * Self.share)
-            // The person has gone on meanwhile: what is shown is another's.
+            // The operator has changed the view meanwhile: the data is of another view.
             guard data.view == state.view else {
                 picture.mustRead = true
                 return
@@ -139,7 +139,7 @@ struct TopLoop: Sendable {
         case .failed(let text, let took):
             picture.isReading = false
             let pause = max(interval, took * Self.share)
-            picture.trouble = "\(text); anew in \(HumanFormat.duration(pause)), u looks now"
+            picture.trouble = "\(text); retry in \(HumanFormat.duration(pause)), u retries now"
             picture.nextRead = .now + pause
         case .acted(let text):
             picture.acting = max(0, picture.acting - 1)
@@ -153,7 +153,7 @@ struct TopLoop: Sendable {
         }
     }
 
-    /// Draws, or does nothing where a tick finds all as it was; false when the terminal is gone.
+    /// Draws the screen, on a tick only if it has changed; returns false if the terminal is closed.
     private func draw(
         _ state: inout TopState, _ picture: inout Picture, onlyIfDue: Bool
     ) -> Bool {
@@ -188,10 +188,10 @@ struct TopLoop: Sendable {
 
     // MARK: Servers
 
-    private func look(
-        _ looks: AsyncStream<(TopView, Int)>, _ sender: AsyncStream<Event>.Continuation
+    private func read(
+        _ reads: AsyncStream<(TopView, Int)>, _ sender: AsyncStream<Event>.Continuation
     ) async {
-        for await (view, limit) in looks {
+        for await (view, limit) in reads {
             let start = ContinuousClock.now
             do {
                 sender.yield(.read(try await reader.read(view, limit: limit)))
@@ -227,15 +227,15 @@ struct TopLoop: Sendable {
     }
 }
 
-/// Does what an operator confirmed in `errand top`.
+/// Performs the actions that the operator confirms in `errand top`.
 struct TopActions: Sendable {
     let invocation: Invocation
 
-    /// Does it, in a session of its own; what became of it, in words.
+    /// Performs an action in its own session, and returns a message about the result.
     func `do`(_ action: TopAction) async throws -> String {
         guard !invocation[GlobalOptions.readOnly] else {
             throw CommandFailure(
-                exit: .refused, message: "this is read-only, so nothing was changed")
+                exit: .refused, message: "refused: read-only mode; nothing was changed")
         }
         let inspector = Inspector(session: try invocation.session())
         let name = invocation.operatorName
@@ -245,31 +245,31 @@ struct TopActions: Sendable {
             return found ? "queue \(queue) is paused" : "there is no queue \(queue)"
         case .resume(let queue):
             let found = try await inspector.resume(queue, by: name)
-            return found ? "queue \(queue) goes on" : "there is no queue \(queue)"
-        case .retry(let id): return told(id, try await inspector.retry([id], by: name))
-        case .cancel(let id): return told(id, try await inspector.cancel([id], by: name))
-        case .runNow(let id): return told(id, try await inspector.runNow([id], by: name))
-        case .discard(let id): return told(id, try await inspector.discard([id], by: name))
+            return found ? "queue \(queue) is resumed" : "there is no queue \(queue)"
+        case .retry(let id): return message(id, try await inspector.retry([id], by: name))
+        case .cancel(let id): return message(id, try await inspector.cancel([id], by: name))
+        case .runNow(let id): return message(id, try await inspector.runNow([id], by: name))
+        case .discard(let id): return message(id, try await inspector.discard([id], by: name))
         }
     }
 
-    private func told(_ id: Int64, _ effects: [Int64: Inspector.Effect]) -> String {
-        "job \(id): \(effects[id]?.rawValue ?? "nothing was done")"
+    private func message(_ id: Int64, _ effects: [Int64: Inspector.Effect]) -> String {
+        "job \(id): \(effects[id]?.rawValue ?? "not changed")"
     }
 }
 
-/// How many jobs ended a second in each queue, at the last looks.
+/// Finished attempts per second of each queue, at the last refreshes.
 struct TopHistory: Sendable {
     private static let length = 120
 
     private(set) var values: [String: [Double]] = [:]
 
-    /// Nothing yet, or one look.
+    /// Creates a history, empty or with one refresh.
     init(_ data: TopData? = nil) {
         if let data { add(data) }
     }
 
-    /// Adds a look.
+    /// Adds a refresh.
     mutating func add(_ data: TopData) {
         for queue in data.queues {
             values[queue.record.name, default: []].append(queue.rate)

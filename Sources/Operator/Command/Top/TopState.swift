@@ -2,15 +2,15 @@ import ErrandAdministration
 import Errand
 import ErrandTerminal
 
-/// What `errand top` shows.
+/// A view of `errand top`.
 enum TopView: Equatable, Sendable {
     case queues
-    /// The newest jobs that pass the filters of `job ls`, as words.
+    /// The newest jobs that match filters of `job ls`.
     case jobs([String])
     case job(Int64)
 }
 
-/// What an operator can do from `errand top`; each is a command too.
+/// An action of `errand top`; each is also a command.
 enum TopAction: Equatable, Sendable {
     case pause(queue: String, reason: String?)
     case resume(queue: String)
@@ -19,7 +19,7 @@ enum TopAction: Equatable, Sendable {
     case runNow(Int64)
     case discard(Int64)
 
-    /// Completes "… ?", as it is asked before it is done.
+    /// The question of the confirmation, without its question mark.
     var question: String {
         switch self {
         case .pause(let queue, _): "pause queue \(queue)"
@@ -32,14 +32,14 @@ enum TopAction: Equatable, Sendable {
     }
 }
 
-/// In which order the queues stand.
+/// The sort order of the queues.
 enum TopOrder: String, CaseIterable, Sendable {
     case name, waiting, oldest, dead
 }
 
-/// Where an operator is in `errand top`, and what a key does there; knows no server and no screen.
+/// The navigation state of `errand top` and the effects of keys, without servers or a screen.
 struct TopState: Sendable {
-    /// What the last line asks.
+    /// The input in the last line.
     enum Prompt: Equatable, Sendable {
         case filter(String)
         /// The reason for a pause of the queue.
@@ -47,45 +47,45 @@ struct TopState: Sendable {
         case confirm(TopAction, typed: String)
     }
 
-    /// What is to be done outside.
+    /// A request to the event loop.
     enum Request: Equatable, Sendable {
         case quit
         case suspend
-        /// The data of the view, as soon as can be.
+        /// Read the data of the view now.
         case load
         case open(filter: [String])
         case act(TopAction)
     }
 
     private(set) var views: [TopView] = [.queues]
-    /// The line that is chosen, in each view.
+    /// The selected line of each view.
     private(set) var chosen: [Int] = [0]
     private(set) var prompt: Prompt?
     private(set) var showsHelp = false
     private(set) var isFrozen = false
     private(set) var order = TopOrder.name
-    /// What became of the last action, until the next key.
+    /// The result of the last action, shown until the next key.
     var message: String?
-    /// Named by whoever confirms, where changes need it: the context is a production one.
+    /// The word that confirms changes, in a production context.
     var mustType: String?
-    /// What the view shows now: names of queues, or ids of jobs, from the top.
+    /// The rows of the view, from the top: names of queues, or ids of jobs.
     var queues: [String] = []
     var jobs: [Int64] = []
-    /// How many lines of the view fit on the screen, and how many the open job has.
+    /// The number of lines that fit on the screen, and of those of the open job.
     var room = 10
     var jobLines = 0
-    /// Nobody chooses: a picture that is only printed.
+    /// Whether the screen is only printed, without a selection.
     var isStill = false
 
     var view: TopView { views[views.count - 1] }
     var choice: Int { chosen[chosen.count - 1] }
 
-    /// Begins in the jobs of a filter, behind which the queues are.
+    /// Starts with the jobs of a filter, or with the queues.
     init(filter: [String] = []) {
         if !filter.isEmpty { open(.jobs(filter)) }
     }
 
-    /// What a key asks for; nil when only the screen changes.
+    /// Handles a key; returns a request, or nil if only the screen changes.
     mutating func press(_ key: Key) -> Request? {
         message = nil
         if key == .control("c") { return .quit }
@@ -126,7 +126,7 @@ struct TopState: Sendable {
                 prompt = .filter(chosenQueue.map { "--queue \($0) " } ?? "")
                 return nil
             }
-            prompt = .filter(words.isEmpty ? "" : TopWords.joined(words) + " ")
+            prompt = .filter(words.isEmpty ? "" : CommandLineSplitter.joined(words) + " ")
         case "d":
             guard let queue = chosenQueue else { return nil }
             return show(.jobs(["--queue", queue, "--state", "dead"]))
@@ -152,7 +152,7 @@ struct TopState: Sendable {
         prompt = .confirm(action, typed: "")
     }
 
-    /// Takes what was read for the view; what was chosen stays chosen, wherever it stands now.
+    /// Updates the rows of the view; the same queue or job stays selected.
     mutating func take(_ data: TopData) {
         let queue = chosenQueue
         let job = view == .queues ? nil : chosenJob
@@ -168,7 +168,7 @@ struct TopState: Sendable {
 
     private mutating func choose(_ line: Int) { chosen[chosen.count - 1] = line }
 
-    /// Keeps the choice among the lines that there are.
+    /// Moves the selection into the range of lines.
     mutating func settle() {
         chosen[chosen.count - 1] = max(0, min(choice, lineCount - 1))
     }
@@ -186,7 +186,7 @@ struct TopState: Sendable {
         }
     }
 
-    /// Lines to choose from; of a job, how far its card can be moved up.
+    /// The number of lines to select from, or to scroll through.
     private var lineCount: Int {
         switch view {
         case .queues: queues.count
@@ -226,7 +226,7 @@ struct TopState: Sendable {
         return .load
     }
 
-    /// Shows the jobs of a filter that was found to be right.
+    /// Shows the jobs of a valid filter.
     mutating func filtered(_ words: [String]) {
         if case .jobs = view {
             views[views.count - 1] = .jobs(words)
@@ -251,7 +251,7 @@ struct TopState: Sendable {
                 return nil
             }
             self.prompt = nil
-            return .open(filter: TopWords.split(text))
+            return .open(filter: CommandLineSplitter.split(text))
         case .reason(let queue, let text):
             guard key == .enter else {
                 self.prompt = .reason(queue: queue, text: Self.edited(text, key))
@@ -276,7 +276,7 @@ struct TopState: Sendable {
         }
         prompt = nil
         if typed == mustType { return .act(action) }
-        message = "that is not \(mustType), so nothing was changed"
+        message = "the text is not \(mustType): nothing was changed"
         return nil
     }
 
@@ -292,9 +292,9 @@ struct TopState: Sendable {
     }
 }
 
-/// Words on one line, as a shell has them.
-enum TopWords {
-    /// The words of a line; quotes of either sort keep spaces within one.
+/// Splits and joins words as a shell does.
+enum CommandLineSplitter {
+    /// Splits a line into words; single or double quotes protect spaces.
     static func split(_ line: String) -> [String] {
         var words: [String] = []
         var word: String?
@@ -315,7 +315,7 @@ enum TopWords {
         return words + (word.map { [$0] } ?? [])
     }
 
-    /// One line of words, from which ``split(_:)`` makes the same ones.
+    /// Joins words into a line; the inverse of ``split(_:)``.
     static func joined(_ words: [String]) -> String {
         words.map { word in
             let isPlain = !word.isEmpty && !word.contains { " '\"".contains($0) }

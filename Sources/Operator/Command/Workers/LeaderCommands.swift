@@ -7,44 +7,44 @@ import ErrandTerminal
 enum LeaderCommands {
     static let all = [show, resign]
 
-    private static let lead = Argument<Lead?>.optional(
-        ValueFormat<Lead>.choice("LEAD"), help: "duties or scheduler; both unless given")
+    private static let lead = Argument<Role?>.optional(
+        ValueFormat<Role>.choice("ROLE"), help: "feeder or scheduler (default: both)")
 
     private static let show = Command(
-        "leader", "show", effect: .looks,
-        summary: "Show who leads: in feeding and rescuing, and in schedules",
+        "leader", "show", effect: .read,
+        summary: "Show the leaders: the feeder and the scheduler",
         discussion: """
-            One process at a time leads in 'duties' (feeding Redis, freeing the jobs of dead \
-            workers, forgetting old jobs) and one in 'scheduler'. The others stand by and take \
-            over within a second or so when the leader is gone.
+            One process at a time is the 'feeder': it stages due jobs in Redis, recovers the jobs \
+            of dead workers and deletes old jobs. One process is the 'scheduler', which runs the \
+            schedules. When a leader is gone, a standby takes over within about a second.
             """,
-        examples: [.init("errand leader show", "who leads, and who would take over")],
+        examples: [.init("errand leader show", "the leaders and their standbys")],
         arguments: [lead]
     ) { invocation in
         let leaders = try await Inspector(session: try invocation.session()).leaders()
         let asked = invocation[lead]
         try invocation.output.list(
-            leaders.filter { asked == nil || $0.lead == asked }.map(record), columns: listed)
+            leaders.filter { asked == nil || $0.role == asked }.map(record), columns: listed)
         return .done
     }
 
     private static let listed = [
-        Column("lead"), Column("worker"), Column("host", isFlexible: true), Column("pid"),
+        Column("role"), Column("worker"), Column("host", isFlexible: true), Column("pid"),
         Column("taken_at", title: "SINCE"), Column("state"), Column("standbys"),
     ]
 
-    private static func record(_ leader: LeadRecord) -> Record {
+    private static func record(_ leader: LeaderRecord) -> Record {
         let now = Instant.now().date
         let state: (word: String, style: Style) =
             if leader.backend == nil {
-                ("nobody", .red)
+                ("none", .red)
             } else if leader.isAlive == false {
-                ("silent", .red)
+                ("unresponsive", .red)
             } else {
-                ("leads", .green)
+                ("active", .green)
             }
         return Record([
-            ("lead", .text(leader.lead.rawValue)),
+            ("role", .text(leader.role.rawValue)),
             ("worker", .optional(leader.worker) { .id(Int($0)) }),
             ("host", .optional(leader.host) { .text($0) }),
             ("pid", .optional(leader.pid) { .id($0) }),
@@ -59,23 +59,23 @@ enum LeaderCommands {
 
     private static let timeout = Option<Duration>.duration(
         "timeout", default: .seconds(15), range: .zero ... .seconds(86_400),
-        help: "Wait no longer than this for the next leader")
+        help: "Wait at most this long for the next leader")
 
     private static let resign = Command(
-        "leader", "resign", effect: .changes,
-        summary: "Let the leader let go, so that another one takes over",
+        "leader", "resign", effect: .write,
+        summary: "Make the leader step down so that another process takes over",
         discussion: """
-            The leader holds back for some seconds; when nobody stands by it takes the lead \
-            again. Nothing is lost: what fell due meanwhile is done by the next one.
+            The leader steps down for some seconds; without a standby it then becomes the leader \
+            again. No work is lost: the next leader catches up.
             """,
         examples: [
-            .init("errand leader resign duties --reason 'its host is busy'", "move the feeding")
+            .init("errand leader resign feeder --reason 'its host is busy'", "change the feeder")
         ],
         options: [AuditOptions.reason, timeout], arguments: [lead]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let asked = invocation[lead]
-        let before = try await inspector.leaders().filter { asked == nil || $0.lead == asked }
+        let before = try await inspector.leaders().filter { asked == nil || $0.role == asked }
         for leader in before { try refuse(leader) }
         for leader in before {
             guard
@@ -85,10 +85,10 @@ enum LeaderCommands {
         }
         let deadline = ContinuousClock.now + invocation[timeout]
         while true {
-            let now = try await inspector.leaders().filter { asked == nil || $0.lead == asked }
+            let now = try await inspector.leaders().filter { asked == nil || $0.role == asked }
             let open = now.filter { leader in
                 leader.takenAt == nil
-                    || before.contains { $0.lead == leader.lead && $0.takenAt == leader.takenAt }
+                    || before.contains { $0.role == leader.role && $0.takenAt == leader.takenAt }
             }
             guard let first = open.first else {
                 try invocation.output.list(now.map(record), columns: listed)
@@ -99,36 +99,36 @@ enum LeaderCommands {
         }
     }
 
-    private static func refuse(_ leader: LeadRecord) throws {
-        let name = leader.lead.rawValue
+    private static func refuse(_ leader: LeaderRecord) throws {
+        let name = leader.role.rawValue
         guard leader.backend != nil else {
             throw CommandFailure(
-                exit: .conflict, message: "nobody leads in \(name) now",
+                exit: .conflict, message: "no process is the \(name) now",
                 hint: "'errand worker ls' shows whether a worker is alive")
         }
         guard leader.worker != nil else {
             throw CommandFailure(
                 exit: .conflict,
-                message: "who leads in \(name) is no worker and takes no orders"
+                message: "the \(name) is not a worker, so it receives no commands"
                     + (leader.pid.map { ": pid \($0) on \(leader.host ?? "")" } ?? ""),
-                hint: "end that process; whoever stands by takes over")
+                hint: "stop that process; a standby takes over")
         }
     }
 
-    private static func changed(_ leader: LeadRecord) -> CommandFailure {
+    private static func changed(_ leader: LeaderRecord) -> CommandFailure {
         CommandFailure(
             exit: .conflict,
-            message: "the leader in \(leader.lead.rawValue) has changed meanwhile",
-            hint: "'errand leader show' tells who it is now")
+            message: "the \(leader.role.rawValue) has changed meanwhile",
+            hint: "'errand leader show' shows the current one")
     }
 
-    private static func late(_ leader: LeadRecord) -> CommandFailure {
+    private static func late(_ leader: LeaderRecord) -> CommandFailure {
         CommandFailure(
             exit: .timedOut,
             message: leader.backend == nil
-                ? "nobody has taken the lead in \(leader.lead.rawValue) by then"
-                : "the leader in \(leader.lead.rawValue) has not let go by then",
-            hint: "'errand leader show' tells more; one that hangs loses its place when its "
-                + "lease is over")
+                ? "timed out: no process has become the \(leader.role.rawValue)"
+                : "timed out: the \(leader.role.rawValue) has not stepped down",
+            hint: "'errand leader show' shows details; a leader that hangs loses its role when "
+                + "its lease expires")
     }
 }

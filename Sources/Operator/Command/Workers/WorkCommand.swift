@@ -17,46 +17,46 @@ enum WorkCommand {
             queue($0)
         },
         environment: "ERRAND_QUEUES",
-        help: "Queues to work, each with how many jobs run at once and its share (default: default)"
+        help: "Queues to work, each with its concurrency and weight (default: default)"
     )
     private static let concurrency = Option.integer(
         "concurrency", default: 32, range: 1...4096, environment: "ERRAND_CONCURRENCY",
-        help: "Jobs of a queue that run at once, where the queue does not say")
+        help: "Default concurrency of a queue")
     private static let drain = Option.flag(
         "drain",
-        help: "End when nothing is due any more, and print a summary; runs no schedules")
+        help: "Exit when no job is due, and print a summary; runs no schedules")
     private static let noSchedules = Option.flag(
-        "no-schedules", help: "Leave the schedules to other processes, or to 'schedule tick'")
+        "no-schedules", help: "Do not run schedules: other processes or 'schedule tick' do")
     private static let grace = Option.duration(
         "grace", default: .seconds(20), range: .zero ... .seconds(3600),
         environment: "ERRAND_GRACE",
-        help: "After SIGTERM, how long running jobs may take to end")
+        help: "How long running jobs may take to finish after SIGTERM")
     private static let lease = Option.duration(
         "lease", default: .seconds(20), range: .milliseconds(500) ... .seconds(3600),
         environment: "ERRAND_LEASE",
-        help: "A worker that is silent for this long has lost its jobs")
+        help: "A worker without a heartbeat for this long loses its jobs")
     private static let window = Option.integer(
         "window", default: 10_000, range: 10...1_000_000, environment: "ERRAND_WINDOW",
-        help: "Ids of a kind and queue that are staged in Redis at most")
+        help: "Stage at most N jobs of each lane in Redis")
 
     private static let command = Command(
-        "work", effect: .starts, summary: "Run jobs until told to stop",
+        "work", effect: .run, summary: "Run a worker until it is stopped",
         discussion: """
-            Works its queues until SIGTERM or SIGINT: then it takes no more, gives running jobs \
-            their grace, hands back what has not started, and exits 0. Meanwhile it makes the jobs \
-            of schedules, unless another process does. With --drain it makes none: run 'errand \
-            schedule tick' before.
+            Works its queues until SIGTERM or SIGINT. Then it claims no more jobs, lets running \
+            jobs finish within --grace, requeues jobs that have not started, and exits 0. It also \
+            runs the schedules, unless another process does. With --drain it runs none: run \
+            'errand schedule tick' first.
 
-            With --listen 9464 (or ERRAND_LISTEN) it shows over HTTP, without a password: /metrics \
-            for Prometheus; /livez, 200 while its loops turn, also when a server is down; /readyz, \
-            200 while PostgreSQL takes its heartbeat and Redis answers it; /startupz, 200 once it \
-            has begun.
+            With --listen 9464 (or ERRAND_LISTEN) it serves HTTP without authentication. /metrics \
+            is for Prometheus. /livez returns 200 while its loops run, even if a server is down; \
+            /readyz while PostgreSQL accepts its heartbeat and Redis responds; /startupz once it \
+            has started.
             """,
         examples: [
             .init("errand work", "work the queue 'default'"),
             .init(
-                "errand work --queues default:64,mail:8:2", "mail with twice the share"),
-            .init("errand work --drain --output json", "for cron: end when nothing is due"),
+                "errand work --queues default:64,mail:8:2", "mail with twice the weight"),
+            .init("errand work --drain --output json", "for cron: exit when no job is due"),
             .init("errand work --listen 9464", "in a container, with metrics and probes"),
         ],
         options: [
@@ -65,11 +65,11 @@ enum WorkCommand {
     ) { invocation in
         let options = try options(invocation)
         let log = try invocation.log
-        // Probes are answered from the start, also while a server is slow to connect to.
-        let vitals = Vitals(patience: options.leaseTime)
+        // The probes respond from the start, even while a server is slow to connect to.
+        let stats = WorkerStats(timeout: options.leaseTime)
         async let _ = StartMemory().release(after: .seconds(10))
-        let summary = try await ListenOption.shown(invocation, vitals, log: log) {
-            try await work(invocation, options, vitals, log)
+        let summary = try await ListenOption.shown(invocation, stats, log: log) {
+            try await work(invocation, options, stats, log)
         }
         if options.drain { try show(summary, invocation.output) }
         return .done
@@ -87,7 +87,7 @@ enum WorkCommand {
     }
 
     private static func work(
-        _ invocation: Invocation, _ options: WorkerOptions, _ vitals: Vitals, _ log: Log
+        _ invocation: Invocation, _ options: WorkerOptions, _ stats: WorkerStats, _ log: Log
     ) async throws -> WorkerSummary {
         let servers = try invocation.servers()
         let session = try invocation.session()
@@ -98,17 +98,17 @@ enum WorkCommand {
         let kinds = try invocation.workingKinds(modules, queues: queues, log: log)
         let worker = Worker(
             servers: servers, kinds: kinds, options: options, log: log,
-            modules: modules.required, vitals: vitals)
+            modules: modules.required, stats: stats)
         return try await worker.run(until: stopOnSignal(options, log))
     }
 
-    /// Jobs of modules that are installed later wait for a worker that is started later.
+    /// Warns of modules that are not installed: their jobs need a worker started after that.
     private static func warn(of lacking: [String], _ log: Log) {
         guard !lacking.isEmpty else { return }
         log.warning(
-            "jobs of \(lacking.joined(separator: ", ")) are not run from here: the database lacks "
-                + "the module; 'errand migrate --modules \(lacking.joined(separator: ","))', "
-                + "then start the worker anew")
+            "this worker runs no jobs of \(lacking.joined(separator: ", ")): the module is not "
+                + "installed; run 'errand migrate --modules \(lacking.joined(separator: ","))', "
+                + "then restart the worker")
     }
 
     private static func named(_ invocation: Invocation) throws -> [WorkerOptions.Queue] {
@@ -127,7 +127,8 @@ enum WorkCommand {
         return named
     }
 
-    /// `name`, `name:concurrency` or `name:concurrency:weight`; 0 stands for "as the option says".
+    /// Parses `name`, `name:concurrency` or `name:concurrency:weight`; concurrency 0 means the
+    /// value of `--concurrency`.
     private static func queue(_ text: String) -> WorkerOptions.Queue? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count), JobKinds.isName(String(parts[0]), limit: 63) else {
@@ -144,13 +145,13 @@ enum WorkCommand {
     private static func stopOnSignal(_ options: WorkerOptions, _ log: Log) -> Stop {
         let stop = Stop()
         let grace = Double(options.grace / .seconds(1))
-        // On a signal, or on the order of 'errand worker stop'.
+        // On a signal or on 'errand worker stop'.
         stop.onStop {
-            log.info("stopping: running jobs have \(options.grace) to end")
-            // A handler that ignores its cancellation must not keep the process for ever. Its
-            // job was handed back by then; the fence turns away what it still writes.
+            log.info("stopping: running jobs have \(options.grace) to finish")
+            // A handler that ignores its cancellation must not keep the process alive. Its job
+            // was requeued by then; the fence rejects its late writes.
             DispatchQueue.global().asyncAfter(deadline: .now() + grace + 8) {
-                log.error("some handlers did not end; leaving without them")
+                log.error("some handlers did not end; exiting without them")
                 _exit(1)
             }
         }
@@ -166,7 +167,7 @@ enum WorkCommand {
                 ("completed", .int(summary.completed)), ("failed", .int(summary.failed)),
                 ("retried", .int(summary.retried)), ("dead", .int(summary.dead)),
                 ("cancelled", .int(summary.cancelled)), ("snoozed", .int(summary.snoozed)),
-                ("handed_back", .int(summary.handedBack)),
+                ("requeued", .int(summary.requeued)),
                 ("fenced_off", .int(summary.fencedOff)),
                 ("seconds", .number((seconds * 1000).rounded() / 1000, decimals: 3)),
                 (

@@ -3,17 +3,17 @@ import Errand
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand worker ls` and `show`: looking at the worker processes.
+/// `errand worker ls` and `show`.
 enum WorkerCommands {
-    static let all = [list, show] + WorkerOrderCommands.all
+    static let all = [list, show] + WorkerControlCommands.all
 
     private static let id = Argument.required(
         ValueFormat.integer("ID", in: 1...Int.max), help: "The worker's id")
 
     private static let list = Command(
-        "worker", "ls", effect: .looks,
+        "worker", "ls", effect: .read,
         summary: "List the worker processes",
-        examples: [.init("errand worker ls", "who is alive, quiet, stopping or silent")]
+        examples: [.init("errand worker ls", "workers that are alive, quiet or unresponsive")]
     ) { invocation in
         let workers = try await Inspector(session: try invocation.session()).workers()
         try invocation.output.list(
@@ -33,7 +33,7 @@ enum WorkerCommands {
             switch worker.state {
             case .alive: .green
             case .quiet, .stopping: .yellow
-            case .silent: .red
+            case .unresponsive: .red
             }
         return Record([
             ("id", .id(Int(worker.id))), ("host", .text(worker.host)), ("pid", .id(worker.pid)),
@@ -42,10 +42,10 @@ enum WorkerCommands {
             ("last_seen_at", .age(worker.lastSeenAt.date, now: now)),
             ("version", .text(worker.version)), ("queues", queues(of: worker)),
             ("kinds", .list(worker.kinds)),
-            ("asked", .optional(worker.order) { .text($0.task.rawValue) }),
-            ("asked_by", .optional(worker.order?.by) { .text($0) }),
-            ("asked_at", .optional(worker.order?.at) { $0.cell }),
-            ("asked_reason", .optional(worker.order?.reason) { .text($0) }),
+            ("command", .optional(worker.order) { .text($0.task.rawValue) }),
+            ("command_by", .optional(worker.order?.by) { .text($0) }),
+            ("command_at", .optional(worker.order?.at) { $0.cell }),
+            ("command_reason", .optional(worker.order?.reason) { .text($0) }),
         ])
     }
 
@@ -59,20 +59,19 @@ enum WorkerCommands {
     static func unknown(_ id: Int) -> CommandFailure {
         CommandFailure(
             exit: .notFound, message: "there is no worker \(id)",
-            hint: "'errand worker ls' lists what there is")
+            hint: "'errand worker ls' lists the workers")
     }
 
     // MARK: show
 
     private static let show = Command(
-        "worker", "show", effect: .looks,
-        summary: "Show one worker: its queues, what it runs, where it leads",
+        "worker", "show", effect: .read,
+        summary: "Show one worker: its queues, running jobs and roles",
         discussion: """
-            The worker is asked to report at once; one that is silent is shown as it last \
-            reported. Of the jobs that it runs, those that have run longest are listed, up to a \
-            hundred.
+            Requests a fresh report from the worker; for an unresponsive worker it shows the last \
+            one. It lists up to a hundred running jobs, the longest-running first.
             """,
-        examples: [.init("errand worker show 12", "what it does now")], arguments: [id]
+        examples: [.init("errand worker show 12", "its queues and running jobs")], arguments: [id]
     ) { invocation in
         let inspector = Inspector(session: try invocation.session())
         let id = invocation[id]
@@ -87,7 +86,7 @@ enum WorkerCommands {
             record.append(field.name, field.cell)
             if field.name == "last_seen_at" { record.append("lease", .duration(worker.lease)) }
         }
-        record.append("leads", .list(leads.map(\.lead.rawValue)))
+        record.append("roles", .list(leads.map(\.role.rawValue)))
         let now = Instant.now().date
         record.append(
             "running",

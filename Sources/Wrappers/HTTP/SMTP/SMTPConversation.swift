@@ -1,19 +1,19 @@
-/// What was said so far in one delivery: fed with each command and each reply line, it knows the
-/// step the delivery is at and the server's answer to it.
+/// The protocol state of one delivery: from each command and reply line, it determines the current
+/// step and the server's answer to it.
 struct SMTPConversation {
     private(set) var stage = SMTPStage.connect
-    /// The complete answer to what was said last; nil while the server has not given it.
+    /// The complete answer to the last command; nil until the server has sent it.
     private(set) var answer: SMTPReply?
     /// The answers to RCPT, in order.
     private(set) var recipients: [SMTPReply] = []
     private var partial: [String] = []
     private var isLeaving = false
 
-    /// Takes note of a command; its arguments may be secret and are not kept.
+    /// Records a command, without its arguments, which may be secret.
     mutating func sent(command: some StringProtocol) {
         let verb = command.prefix { $0.isLetter }.uppercased()
-        // A farewell is no step: it closes an older connection, or this one after its failure,
-        // whose answer is the one that counts.
+        // QUIT is not a step: it closes an older connection, or this one after a failure, and the
+        // answer to the failed command is the relevant one.
         isLeaving = verb == "QUIT"
         if isLeaving { return }
         answer = nil
@@ -29,14 +29,14 @@ struct SMTPConversation {
         }
     }
 
-    /// Takes note that the whole message has left for the server.
+    /// Records that the whole message was sent.
     mutating func handedOver() {
         stage = .acceptance
         answer = nil
         partial = []
     }
 
-    /// Takes one line of a reply, with or without its line end.
+    /// Adds one line of a reply, with or without its line end.
     mutating func received(line: String) {
         var text = line[...]
         while text.last?.isNewline == true { text.removeLast() }
@@ -58,6 +58,7 @@ struct SMTPConversation {
         answer.flatMap { $0.isTransient || $0.isPermanent ? $0 : nil }
     }
 
-    /// Lines kept of one reply; a server that never ends its reply must not fill the memory.
+    /// The maximum number of lines kept of one reply, so that an endless one does not fill the
+    /// memory.
     private static let lineLimit = 64
 }

@@ -1,49 +1,49 @@
-/// Where a mail server listens, how it is trusted, and how long it may take.
+/// A mail server: its address, encryption and time limits.
 package struct SMTPEndpoint: Sendable, Equatable {
-    /// How the conversation is encrypted.
+    /// The encryption of the connection.
     package enum Security: Sendable, Equatable {
-        /// Never; for a server on this machine.
+        /// None; for a server on this machine.
         case none
-        /// STARTTLS when the server offers it, plain text otherwise.
+        /// STARTTLS if the server offers it, otherwise plain text.
         case startTLSIfOffered
-        /// STARTTLS, or no mail.
+        /// STARTTLS is required.
         case startTLS
         /// TLS from the first byte (port 465).
         case implicitTLS
     }
 
-    /// Who logs in.
+    /// The account for the login.
     package struct Credentials: Sendable, Equatable {
         /// The account's name.
         package let user: String
         /// The account's password; never shown.
         package let password: String
 
-        /// Names an account.
+        /// Creates credentials.
         package init(user: String, password: String) {
             self.user = user
             self.password = password
         }
     }
 
-    /// Host name or address, IPv6 without brackets.
+    /// The host name or address, IPv6 without brackets.
     package var host: String
-    /// TCP port.
+    /// The TCP port.
     package var port: Int
-    /// How the conversation is encrypted.
+    /// The encryption of the connection.
     package var security: Security
-    /// Who logs in; nil sends without.
+    /// The account; nil sends without a login.
     package var credentials: Credentials?
-    /// A PEM file of authorities to trust instead of the system's.
+    /// A PEM file of certificate authorities to trust instead of the system's.
     package var authorityFile: String?
-    /// The name said in EHLO; nil takes this machine's.
+    /// The name in EHLO; nil for this machine's.
     package var helloName: String?
-    /// How long name lookup, TCP and TLS may take together.
+    /// The time limit of name lookup, TCP and TLS together.
     package var connectLimit: Duration = .seconds(10)
-    /// How long one message may take in all, connecting included.
+    /// The time limit of one message, including the connect.
     package var transferLimit: Duration = .seconds(60)
 
-    /// Names a server, with production time limits.
+    /// Creates a server with production time limits.
     package init(
         host: String, port: Int, security: Security, credentials: Credentials? = nil,
         authorityFile: String? = nil, helloName: String? = nil
@@ -63,16 +63,16 @@ package struct SMTPEndpoint: Sendable, Equatable {
     }
 }
 
-/// Who a message is from and for, as the server is told (not what its headers say).
+/// The envelope of a message: the sender and recipients of the SMTP commands, not of its headers.
 package struct SMTPEnvelope: Sendable, Equatable {
-    /// The address that bounces go to.
+    /// The address for bounces.
     package let sender: String
     /// The addresses to deliver to; at least one.
     package let recipients: [String]
 
-    /// Addresses a message.
+    /// Creates an envelope.
     ///
-    /// The addresses must be free of control characters and angle brackets.
+    /// The addresses must not contain control characters or angle brackets.
     package init(sender: String, recipients: [String]) {
         self.sender = sender
         self.recipients = recipients

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One message on its way: the bytes still to hand over, and what was said meanwhile.
+/// The delivery of one message: the bytes left to send, and the state of the conversation.
 final class SMTPExchange {
     var conversation = SMTPConversation()
     private let message: [UInt8]
@@ -12,24 +12,24 @@ final class SMTPExchange {
         self.cancellation = cancellation
     }
 
-    /// Lends the next bytes to `take` and returns how many they were; 0 at the end.
+    /// Passes the next bytes to `take` and returns their number; 0 at the end.
     func read(upTo limit: Int, take: (ArraySlice<UInt8>) -> Void) -> Int {
         let next = message[offset..<min(message.count, offset + limit)]
         take(next)
         offset += next.count
-        // The final dot may leave at any moment from here on.
+        // From here on, the final dot may be sent at any time.
         if offset == message.count { conversation.handedOver() }
         return next.count
     }
 
-    /// Whether to give up.
+    /// Whether to abort the delivery.
     ///
-    /// Not once the message was handed over: giving up then would leave it open whether the
-    /// server has it, where its answer is a moment away.
+    /// After the message was sent, aborting would leave unknown whether the server accepted it,
+    /// although its answer is about to arrive.
     var shouldStop: Bool { cancellation.isAsked && conversation.stage < .acceptance }
 }
 
-/// Carries the cancellation of a task to the thread that is sending for it.
+/// Passes the cancellation of a task to the thread that sends its message.
 final class Cancellation: Sendable {
     private let asked = Atomic(false)
 

@@ -1,4 +1,4 @@
-/// The step of a delivery, in the order in which they come.
+/// The steps of a delivery, in order.
 package enum SMTPStage: Int, Sendable, Comparable {
     /// Looking up the server's name.
     case resolve
@@ -16,54 +16,54 @@ package enum SMTPStage: Int, Sendable, Comparable {
     case recipient
     /// DATA, and the message up to its last byte.
     case data
-    /// The answer to the final dot: the server may have taken the message already.
+    /// The answer to the final dot: the server may already have accepted the message.
     case acceptance
 
-    /// Orders the steps by when they come.
+    /// Orders the steps by time.
     package static func < (one: SMTPStage, other: SMTPStage) -> Bool {
         one.rawValue < other.rawValue
     }
 }
 
-/// A message that the server has taken responsibility for.
+/// The receipt of a message that the server has accepted.
 package struct SMTPReceipt: Sendable, Equatable {
     /// The answer to the final dot.
     package let reply: SMTPReply
-    /// The answers to each RCPT, in the envelope's order; some may be refusals.
+    /// The answer to each RCPT, in the envelope's order; some may be refusals.
     package let recipients: [SMTPReply]
-    /// Whether a connection that was open already carried the message.
+    /// Whether the message was sent over an already open connection.
     package let reusedConnection: Bool
 }
 
 /// A message that was not delivered, or may not have been.
 package struct SMTPFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What went wrong, as far as the sender's next step depends on it.
+    /// The category of the failure, which decides the sender's next step.
     package enum Cause: Sendable, Equatable {
-        /// The server said no; ``SMTPFailure/reply`` holds its words.
+        /// The server refused; ``SMTPFailure/reply`` is its answer.
         case refused
-        /// The name did not resolve, nobody listened, or the connection broke.
+        /// The name did not resolve, the server was unreachable, or the connection was lost.
         case disconnected
         /// A time limit passed.
         case timedOut
-        /// TLS was required and not to be had, or the certificate is not to be trusted.
+        /// The server does not support the required TLS, or its certificate is not trusted.
         case insecure
-        /// The sending task was cancelled before the message was handed over.
+        /// The sending task was cancelled before the message was sent.
         case cancelled
-        /// The fault is on this side: a setting that libcurl refuses, or no memory.
+        /// A local problem: a setting that libcurl refuses, or a lack of memory.
         case local
     }
 
     /// The step that failed.
     package let stage: SMTPStage
-    /// What went wrong.
+    /// The category of the failure.
     package let cause: Cause
     /// The server's answer to the step that failed, if there was one.
     package let reply: SMTPReply?
-    /// libcurl's words.
+    /// libcurl's message.
     package let explanation: String
 
-    /// Whether the server may have taken the message all the same: it had every byte and the
-    /// final dot, and its answer was never heard.
+    /// Whether the server may have accepted the message: it was sent with the final dot, but the
+    /// answer was not received.
     package var isAmbiguous: Bool { stage == .acceptance && cause != .refused }
 
     /// The failure in one line.

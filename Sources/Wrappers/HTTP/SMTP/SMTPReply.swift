@@ -1,22 +1,22 @@
-/// One complete reply of an SMTP server (RFC 5321, section 4.2).
+/// A complete reply of an SMTP server (RFC 5321, section 4.2).
 package struct SMTPReply: Sendable, Equatable, CustomStringConvertible {
     /// The three-digit code.
     package let code: Int
-    /// The enhanced status code at the head of the text, if the server gave one.
+    /// The enhanced status code at the start of the text, if there is one.
     package let enhanced: EnhancedStatus?
-    /// The text of all lines, without codes, joined by blanks.
+    /// The text of all lines, without codes, joined by spaces.
     package let text: String
 
-    /// Puts together a reply that was taken apart before.
+    /// Creates a reply from its parts.
     package init(code: Int, enhanced: EnhancedStatus? = nil, text: String) {
         self.code = code
         self.enhanced = enhanced
         self.text = text
     }
 
-    /// Reads the lines of one reply, such as `550-5.1.1 no such user` and `550 5.1.1 ask again`.
+    /// Parses the lines of one reply, such as `550-5.1.1 no such user` and `550 5.1.1 ask again`.
     ///
-    /// Nil when the first line does not begin with a code.
+    /// Returns nil if the first line does not begin with a code.
     init?(lines: [String]) {
         guard let first = lines.first, let code = Self.code(of: first) else { return nil }
         self.code = code
@@ -32,12 +32,12 @@ package struct SMTPReply: Sendable, Equatable, CustomStringConvertible {
             .joined(separator: " ")
     }
 
-    /// Whether the same command may work later (4yz).
+    /// Whether the command may succeed later (4yz).
     package var isTransient: Bool { code / 100 == 4 }
-    /// Whether the server refuses for good (5yz).
+    /// Whether the refusal is permanent (5yz).
     package var isPermanent: Bool { code / 100 == 5 }
 
-    /// The reply on one line, as the server wrote it.
+    /// The reply on one line.
     package var description: String {
         guard let enhanced else { return "\(code) \(text)" }
         return "\(code) \(enhanced) \(text)"
@@ -59,14 +59,14 @@ package struct EnhancedStatus: Sendable, Equatable, CustomStringConvertible {
     /// The case within the subject.
     package let detail: Int
 
-    /// Puts together a status code.
+    /// Creates a status code.
     package init(_ severity: Int, _ subject: Int, _ detail: Int) {
         self.severity = severity
         self.subject = subject
         self.detail = detail
     }
 
-    /// Reads the code at the head of a reply's text; nil when there is none.
+    /// Parses the code at the start of a reply's text; nil if there is none.
     init?(headOf text: String) {
         let word = text.prefix { $0 != " " }
         let parts = word.split(separator: ".", omittingEmptySubsequences: false)
@@ -77,6 +77,6 @@ package struct EnhancedStatus: Sendable, Equatable, CustomStringConvertible {
         self.init(severity, subject, detail)
     }
 
-    /// The code as it stands in a reply, such as `5.1.1`.
+    /// The code in the form of a reply, such as `5.1.1`.
     package var description: String { "\(severity).\(subject).\(detail)" }
 }

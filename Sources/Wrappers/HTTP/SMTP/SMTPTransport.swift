@@ -1,40 +1,42 @@
 import CErrandCurl
 import ErrandThreads
 
-/// Sends messages to one server, one after the other, over a connection that it keeps open.
+/// Sends messages to one server, one at a time, over a connection that it keeps open.
 ///
-/// libcurl blocks, so the actor runs on a thread of its own. Several transports send at once.
+/// libcurl blocks, so the actor runs on a thread of its own. Several transports send concurrently.
 package actor SMTPTransport {
     private let endpoint: SMTPEndpoint
     private var easy: EasyHandle?
-    private let thread: OwnThread
+    private let thread: DedicatedThreadExecutor
 
-    /// Runs the actor's methods on its own thread.
+    /// The executor of the actor's own thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe thread.asUnownedSerialExecutor()
     }
 
-    /// Connects on the first message, not before.
+    /// Creates a transport.
+    ///
+    /// It connects with the first message.
     package init(to endpoint: SMTPEndpoint) {
         self.endpoint = endpoint
-        thread = OwnThread(name: "errand-smtp")
+        thread = DedicatedThreadExecutor(name: "errand-smtp")
     }
 
-    // Isolated, so that QUIT is said from the thread that owns the connection.
+    // Isolated, so that QUIT is sent from the thread that owns the connection.
     isolated deinit {
         easy = nil
         thread.stop()
     }
 
-    /// Hands one message to the server.
+    /// Sends one message.
     ///
-    /// A connection that the server closed while it lay idle is opened anew, once and in silence.
+    /// If the server closed the idle connection, the transport connects again, once.
     /// - Parameters:
     ///   - message: the whole message with CRLF line ends; libcurl doubles leading dots.
-    ///   - envelope: who it is from and for.
-    /// - Returns: the server's answers; some recipients may have been refused among others.
-    /// - Throws: what failed and at which step; ``SMTPFailure/isAmbiguous`` tells whether the
-    ///   message may have been taken all the same.
+    ///   - envelope: the sender and the recipients.
+    /// - Returns: the server's answers; some of several recipients may have been refused.
+    /// - Throws: the cause and step of the failure. ``SMTPFailure/isAmbiguous`` is true if the
+    ///   server may have accepted the message.
     package func send(
         _ message: [UInt8], envelope: SMTPEnvelope
     ) async throws(SMTPFailure) -> SMTPReceipt {
@@ -62,7 +64,7 @@ package actor SMTPTransport {
         onNewConnection: Bool
     ) -> Result<SMTPReceipt, SMTPFailure> {
         guard let easy = easy ?? open() else {
-            return .failure(.local("libcurl could not be started: is there memory left?"))
+            return .failure(.local("libcurl could not be initialized; check the free memory"))
         }
         self.easy = easy
         easy.set(CURLOPT_FRESH_CONNECT, onNewConnection ? 1 : 0)
@@ -87,7 +89,7 @@ package actor SMTPTransport {
         guard let easy = EasyHandle() else { return nil }
         easy.set(CURLOPT_URL, endpoint.url)
         easy.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
-        // The environment's proxies are for other programs: what is in force is in the settings.
+        // Ignore the environment's proxies: only the settings apply.
         easy.set(CURLOPT_PROXY, "")
         easy.set(CURLOPT_UPLOAD, 1)
         easy.set(CURLOPT_VERBOSE, 1)
@@ -121,7 +123,7 @@ extension SMTPFailure {
         SMTPFailure(stage: .connect, cause: .local, reply: nil, explanation: explanation)
     }
 
-    /// The kept connection was gone, or on its way out, before the message was begun.
+    /// Whether the open connection was lost before the message was started.
     fileprivate var meansStaleConnection: Bool {
         stage <= .sender && (cause == .disconnected || reply?.code == 421)
     }

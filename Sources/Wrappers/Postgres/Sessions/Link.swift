@@ -1,25 +1,25 @@
 import CErrandPostgres
 import Glibc
 
-/// The owner of one `PGconn`: the only place where libpq's connection is touched.
+/// The owner of one `PGconn`: the only type that uses libpq's connection.
 ///
-/// Not thread-safe, as libpq is not: `Session` calls it on its own thread alone. It never waits
-/// without a limit, and what it throws as `.unreachable` means that it must not be used again.
+/// Like libpq, it is not thread-safe: `Session` uses it only on its own thread. It never waits
+/// without a limit. After it throws `.unreachable`, it must not be used again.
 @safe final class Link {
     private let connection: OpaquePointer
-    /// How long one answer may take.
+    /// The time limit of one answer.
     private let limit: Duration
-    /// How another thread stops what is under way.
+    /// Stops the current statement, from any thread.
     private(set) var canceller: Canceller?
     /// Server and database, for error texts and listings.
     private(set) var place = ""
 
-    /// Connects, by every host that the settings name.
+    /// Connects to the first available host of the settings.
     init(_ settings: SessionSettings) throws(PostgresError) {
         let asksForWriting = try Link.namesSeveralHosts(settings.url)
         limit = settings.timeLimit
-        // What stands before "dbname" is a default, which the URL in it may override. A host that
-        // is gone without a word is given up after some ten seconds.
+        // The values before "dbname" are defaults, which the URL may override. A host that does not
+        // respond is abandoned after about ten seconds.
         let pairs: [(String, String)] = [
             ("connect_timeout", String(max(settings.connectTimeout.components.seconds, 2))),
             ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
@@ -47,17 +47,17 @@ import Glibc
 
     var descriptor: Int32 { unsafe PQsocket(connection) }
 
-    /// The server process that serves this connection, as the greeting told it.
+    /// The server process of this connection, from the server's greeting.
     var processNumber: Int32 { unsafe PQbackendPID(connection) }
 
     var serverVersion: Int { Int(unsafe PQserverVersion(connection)) }
 
     // MARK: State
 
-    /// Whether no transaction is open and nothing is under way.
+    /// Whether no transaction is open and no statement is running.
     var isIdle: Bool { unsafe PQtransactionStatus(connection) == PQTRANS_IDLE }
 
-    /// Whether a transaction is open that can only be rolled back.
+    /// Whether the open transaction has failed and can only be rolled back.
     var isSpoiled: Bool { unsafe PQtransactionStatus(connection) == PQTRANS_INERROR }
 
     /// Whether the next statement may be sent.
@@ -66,12 +66,13 @@ import Glibc
         return status == PQTRANS_IDLE || status == PQTRANS_INTRANS || status == PQTRANS_INERROR
     }
 
-    /// Whether the server has not hung up, as far as can be seen from here without waiting.
+    /// Whether the server has not closed the connection, as far as known without waiting.
     ///
-    /// Good between statements, and while a COPY is sent.
+    /// Valid between statements, and while a COPY is sent.
     var isAlive: Bool {
         var socket = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // A server that hangs up says why first: only the end of the stream tells that it did.
+        // A server sends a reason before it closes the connection: read up to the end of the
+        // stream.
         while unsafe poll(&socket, 1, 0) > 0 {
             guard consumeInput() else { return false }
         }
@@ -85,7 +86,7 @@ import Glibc
         return host.hasPrefix("/") ? "\(host)/\(database)" : "\(host):\(port)/\(database)"
     }
 
-    /// The error for a connection that is of no use any more.
+    /// The error for a connection that is unusable.
     private var loss: PostgresError {
         .unreachable("the connection to \(place) was lost: \(lastMessage)")
     }
@@ -96,8 +97,9 @@ import Glibc
             .joined(separator: " ")
     }
 
-    /// Whether a URL names several hosts; a malformed one is refused without repeating it,
-    /// because it may hold a password.
+    /// Returns whether a URL names several hosts.
+    ///
+    /// The error for a malformed URL does not repeat it, because it may contain a password.
     private static func namesSeveralHosts(_ url: String) throws(PostgresError) -> Bool {
         var message: UnsafeMutablePointer<CChar>?
         let options = unsafe PQconninfoParse(url, &message)
@@ -124,16 +126,18 @@ import Glibc
         return false
     }
 
-    /// Why a connection was not made: libpq gives the server's words, and no SQLSTATE with them.
+    /// Returns the error for a refused connection.
+    ///
+    /// libpq reports only the server's message, without its SQLSTATE.
     private static func refusal(_ message: String) -> PostgresError {
         let password = "check the user and the password in the database URL"
         let database = "create the database, or correct its name in the database URL"
-        let busy = "raise max_connections, or let fewer clients connect"
+        let busy = "increase max_connections, or reduce the number of clients"
         let causes: [(words: String, sqlState: String, hint: String?)] = [
             ("no password supplied", "28P01", password),
             ("password authentication failed", "28P01", password),
             ("FATAL: role ", "28000", password),
-            ("no pg_hba.conf entry", "28000", "let this client in by the server's pg_hba.conf"),
+            ("no pg_hba.conf entry", "28000", "allow this client in the server's pg_hba.conf"),
             ("does not exist", "3D000", database),
             ("too many clients", "53300", busy), ("remaining connection slots", "53300", busy),
             ("too many connections", "53300", busy), ("starting up", "57P03", nil),
@@ -191,7 +195,7 @@ import Glibc
         try sent(code)
     }
 
-    /// Several statements in one text, by the simple protocol.
+    /// Sends several statements in one text, by the simple protocol.
     func sendScript(_ sql: String) throws(PostgresError) {
         try sent(unsafe PQsendQuery(connection, sql))
     }
@@ -206,7 +210,7 @@ import Glibc
 
     // MARK: Receiving
 
-    /// The next answer; nil when a statement has no more.
+    /// Returns the next result of a statement; nil after the last.
     func nextResult() throws(PostgresError) -> ResultBox? {
         let deadline = ContinuousClock.now + limit
         var isFlushed = false
@@ -250,8 +254,8 @@ import Glibc
     // MARK: COPY
 
     func putCopyData(_ bytes: [UInt8]) throws(PostgresError) {
-        // libpq keeps a failed write to itself until an answer is read: without looking, rows
-        // would be sent into the void for as long as there are any.
+        // libpq reports a failed write only when an answer is read: without this check, all rows
+        // would be sent for nothing.
         guard isAlive else { throw loss }
         try putCopy {
             unsafe bytes.withUnsafeBufferPointer { buffer in
@@ -262,7 +266,7 @@ import Glibc
         }
     }
 
-    /// Ends a COPY; with a text, so that the server drops what it got.
+    /// Ends a COPY; with a reason, it fails and the server discards the rows.
     func endCopy(failing reason: String?) throws(PostgresError) {
         try putCopy {
             guard let reason else { return unsafe PQputCopyEnd(connection, nil) }
@@ -278,7 +282,7 @@ import Glibc
                 _ = unsafe PQflush(connection)
                 return
             case 0:
-                // Reads too: a server that cannot get rid of its notices takes no rows either.
+                // Read too: a server that cannot send its notices accepts no rows.
                 try wait(for: POLLIN | POLLOUT, until: deadline)
                 guard consumeInput() else { throw loss }
             default: throw loss
@@ -289,7 +293,7 @@ import Glibc
 
     // MARK: Notifications
 
-    /// Takes what has arrived unasked; false when the connection is lost.
+    /// Reads notifications that have arrived; returns false if the connection is lost.
     func consumeInput() -> Bool { unsafe PQconsumeInput(connection) == 1 }
 
     func nextNotification() -> PostgresNotification? {

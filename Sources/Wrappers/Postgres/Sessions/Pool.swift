@@ -1,7 +1,7 @@
 import Synchronization
 package import ErrandThreads
 
-/// Lends sessions, at most `limit` at a time, first come first served.
+/// A pool of at most `limit` sessions, which it lends in the order of requests.
 public final class Pool: Sendable {
     private struct Waiter {
         var id: UInt64
@@ -13,21 +13,22 @@ public final class Pool: Sendable {
         var made = 0
         var waiters: [Waiter] = []
         var nextWaiter: UInt64 = 0
-        /// Those on their way from being told to wait to the queue, and whether they were
-        /// cancelled on it.
+        /// The requests that are about to enter the queue, and whether they were cancelled before.
         var arriving: [UInt64: Bool] = [:]
         var isClosed = false
     }
 
     private let settings: SessionSettings
-    /// How many it lends at a time at most.
+    /// The maximum number of sessions in use.
     package let limit: Int
     private let onMaking: @Sendable (Session) -> Void
     private let state = Mutex(State())
 
-    /// A pool that makes its sessions when they are first needed.
+    /// Creates a pool.
     ///
-    /// - Parameter onMaking: is told of each that is made, so that its statements can be cancelled.
+    /// It creates its sessions on demand.
+    ///
+    /// - Parameter onMaking: called with each new session, so that its statements can be cancelled.
     public init(
         _ settings: SessionSettings, limit: Int,
         onMaking: @escaping @Sendable (Session) -> Void = { _ in }
@@ -37,28 +38,29 @@ public final class Pool: Sendable {
         self.onMaking = onMaking
     }
 
-    /// Lends a session for as long as `body` runs.
+    /// Runs `body` with a session of the pool.
     ///
-    /// - Throws: what `body` throws, `CancellationError` when the task is cancelled while it
-    ///   waits its turn, and ``PostgresError/usage(_:)`` once the pool is closed.
+    /// - Throws: the error of `body`; `CancellationError` if the task is cancelled while it waits
+    ///   for a session; ``PostgresError/usage(_:)`` after the pool was closed.
     public func withSession<Value: Sendable>(
         _ body: (Session) async throws -> Value
     ) async throws -> Value {
         let session = try await take()
         do {
             let value = try await body(session)
-            await giveBack(session)
+            await returnSession(session)
             return value
         } catch {
-            await giveBack(session)
+            await returnSession(session)
             throw error
         }
     }
 
-    /// Runs a statement, each time by itself, until it changes fewer rows than it may at once.
+    /// Repeats a statement, each time in its own transaction, until it affects fewer rows than
+    /// `limit`.
     ///
-    /// - Parameter limit: how many it may; its own LIMIT.
-    /// - Returns: how many it changed in all.
+    /// - Parameter limit: the LIMIT of the statement.
+    /// - Returns: the total number of affected rows.
     package func exhaust(_ statement: Statement, limit: Int) async throws -> Int {
         var count = 0
         while true {
@@ -69,7 +71,9 @@ public final class Pool: Sendable {
         }
     }
 
-    /// Runs a transaction: it commits when `body` returns, and rolls back when it throws.
+    /// Runs a transaction.
+    ///
+    /// It commits when `body` returns, and rolls back when `body` throws.
     public func transaction<Value: Sendable>(
         _ body: (Transaction) async throws -> Value
     ) async throws -> Value {
@@ -87,18 +91,18 @@ public final class Pool: Sendable {
         }
     }
 
-    /// A session of the same settings that is not lent, on a thread of the caller's.
-    package func sessionApart(on thread: OwnThread) -> Session {
+    /// Returns a session with the same settings outside the pool, on a thread of the caller.
+    package func sessionApart(on thread: DedicatedThreadExecutor) -> Session {
         Session(settings, thread: thread)
     }
 
-    /// How many sessions are lent now.
+    /// The number of sessions in use.
     package var lentCount: Int { state.withLock { $0.made - $0.idle.count } }
 
-    /// How many wait for a session now.
+    /// The number of callers that wait for a session.
     public var waitingCount: Int { state.withLock(\.waiters.count) }
 
-    /// Disconnects what is idle; what is lent is disconnected when it comes back.
+    /// Closes the idle sessions now, and each session in use when it is returned.
     public func close() async {
         let (idle, waiters) = state.withLock { state in
             state.isClosed = true
@@ -118,7 +122,7 @@ public final class Pool: Sendable {
         enum Answer { case lend(Session), make, wait(UInt64), closed }
         let answer = state.withLock { state -> Answer in
             if state.isClosed { return .closed }
-            // The one used last is the most likely to be warm.
+            // The most recently used session has the warmest caches.
             if let session = state.idle.popLast() { return .lend(session) }
             if state.made < limit {
                 state.made += 1
@@ -147,7 +151,7 @@ public final class Pool: Sendable {
                         return .failure(CancellationError())
                     }
                     if state.isClosed { return .failure(Self.closed) }
-                    // One may have come back while this task was on its way here.
+                    // A session may have been returned in the meantime.
                     if let session = state.idle.popLast() { return .success(session) }
                     state.waiters.append(Waiter(id: id, reply: reply))
                     return nil
@@ -157,7 +161,7 @@ public final class Pool: Sendable {
         } onCancel: {
             let waiter = state.withLock { state -> Waiter? in
                 guard let place = state.waiters.firstIndex(where: { $0.id == id }) else {
-                    // Not in the queue yet, or served already: then it has its session.
+                    // Not in the queue yet, or already served: then the caller has its session.
                     if state.arriving[id] != nil { state.arriving[id] = true }
                     return nil
                 }
@@ -167,8 +171,8 @@ public final class Pool: Sendable {
         }
     }
 
-    private func giveBack(_ session: Session) async {
-        // A transaction that someone left open is not the next one's: the server undoes it.
+    private func returnSession(_ session: Session) async {
+        // The server rolls back a transaction that was left open.
         if session.hasOpenTransaction { await session.close() }
         let (waiter, isClosed) = state.withLock { state -> (Waiter?, Bool) in
             if state.isClosed { return (nil, true) }

@@ -1,35 +1,37 @@
-/// What stands between a session and its PostgreSQL server.
+/// The kind of connection pooler between a session and its PostgreSQL server.
 public enum Pooling: String, Sendable, CaseIterable {
-    /// Found out after each connect: a pooler gives its clients process numbers of its own making,
-    /// which differ from what the server calls its process.
+    /// Detected after each connect: a pooler reports a process number of its own, which differs
+    /// from that of the server process.
     case detected
-    /// Nothing, or a proxy that keeps one server process for each connection.
+    /// No pooler, or a proxy that keeps one server process for each connection.
     case session
-    /// A pooler that lends a server process for one transaction at a time, such as PgBouncer with
+    /// A pooler that assigns a server process for one transaction, such as PgBouncer with
     /// `pool_mode = transaction`.
     ///
-    /// Nothing outlives a transaction there: no prepared statement, no setting, no LISTEN, no
-    /// lock of a session.
+    /// Session state ends with the transaction: prepared statements, settings, LISTEN and session
+    /// locks.
     case transaction
 }
 
-/// The settings of a session behind a pooler: made anew at the head of each transaction, because
-/// the next one may meet another server process.
+/// The settings of a session behind a pooler.
+///
+/// They are applied at the start of each transaction, which may run in another server process than
+/// the last.
 struct TransactionSetup {
-    /// `SELECT set_config(…, true), …`; nil when there is nothing to set.
+    /// `SELECT set_config(…, true), …`; nil without settings.
     let sql: String?
 
-    /// - Throws: `.usage` when a command is not of the form `SET name = value`.
+    /// - Throws: `.usage` if a command does not have the form `SET name = value`.
     init(_ commands: [String]) throws(PostgresError) {
         var calls: [String] = []
         for command in commands {
             guard let (name, value) = Self.parse(command) else {
                 throw .usage(
-                    "behind a connection pooler only 'SET name = value' can be run after "
-                        + "connecting, not: \(command)")
+                    "through a connection pooler, only commands of the form 'SET name = value' can "
+                        + "run after connecting, not: \(command)")
             }
             calls.append("set_config('\(name)', '\(value)', true)")
-            // The default counts for transactions that begin later, and this one has begun.
+            // The default applies to later transactions, but this one has already begun.
             if name == "default_transaction_read_only" {
                 calls.append("set_config('transaction_read_only', '\(value)', true)")
             }
@@ -37,7 +39,7 @@ struct TransactionSetup {
         sql = calls.isEmpty ? nil : "SELECT " + calls.joined(separator: ", ")
     }
 
-    /// The value stays quoted as in SQL, without the quotes around it.
+    /// Returns the name and the value, which stays escaped as in SQL, without the outer quotes.
     private static func parse(_ command: String) -> (name: Substring, value: Substring)? {
         let words = command.split(separator: " ", maxSplits: 3)
         guard words.count == 4, words[0] == "SET", words[2] == "=",
@@ -58,28 +60,29 @@ struct TransactionSetup {
 }
 
 extension Session {
-    /// Whether a pooler lends this session a server process for each transaction; connects to find
-    /// out.
+    /// Returns whether a pooler assigns this session a server process for each transaction.
+    ///
+    /// Connects if necessary.
     public func isPooled() throws(PostgresError) -> Bool {
         _ = try connected()
         return transactionSetup != nil
     }
 
-    /// Refuses to go on behind a pooler that lends server processes for a transaction only.
+    /// Throws if a pooler assigns this session a server process for each transaction.
     ///
-    /// - Parameter purpose: what needs more than a transaction, as the subject of a sentence.
-    /// - Throws: `.usage`, saying what to do instead.
+    /// - Parameter purpose: the use that needs a session, as the subject of a sentence.
+    /// - Throws: `.usage`, with the remedy.
     public func requireOwnProcess(for purpose: String) throws(PostgresError) {
         guard try isPooled() else { return }
         throw .usage(
             "\(purpose) needs a PostgreSQL session of its own (locks, LISTEN and prepared "
-                + "statements that outlive a transaction), and a connection pooler such as "
-                + "PgBouncer stands between: name the server's own address in the database URL; "
-                + "only enqueueing goes through a pooler. One that keeps a session for each "
-                + "connection (pool_mode = session) is told by ERRAND_POOLER=session")
+                + "statements that outlive a transaction), but is connected through a connection "
+                + "pooler such as PgBouncer: use the server's own address in the database URL; "
+                + "only enqueueing works through a pooler. For a pooler that keeps a session for "
+                + "each connection (pool_mode = session), set ERRAND_POOLER=session")
     }
 
-    /// Learns whether a pooler stands between, right after connecting.
+    /// Detects a pooler, right after connecting.
     func findPooler(_ link: Link) throws(PostgresError) {
         transactionSetup = nil
         switch settings.pooling {
@@ -88,7 +91,7 @@ extension Session {
         case .detected:
             let process = try query("SELECT pg_backend_pid()", prepare: false).int32(0, 0)
             guard self.link === link else {
-                throw .unreachable("the server hung up right after the greeting")
+                throw .unreachable("the server closed the connection right after the greeting")
             }
             guard process != link.processNumber else { return }
         }

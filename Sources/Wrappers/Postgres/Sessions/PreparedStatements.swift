@@ -1,26 +1,26 @@
-/// What one connection has prepared on its server, by text and parameter types.
+/// The prepared statements of one connection, by text and parameter types.
 ///
-/// The types belong to the key: values travel in binary, so a statement that was prepared for a
+/// The types are part of the key because values are sent in binary: a statement prepared for a
 /// `bigint` would read the bits of a `double precision` as one.
 struct PreparedStatements {
-    /// One statement that the server knows by `name`.
+    /// A statement that is prepared as `name`.
     struct Entry {
         var name: String
         var types: [UInt32]
     }
 
-    /// How many the server keeps for a connection at most.
+    /// The maximum number of prepared statements of a connection.
     static let limit = 256
 
     private var entries: [String: [Entry]] = [:]
     private var made = 0
-    /// How many the server may hold, those forgotten here among them.
+    /// The number that the server may hold, including those forgotten here.
     private var held = 0
 
-    /// Whether room must be made (`DEALLOCATE ALL`) before another is prepared.
+    /// Whether `DEALLOCATE ALL` is necessary before another statement is prepared.
     var isFull: Bool { held >= Self.limit }
 
-    /// The statement prepared for these values; NULL fits every type.
+    /// Returns the statement prepared for the types of these values; NULL matches every type.
     func find(_ statement: Statement) -> Entry? {
         entries[statement.sql]?.first { entry in
             guard entry.types.count == statement.parameters.count else { return false }
@@ -31,7 +31,7 @@ struct PreparedStatements {
         }
     }
 
-    /// Notes a statement that is about to be prepared, under a name that was never used before.
+    /// Adds a statement that is about to be prepared, with an unused name.
     mutating func add(_ statement: Statement) -> Entry {
         made += 1
         held += 1
@@ -40,19 +40,19 @@ struct PreparedStatements {
         return entry
     }
 
-    /// Takes back a statement that the server did not prepare after all.
+    /// Removes a statement that the server did not prepare.
     mutating func remove(_ name: String, _ sql: String) {
         held -= 1
         entries[sql]?.removeAll { $0.name == name }
     }
 
-    /// Uses none of them any more; the server may still hold them.
+    /// Forgets all statements; the server may still hold them.
     mutating func forget() {
         entries = [:]
         held = Self.limit
     }
 
-    /// The server holds none any more.
+    /// Records that the server holds no statements.
     mutating func clear() {
         entries = [:]
         held = 0

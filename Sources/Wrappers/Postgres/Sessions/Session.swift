@@ -1,40 +1,42 @@
 import Synchronization
 public import ErrandThreads
 
-/// One connection to PostgreSQL, on a thread that may wait (``Threads/OwnThread``).
+/// One connection to PostgreSQL, on a thread that may wait (``Threads/DedicatedThreadExecutor``).
 ///
-/// It connects with its first statement, and again after a break; never inside a transaction,
-/// where the rest of it would be written without its beginning. Whatever goes wrong in the middle
-/// of an answer ends the connection, so that the next caller never gets what was meant for this
-/// one. Statements are prepared when they are first used.
+/// It connects with its first statement, and again after a lost connection, but never inside a
+/// transaction, because the rest would run without its beginning. A failure in the middle of an
+/// answer closes the connection, so that no caller receives the answer of another. Statements are
+/// prepared at their first use.
 public actor Session {
     let settings: SessionSettings
-    let thread: OwnThread
+    let thread: DedicatedThreadExecutor
     private let ownsThread: Bool
     private(set) var link: Link?
     var prepared = PreparedStatements()
-    /// Set behind a pooler that lends server processes for a transaction.
+    /// The settings for each transaction; nil without a pooler.
     var transactionSetup: TransactionSetup?
     var listening: Listening?
-    /// The number of the transaction that ``transaction(_:)`` or a pool has begun here.
+    /// The number of the open transaction of ``transaction(_:)`` or of a pool.
     var begun: UInt64?
     var lastBegun: UInt64 = 0
-    /// Why the open transaction can no longer commit.
+    /// The error because of which the open transaction cannot commit.
     var spoiled: ServerError?
     var isCopying = false
     private nonisolated let canceller = Mutex<Canceller?>(nil)
     private nonisolated let openTransaction = Atomic(false)
 
-    /// The thread that its methods run on.
+    /// The executor of its methods.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
 
-    /// A session that connects when it is first needed.
+    /// Creates a session.
     ///
-    /// - Parameter thread: shared with other actors that never wait for each other; its own by
-    ///   default.
-    public init(_ settings: SessionSettings, thread: OwnThread? = nil) {
+    /// It connects with its first statement.
+    ///
+    /// - Parameter thread: a thread shared with actors that do not wait for each other; nil for its
+    ///   own.
+    public init(_ settings: SessionSettings, thread: DedicatedThreadExecutor? = nil) {
         self.settings = settings
-        self.thread = thread ?? OwnThread(name: settings.name)
+        self.thread = thread ?? DedicatedThreadExecutor(name: settings.name)
         ownsThread = thread == nil
     }
 
@@ -43,13 +45,13 @@ public actor Session {
         if ownsThread { thread.stop() }
     }
 
-    /// Whether there is a connection, as far as is known without asking the server.
+    /// Whether there is a connection, as far as known without asking the server.
     public var isConnected: Bool { link != nil }
 
-    /// Whether a transaction is open, however it was begun.
+    /// Whether a transaction is open.
     public var isInTransaction: Bool { begun != nil || link.map { !$0.isIdle } ?? false }
 
-    /// As ``isInTransaction`` at the end of the last statement, from any thread.
+    /// The value of ``isInTransaction`` after the last statement, readable from any thread.
     nonisolated var hasOpenTransaction: Bool { openTransaction.load(ordering: .acquiring) }
 
     /// The server's version as a number, 150020 for 15.20.
@@ -57,36 +59,38 @@ public actor Session {
     /// - Throws: ``PostgresError/unreachable(_:)``
     public func serverVersion() throws(PostgresError) -> Int { try connected().serverVersion }
 
-    /// Asks the server to stop what this session has under way; does not wait for its end.
+    /// Requests that the server stop the session's current statement, without waiting for its end.
     ///
-    /// May be called from any thread, and takes the time of a connect there. The statement then
-    /// fails with SQLSTATE 57014, unless it was done already: then nothing happens, or whatever
-    /// the session does next is stopped, so the caller must know what is under way.
+    /// It may be called from any thread and takes as long as a connect. The statement fails with
+    /// SQLSTATE 57014 unless it has already finished. In that case the request has no effect or
+    /// stops the session's next statement, so the caller must know what the session runs.
     public nonisolated func cancelCurrent() {
         canceller.withLock(\.self)?.cancel()
     }
 
-    /// Which host and port of those in the URL it is connected to; connects to find out.
+    /// Returns the host and port that the session is connected to.
+    ///
+    /// Connects if necessary.
     public func place() throws(PostgresError) -> String { try connected().place }
 
     // MARK: The connection
 
-    /// The connections of all sessions of this process.
+    /// The number of connections of all sessions of this process.
     package static let connections = ConnectionTally()
 
-    /// Connects, unless there is a connection.
+    /// Connects unless the session is connected.
     public func connect() throws(PostgresError) { _ = try connected() }
 
     /// Disconnects; a later statement connects again.
     public func close() { disconnect() }
 
     static let lostInTransaction = PostgresError.unreachable(
-        "the connection was lost inside a transaction, which is undone: run it again")
+        "the connection was lost inside a transaction, which was rolled back: run it again")
 
-    /// The connection, made now if there is none or if it broke while nothing was under way.
+    /// Returns the connection; connects if there is none, or if it was lost while idle.
     func connected() throws(PostgresError) -> Link {
         guard !isCopying else {
-            throw .usage("a COPY is under way on this session: end it first")
+            throw .usage("a COPY is running on this session: end it first")
         }
         if let link {
             let wasIdle = link.isIdle
@@ -119,10 +123,10 @@ public actor Session {
         canceller.withLock { $0 = nil }
         link = nil
         openTransaction.store(false, ordering: .releasing)
-        tellReset()
+        reportReset()
     }
 
-    /// To be called at the end of whatever was done with the connection.
+    /// Updates the state after each use of the connection.
     func settle() {
         guard let link else { return }
         openTransaction.store(!link.isIdle, ordering: .releasing)
@@ -130,13 +134,13 @@ public actor Session {
         deliverNotifications()
     }
 
-    /// What an error of the server means for the connection and the transaction.
+    /// Applies an error of the server to the state of the connection and of the transaction.
     func failed(_ error: ServerError) -> PostgresError {
         guard !error.endsConnection else {
             disconnect()
             return .unreachable("the server ended the connection: \(error)")
         }
-        // A standby, or a primary that was demoted: the next connect looks for one that writes.
+        // A standby, or a demoted primary: the next connect finds a server that accepts writes.
         if error.isOfReadOnlyServer, !settings.isReadOnly { disconnect() }
         if let link, link.isSpoiled, spoiled == nil { spoiled = error }
         settle()

@@ -1,9 +1,9 @@
-/// Rows in bulk.
+/// Bulk inserts.
 extension Session {
-    /// Sends rows with COPY … FROM STDIN; returns how many the server took.
+    /// Sends rows with COPY … FROM STDIN; returns the number of inserted rows.
     ///
-    /// - Parameter next: the next bytes, or nil at the end. If it throws, the COPY is undone and
-    ///   the error is thrown on. It may not use this session.
+    /// - Parameter next: returns the next bytes, or nil at the end. If it throws, the COPY is
+    ///   rolled back and the error is rethrown. It must not use this session.
     public func copyIn(_ sql: String, next: () throws -> [UInt8]?) throws -> Int {
         try Self.checkText(sql)
         let link = try connected()
@@ -60,12 +60,12 @@ extension Session {
             throw .server(failure)
         case .rows:
             while let result = try link.nextResult() { try Self.refuseCopy(result) }
-            throw .usage("copyIn takes COPY … FROM STDIN and nothing else")
+            throw .usage("copyIn accepts only COPY … FROM STDIN")
         default: try Self.refuseCopy(start)
         }
     }
 
-    /// Sends what `next` gives; returns the error that it threw, if it did.
+    /// Sends the bytes of `next`; returns the error that it threw, if any.
     private func feed(
         _ link: Link, _ next: () throws -> [UInt8]?
     ) throws(PostgresError) -> (any Error)? {

@@ -1,30 +1,30 @@
 import ErrandThreads
 
-/// A message of NOTIFY.
+/// A notification of NOTIFY.
 public struct PostgresNotification: Sendable, Equatable {
-    /// The channel that it came over.
+    /// The channel.
     public var channel: String
-    /// What it says.
+    /// The payload.
     public var payload: String
 }
 
-/// Who is told about NOTIFY.
+/// The channels of a session and the callbacks for their notifications.
 struct Listening {
     var channels: [String]
     var onNotification: @Sendable (PostgresNotification) -> Void
     var onReset: @Sendable () -> Void
-    /// Whether a connection that listened is gone, and no other listens yet.
+    /// Whether the listening connection was lost and no new one listens yet.
     var isInterrupted = false
 }
 
 extension Session {
-    /// Hears NOTIFY on channels from now on, also while nothing else is done here.
+    /// Listens on channels, also while the session is idle.
     ///
     /// - Parameters:
     ///   - onNotification: called on the session's thread; it must not wait.
-    ///   - onReset: called when the connection was lost, and again once a new one listens:
-    ///     whatever was sent in between is lost. The next statement connects and listens again;
-    ///     locks and temporary tables of the old connection are gone.
+    ///   - onReset: called after the connection was lost, and again after a new one listens:
+    ///     notifications in between are lost. The next statement connects and listens again. Locks
+    ///     and temporary tables of the old connection are lost.
     public func listen(
         _ channels: [String],
         _ onNotification: @escaping @Sendable (PostgresNotification) -> Void,
@@ -42,7 +42,7 @@ extension Session {
         }
     }
 
-    /// Lets a fresh connection listen, if anybody wants to hear.
+    /// Sends LISTEN on a new connection if the session has channels.
     func startListening() throws(PostgresError) {
         guard let listening, let link else { return }
         guard transactionSetup == nil else { return try requireOwnProcess(for: "LISTEN") }
@@ -58,7 +58,7 @@ extension Session {
         listening.onReset()
     }
 
-    /// Called when the idle connection has something to say.
+    /// Called when data arrives on the idle connection.
     private func readNotifications() {
         guard let link else { return }
         guard link.consumeInput() else {
@@ -73,8 +73,8 @@ extension Session {
         while let notification = link.nextNotification() { listening.onNotification(notification) }
     }
 
-    /// Says that the connection is gone, once for each break.
-    func tellReset() {
+    /// Calls `onReset` once for each lost connection.
+    func reportReset() {
         guard let listening, !listening.isInterrupted else { return }
         self.listening?.isInterrupted = true
         listening.onReset()

@@ -1,39 +1,41 @@
-/// How a session connects.
+/// The settings of a session.
 public struct SessionSettings: Sendable {
-    /// As libpq takes it: a URI or `key=value` pairs, several hosts, TLS settings and all.
+    /// The database in libpq's form: a URI or `key=value` pairs, with several hosts, TLS settings
+    /// and other options.
     ///
-    /// Of several hosts the one is taken that accepts writes, unless the URL says otherwise with
+    /// Of several hosts, the session connects to the one that accepts writes, unless the URL sets
     /// `target_session_attrs`.
     public var url: String
-    /// Shown in pg_stat_activity, unless the URL names another.
+    /// The name in pg_stat_activity, unless the URL contains one.
     public var name: String
-    /// For each host.
+    /// The time limit of a connect, for each host.
     public var connectTimeout: Duration = .seconds(5)
-    /// A server that is silent for so long in the middle of a statement is given up.
+    /// The time limit of a statement without an answer; then the connection is closed.
     public var timeLimit: Duration = .seconds(90)
-    /// How often the server looks, in the middle of a statement, whether this client still
-    /// exists: nobody's locks are held for an answer that nobody waits for.
+    /// How often the server checks during a statement whether the client still exists, so that it
+    /// does not hold locks for a lost client.
     public var clientCheckInterval: Duration = .seconds(10)
-    /// Statements that are run after each connect; behind a pooler, where they may only be of the
-    /// form `SET name = value`, they hold for each transaction anew.
+    /// The statements to run after each connect.
+    ///
+    /// Behind a pooler they must have the form `SET name = value`, and apply to each transaction.
     public var setup: [String]
-    /// What stands between here and the server.
+    /// The kind of connection pooler.
     public var pooling = Pooling.detected
 
-    /// Settings with production defaults.
+    /// Creates settings with production defaults.
     public init(_ url: String, name: String, setup: [String] = []) {
         self.url = url
         self.name = name
         self.setup = setup
     }
 
-    /// Whether it refuses writes by its own will, whatever the server is.
+    /// Whether the session itself is read-only, regardless of the server.
     var isReadOnly: Bool { setup.contains("SET default_transaction_read_only = on") }
 
-    /// All that is run after each connect.
+    /// The script to run after each connect.
     ///
-    /// A client whose machine is gone sends no farewell: the server too must notice within half a
-    /// minute, or its locks would stay for hours.
+    /// A machine that fails does not close its connections. The server must detect this within half
+    /// a minute, or the locks would remain for hours.
     var script: String {
         let (seconds, attoseconds) = clientCheckInterval.components
         let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000

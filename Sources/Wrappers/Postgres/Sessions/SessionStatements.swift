@@ -4,8 +4,7 @@ extension Session {
     ///
     /// - Parameters:
     ///   - sql: one command, with `$1`, `$2` … for the parameters.
-    ///   - prepare: whether it is worth keeping prepared; false for a text that will not come
-    ///     again.
+    ///   - prepare: whether to prepare it; false for a text that will not be used again.
     public func query(
         _ sql: String, _ parameters: [Parameter] = [], prepare: Bool = true
     ) throws(PostgresError) -> Rows {
@@ -22,15 +21,14 @@ extension Session {
 
     /// Runs statements in one round trip; outside a transaction, in one of their own.
     ///
-    /// - Throws: the first error; then none of them took effect, unless they hold their own
-    ///   COMMIT.
+    /// - Throws: the first error; then none of them took effect, unless they contain a COMMIT.
     public func pipeline(
         _ statements: [Statement], prepare: Bool = true
     ) throws(PostgresError) -> [Rows] {
         guard !statements.isEmpty else { return [] }
         var answer = try attempt(statements, prepare: prepare)
         if let failure = answer.failure, failure.isStale {
-            // The table changed under a prepared statement, or someone deallocated it.
+            // The table of a prepared statement was changed, or the statement was deallocated.
             prepared.forget()
             if failure.mayRepeat { answer = try attempt(statements, prepare: prepare) }
         }
@@ -40,7 +38,7 @@ extension Session {
         return answer.rows
     }
 
-    /// Runs a text of several statements, without parameters or answers.
+    /// Runs a text of several statements, without parameters or results.
     public func script(_ sql: String) throws(PostgresError) {
         try Self.checkText(sql)
         let link = try connected()
@@ -59,11 +57,11 @@ extension Session {
         settle()
     }
 
-    static let outOfStep = PostgresError.unreachable("PostgreSQL's answers got out of step")
+    static let outOfStep = PostgresError.unreachable("PostgreSQL's answers are out of step")
 
-    /// Gives the connection up in the middle of an answer.
+    /// Closes the connection in the middle of an answer, and returns the error to throw.
     ///
-    /// - Parameter failure: what the server had said before, which tells more than the break.
+    /// - Parameter failure: an earlier error of the server, which explains the closed connection.
     func brokenOff(_ error: PostgresError, after failure: ServerError? = nil) -> PostgresError {
         disconnect()
         guard case .unreachable = error, let failure else { return error }
@@ -71,12 +69,12 @@ extension Session {
     }
 
     static func checkText(_ sql: String) throws(PostgresError) {
-        if sql.utf8.contains(0) { throw .usage("a statement may not hold a NUL character") }
+        if sql.utf8.contains(0) { throw .usage("a statement must not contain a NUL character") }
     }
 
     static func refuseCopy(_ result: ResultBox) throws(PostgresError) {
         guard result.kind == .copyIn || result.kind == .copyOut else { return }
-        throw .usage("COPY … FROM STDIN goes through copyIn; COPY … TO STDOUT is not offered")
+        throw .usage("use copyIn for COPY … FROM STDIN; COPY … TO STDOUT is not supported")
     }
 
     // MARK: Pipelines
@@ -88,13 +86,13 @@ extension Session {
 
     private struct Failure {
         var error: ServerError
-        /// Whether a statement that was prepared earlier is of no use any more.
+        /// Whether a prepared statement has become invalid.
         var isStale: Bool
-        /// Whether nothing of the pipeline took effect, so that it may be sent once more.
+        /// Whether nothing of the pipeline took effect, so that it can be sent again.
         var mayRepeat: Bool
     }
 
-    /// What was sent, in the order in which it is answered.
+    /// The commands that were sent, in the order of their answers.
     private enum Step {
         case deallocate
         case setUp
@@ -108,7 +106,7 @@ extension Session {
         for statement in statements { try statement.check() }
         let link = try connected()
         let wasIdle = link.isIdle
-        // The next transaction of a pooled session may meet a server that knows none of them.
+        // The next transaction of a pooled session may run in a server process without them.
         let prepare = prepare && transactionSetup == nil
         var failure: Failure?
         do throws(PostgresError) {
@@ -137,15 +135,14 @@ extension Session {
         }
     }
 
-    /// The end of a pipeline.
+    /// Receives the end of a pipeline.
     ///
-    /// Outside a transaction that is where it commits, and what was put off until then (deferred
-    /// constraints) may still fail it.
+    /// Outside a transaction the pipeline commits there, so a deferred constraint may still fail.
     private func receiveEnd(_ failure: inout Failure?, from link: Link) throws(PostgresError) {
         var mayEnd = false
         while true {
             guard let result = try link.nextResult() else {
-                // As after a statement's result, libpq says nil once after an error.
+                // As after a statement's result, libpq returns nil once after an error.
                 guard mayEnd else { throw Self.outOfStep }
                 mayEnd = false
                 continue
@@ -159,11 +156,12 @@ extension Session {
         }
     }
 
-    /// Drops all prepared statements when there are too many, ahead of and apart from the rest.
+    /// Deallocates all prepared statements if there are too many, in a separate transaction before
+    /// the others.
     private func makeRoom(
         for statements: [Statement], prepare: Bool, on link: Link, _ steps: inout [Step]
     ) throws(PostgresError) {
-        // Inside a transaction that failed, the server refuses it: later will do.
+        // The server refuses this in a failed transaction; it can be done later.
         guard prepare, prepared.isFull, link.isIdle,
             statements.contains(where: { prepared.find($0) == nil })
         else { return }
@@ -220,17 +218,17 @@ extension Session {
 }
 
 extension Statement {
-    /// The protocol counts parameters in 16 bits and their bytes in 32.
+    /// Checks the limits of the protocol: 16 bits for the number of parameters, 32 for their size.
     fileprivate func check() throws(PostgresError) {
         try Session.checkText(sql)
         guard parameters.count <= 65_535 else {
-            throw .usage("a statement takes 65535 parameters at most: send an array instead")
+            throw .usage("a statement takes at most 65535 parameters: send an array instead")
         }
     }
 }
 
 extension Rows {
-    /// Whether the statement began or ended a transaction, or may have done so inside.
+    /// Whether the statement began or ended a transaction, or may have done so.
     fileprivate var endsTransaction: Bool {
         ["BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK", "PREPARE TRANSACTION", "CALL", "DO"]
             .contains(commandTag)

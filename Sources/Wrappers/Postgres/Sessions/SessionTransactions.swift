@@ -1,16 +1,16 @@
-/// Transactions, and several statements in one visit to the session's thread.
+/// Transactions, and exclusive use of the session.
 extension Session {
-    /// Runs several statements on this session's thread, with nobody else's between them.
+    /// Runs several statements on this session's thread without others in between.
     public func run<Value: Sendable>(
         _ body: @Sendable (isolated Session) throws -> Value
     ) rethrows -> Value {
         try body(self)
     }
 
-    /// Runs statements in one transaction: all of them take effect, or, if it throws, none.
+    /// Runs statements in one transaction: all take effect, or none if it throws.
     ///
-    /// - Throws: what `body` throws. Also the error of a statement that spoiled the transaction,
-    ///   if `body` swallowed it: PostgreSQL then undoes everything, COMMIT or not.
+    /// - Throws: the error of `body`; or that of a failed statement, even if `body` ignored it,
+    ///   because PostgreSQL then rolls the transaction back.
     public func transaction<Value: Sendable>(
         _ body: @Sendable (isolated Session) throws -> Value
     ) throws -> Value {
@@ -26,7 +26,7 @@ extension Session {
 
     /// Begins a transaction and returns its number.
     func begin() throws(PostgresError) -> UInt64 {
-        guard !isInTransaction else { throw .usage("this session is in a transaction already") }
+        guard !isInTransaction else { throw .usage("this session is already in a transaction") }
         _ = try query("BEGIN")
         lastBegun += 1
         begun = lastBegun
@@ -43,11 +43,11 @@ extension Session {
             let cause = spoiled
             rollback(number)
             throw cause.map { .server($0) }
-                ?? .usage("the transaction had failed, and nothing of it was kept")
+                ?? .usage("the transaction had failed and was rolled back")
         }
         begun = nil
         do throws(PostgresError) { _ = try query("COMMIT") } catch .unreachable(let text) {
-            throw .unreachable("\(text); whether the transaction was committed is not known")
+            throw .unreachable("\(text); it is unknown whether the transaction was committed")
         }
     }
 
@@ -55,14 +55,14 @@ extension Session {
         guard begun == number else { return }
         begun = nil
         guard let link, !link.isIdle else { return }
-        // A connection that cannot even roll back is of no use; the server does it then.
+        // Without a rollback the connection is unusable: the server rolls back when it closes.
         do { _ = try query("ROLLBACK") } catch { disconnect() }
     }
 
-    /// - Throws: `.usage` when that transaction is not the one that is open.
+    /// - Throws: `.usage` if another transaction, or none, is open.
     func check(_ number: UInt64) throws(PostgresError) {
         guard begun == number else {
-            throw .usage("the transaction is over: use it only inside its closure")
+            throw .usage("the transaction has ended: use it only inside its closure")
         }
     }
 

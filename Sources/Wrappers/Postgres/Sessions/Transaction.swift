@@ -1,7 +1,9 @@
-/// A transaction that is open on a lent session; of no use once its closure has returned.
+/// An open transaction of a session of a pool.
 ///
-/// The session itself checks that: a copy that lives on, even in another task, cannot slip a
-/// statement in behind the COMMIT.
+/// It is valid only inside its closure.
+///
+/// The session checks that: a copy that is used later, even by another task, cannot run a statement
+/// after the COMMIT.
 public struct Transaction: Sendable {
     private let session: Session
     private let number: UInt64
@@ -27,7 +29,7 @@ public struct Transaction: Sendable {
 
     /// Sends rows with COPY … FROM STDIN; see ``Session/copyIn(_:next:)``.
     ///
-    /// - Parameter next: called on the session's thread; it must not wait for this transaction.
+    /// - Parameter next: called on the session's thread; it must not use this transaction.
     @discardableResult
     public func copyIn(
         _ sql: String, next: @Sendable () throws -> [UInt8]?

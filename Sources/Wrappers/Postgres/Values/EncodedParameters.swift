@@ -1,10 +1,10 @@
-/// Parameters in one buffer, as libpq wants them.
+/// The parameters of a statement in one buffer, in libpq's form.
 struct EncodedParameters {
     private var bytes: [UInt8] = []
     private var starts: [Int] = []
     private var lengths: [Int32] = []
 
-    /// - Throws: `.usage` when they are more than the protocol can carry.
+    /// - Throws: `.usage` if they exceed the limits of the protocol.
     init(_ parameters: [Parameter]) throws(PostgresError) {
         starts.reserveCapacity(parameters.count)
         lengths.reserveCapacity(parameters.count)
@@ -14,11 +14,11 @@ struct EncodedParameters {
             let isValue = parameter.encode(into: &bytes)
             starts.append(isValue ? start : -1)
             guard let length = Int32(exactly: bytes.count - start) else {
-                throw .usage("a parameter may have 2 GB at most")
+                throw .usage("a parameter may have at most 2 GB")
             }
             lengths.append(length)
         }
-        // An empty value needs an address too: a null pointer stands for NULL.
+        // An empty value needs an address too, because a null pointer means NULL.
         bytes.append(0)
     }
 

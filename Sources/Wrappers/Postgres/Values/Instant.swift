@@ -1,23 +1,23 @@
 public import FoundationEssentials
 import ErrandGregorian
 
-/// A moment as PostgreSQL's `timestamptz` has it: whole microseconds since 2000-01-01 UTC.
+/// A point in time, like PostgreSQL's `timestamptz`: whole microseconds since 2000-01-01 UTC.
 public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-    /// Since 2000-01-01 00:00 UTC; negative before.
+    /// The microseconds since 2000-01-01 00:00 UTC; negative before.
     public var microseconds: Int64
 
-    /// A moment in PostgreSQL's own count.
+    /// Creates an instant from microseconds since 2000-01-01 00:00 UTC.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// Later than every other moment.
+    /// The instant after all others.
     public static let infinity = Instant(microseconds: .max)
-    /// Earlier than every other moment.
+    /// The instant before all others.
     public static let negativeInfinity = Instant(microseconds: .min)
 
     /// Seconds from 1970 to 2000.
     private static let unixEpoch: Int64 = 946_684_800
 
-    /// The nearest microsecond.
+    /// Creates the nearest instant to a date.
     public init(date: Date) {
         let seconds = date.timeIntervalSinceReferenceDate
         // Foundation counts from 2001-01-01, 366 days later.
@@ -25,9 +25,9 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
         self.microseconds = Int64(exactly: microseconds) ?? (microseconds < 0 ? .min : .max)
     }
 
-    /// The same moment for Foundation.
+    /// The same point in time as a `Date`.
     ///
-    /// The infinities become its distant future and past.
+    /// The infinities become the distant future and past.
     public var date: Date {
         if self == .infinity { return .distantFuture }
         if self == .negativeInfinity { return .distantPast }
@@ -36,17 +36,17 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
                 / 1_000_000)
     }
 
-    /// This machine's clock.
+    /// Returns the current time of this machine.
     public static func now() -> Instant { Instant(date: Date()) }
 
-    /// The earlier is the lesser.
+    /// Orders by time.
     public static func < (left: Self, right: Self) -> Bool {
         left.microseconds < right.microseconds
     }
 
-    /// A moment later, or earlier for a negative duration.
+    /// Returns a later instant, or an earlier one for a negative duration.
     ///
-    /// An infinity stays what it is, and what is out of range becomes one.
+    /// An infinity does not change, and a result out of range becomes an infinity.
     public func adding(_ duration: Duration) -> Instant {
         if self == .infinity || self == .negativeInfinity { return self }
         let (seconds, attoseconds) = duration.components
@@ -59,13 +59,13 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
         return Instant(microseconds: exact)
     }
 
-    /// How long after another moment this one is.
+    /// Returns the duration from another instant to this one.
     public func durationSince(_ other: Instant) -> Duration {
         let (length, overflow) = microseconds.subtractingReportingOverflow(other.microseconds)
         return .microseconds(overflow ? (self < other ? .min : .max) : length)
     }
 
-    /// RFC 3339 in UTC, with as many decimals as are needed.
+    /// The RFC 3339 text in UTC, with the necessary decimals.
     public var description: String {
         if self == .infinity { return "infinity" }
         if self == .negativeInfinity { return "-infinity" }
@@ -87,7 +87,8 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
         return text + "Z"
     }
 
-    /// Reads RFC 3339: `2026-11-20T08:00:00Z`, with decimals and any offset; nil for other texts.
+    /// Parses RFC 3339, such as `2026-11-20T08:00:00Z`, with decimals and any offset; nil for other
+    /// texts.
     public init?(_ text: some StringProtocol) {
         switch text {
         case "infinity":
@@ -152,7 +153,7 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
 }
 
 extension Instant {
-    /// Reads RFC 3339 text.
+    /// Decodes RFC 3339 text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -163,7 +164,7 @@ extension Instant {
         self = instant
     }
 
-    /// Writes RFC 3339 text.
+    /// Encodes RFC 3339 text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

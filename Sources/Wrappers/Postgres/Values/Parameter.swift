@@ -1,6 +1,6 @@
-/// A value for a statement's placeholder.
+/// The value of a placeholder in a statement.
 ///
-/// It travels in PostgreSQL's binary form with its type.
+/// It is sent in PostgreSQL's binary format with its type.
 public enum Parameter: Sendable {
     case null
     case bool(Bool)
@@ -78,7 +78,7 @@ extension Parameter {
     public static func optional(_ value: String?) -> Parameter {
         value.map(Parameter.text) ?? .null
     }
-    /// A moment, or null.
+    /// An instant, or null.
     public static func optional(_ value: Instant?) -> Parameter {
         value.map(Parameter.timestamp) ?? .null
     }
@@ -96,10 +96,10 @@ extension Parameter {
 public struct Statement: Sendable {
     /// The SQL, with `$1`, `$2` … for the parameters.
     public let sql: String
-    /// Their values.
+    /// The values of the parameters.
     public let parameters: [Parameter]
 
-    /// A statement.
+    /// Creates a statement.
     public init(_ sql: String, _ parameters: [Parameter] = []) {
         self.sql = sql
         self.parameters = parameters

@@ -1,5 +1,5 @@
 extension Parameter {
-    /// Appends the value's binary form; false for null.
+    /// Appends the value's binary form; returns false for null.
     func encode(into bytes: inout [UInt8]) -> Bool {
         switch self {
         case .null: return false
@@ -50,7 +50,7 @@ extension Parameter {
     }
 }
 
-/// Values as PostgreSQL sends and takes them: big-endian, arrays with a head and sized elements.
+/// PostgreSQL's binary format: big-endian numbers; arrays with a header and sized elements.
 extension [UInt8] {
     mutating func append(bigEndian value: some FixedWidthInteger) {
         unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
@@ -70,7 +70,8 @@ extension [UInt8] {
     }
 
     private mutating func append(arrayHead count: Int, of type: Int32, hasNulls: Bool) {
-        // Dimensions, whether there are nulls, the elements' type; then length and first index.
+        // The number of dimensions, whether there are nulls, and the elements' type; then the
+        // length and the first index.
         append(bigEndian: Int32(count == 0 ? 0 : 1))
         append(bigEndian: Int32(hasNulls ? 1 : 0))
         append(bigEndian: type)
@@ -83,7 +84,7 @@ extension [UInt8] {
         integers values: [Value], of type: Int32
     ) {
         append(arrayHead: values.count, of: type, hasNulls: false)
-        // The one encoding that bulk work spends its time in: sized once, then filled.
+        // Bulk operations spend most of their time here: reserve the size once, then fill.
         let width = Value.bitWidth / 8
         var place = count
         append(contentsOf: repeatElement(0, count: values.count * (width + 4)))

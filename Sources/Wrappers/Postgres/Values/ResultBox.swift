@@ -2,7 +2,7 @@ import CErrandPostgres
 import Glibc
 
 /// The owner of one `PGresult`.
-// Safe to share: libpq never changes a result once it was returned, and nothing here does.
+// Safe to share: neither libpq nor this type changes a result after it was returned.
 @safe final class ResultBox: @unchecked Sendable {
     private let result: OpaquePointer
     let rowCount: Int
@@ -16,7 +16,7 @@ import Glibc
 
     deinit { unsafe PQclear(result) }
 
-    /// What kind of answer it is.
+    /// The kind of result.
     enum Kind {
         case rows, copyIn, copyOut, pipelineEnd, skipped, failed
     }
@@ -53,7 +53,7 @@ import Glibc
         return unsafe String(cString: name)
     }
 
-    /// Where a column of that name stands, found without making a String of any.
+    /// Returns the index of the column with a name, without creating strings.
     func column(_ name: String) -> Int? {
         unsafe name.withCString { wanted in
             (0..<columnCount).first { column in
@@ -67,7 +67,7 @@ import Glibc
 
     // MARK: Values
 
-    /// One value where libpq keeps it, good for as long as its result lives.
+    /// A value in libpq's memory, valid as long as its result.
     @unsafe struct Value {
         let type: UInt32
         let bytes: UnsafeRawBufferPointer
@@ -83,11 +83,11 @@ import Glibc
         row >= 0 && row < rowCount && column >= 0 && column < columnCount
     }
 
-    /// - Throws: `.decoding` when there is no such value, or when it is null.
+    /// - Throws: `.decoding` if there is no such value, or it is null.
     @unsafe func value(_ row: Int, _ column: Int) throws(PostgresError) -> Value {
         guard holds(row, column) else {
             throw .decoding(
-                "there is no row \(row), column \(column): the answer has \(rowCount) rows of "
+                "there is no row \(row), column \(column): the result has \(rowCount) rows of "
                     + "\(columnCount) columns")
         }
         let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
@@ -110,7 +110,7 @@ import Glibc
 
     // MARK: Errors
 
-    /// The error that this result stands for.
+    /// The error of this result.
     var error: ServerError {
         func field(_ code: Character) -> String? {
             guard let value = code.asciiValue,
@@ -122,7 +122,7 @@ import Glibc
             guard let text = unsafe PQresultErrorMessage(result) else { return "" }
             return unsafe String(cString: text)
         }
-        // The letters are those of the protocol's ErrorResponse.
+        // The codes are those of the protocol's ErrorResponse.
         return ServerError(
             sqlState: field("C") ?? "", severity: field("V") ?? "ERROR",
             message: field("M") ?? message(), detail: field("D"), hint: field("H"),

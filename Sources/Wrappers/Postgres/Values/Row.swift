@@ -1,24 +1,24 @@
-/// How a column is named: by its name, or by its position from 0.
+/// The key of a column: its name, or its position from 0.
 public protocol ColumnKey: Sendable {
-    /// Where the column stands.
+    /// Returns the position of the column.
     ///
-    /// - Throws: ``PostgresError/decoding(_:)`` when there is no such column.
+    /// - Throws: ``PostgresError/decoding(_:)`` if there is no such column.
     func position(in rows: Rows) throws(PostgresError) -> Int
 }
 
 extension String: ColumnKey {
-    /// Where the first column of this name stands.
+    /// Returns the position of the first column with this name.
     public func position(in rows: Rows) throws(PostgresError) -> Int { try rows.column(self) }
 }
 
 extension Int: ColumnKey {
-    /// This position itself.
+    /// Returns this position.
     public func position(in rows: Rows) throws(PostgresError) -> Int { self }
 }
 
-/// One row, read by column names or positions.
+/// A row whose columns are read by name or position.
 ///
-/// The plain readers throw ``PostgresError/decoding(_:)`` for null; the optional ones return nil.
+/// The plain methods throw ``PostgresError/decoding(_:)`` for null; the optional ones return nil.
 public struct Row: Sendable {
     let rows: Rows
     let index: Int
@@ -75,7 +75,7 @@ public struct Row: Sendable {
     public func json(_ column: some ColumnKey) throws(PostgresError) -> [UInt8] {
         try read(column, Rows.json)
     }
-    /// A moment.
+    /// An instant.
     public func timestamp(_ column: some ColumnKey) throws(PostgresError) -> Instant {
         try read(column, Rows.timestamp)
     }
@@ -91,7 +91,7 @@ public struct Row: Sendable {
     public func textArray(_ column: some ColumnKey) throws(PostgresError) -> [String] {
         try read(column, Rows.textArray)
     }
-    /// An array of moments that may be null.
+    /// An array of instants that may be null.
     public func timestampArray(_ column: some ColumnKey) throws(PostgresError) -> [Instant?] {
         try read(column, Rows.timestampArray)
     }
@@ -134,7 +134,7 @@ public struct Row: Sendable {
     public func optionalJSON(_ column: some ColumnKey) throws(PostgresError) -> [UInt8]? {
         try optional(column, Rows.json)
     }
-    /// A moment, or nil for null.
+    /// An instant, or nil for null.
     public func optionalTimestamp(_ column: some ColumnKey) throws(PostgresError) -> Instant? {
         try optional(column, Rows.timestamp)
     }

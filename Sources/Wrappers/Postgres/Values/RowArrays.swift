@@ -43,7 +43,7 @@ extension Rows {
         }
     }
 
-    /// An array of moments that may be null.
+    /// An array of instants that may be null.
     public func timestampArray(_ row: Int, _ column: Int) throws(PostgresError) -> [Instant?] {
         let value = try unsafe result.value(row, column)
         guard unsafe value.type == TypeOID.timestamptzArray else {
@@ -88,15 +88,15 @@ extension Rows {
         return items
     }
 
-    /// Reads an array's binary form: dimensions, whether it has nulls, the elements' type; length
-    /// and first index; then each element after its size, -1 for null.
+    /// Reads an array's binary form: dimensions, whether there are nulls, and the elements' type;
+    /// length and first index; then each element after its size, which is -1 for null.
     @unsafe private func walk(
         _ value: ResultBox.Value, _ column: Int, reserve: (Int) -> Void,
         _ each: (UnsafeRawBufferPointer?) -> Void
     ) throws(PostgresError) {
         let bytes = unsafe value.bytes
         let broken = PostgresError.decoding(
-            "the array in column \(result.name(column)) has more than one dimension, or is cut off")
+            "the array in column \(result.name(column)) is truncated or has several dimensions")
         guard bytes.count >= 12 else { throw broken }
         let dimensions = unsafe bytes.integer(0, as: Int32.self)
         if dimensions == 0 { return }

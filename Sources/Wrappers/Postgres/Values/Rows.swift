@@ -1,14 +1,14 @@
-/// What a statement returned: its rows, in PostgreSQL's binary form until they are read.
+/// The rows of a statement's result, in PostgreSQL's binary format until they are read.
 ///
-/// Columns are read by position in hot paths, or by name through ``Row``. A value that is null,
-/// missing or of another type than asked for is an error, never a guess.
+/// Columns are read by position in hot paths, or by name through ``Row``. Reading a value that is
+/// null, missing or of another type throws an error.
 public struct Rows: Sendable, RandomAccessCollection {
     let result: ResultBox
-    /// How many rows there are.
+    /// The number of rows.
     public let count: Int
-    /// How many rows the statement touched, as its command tag says.
+    /// The number of rows that the statement affected, from its command tag.
     public var affected: Int { result.affected }
-    /// What the server calls the statement that it ran: `SELECT 3`, `BEGIN`.
+    /// The command tag of the statement, such as `SELECT 3` or `BEGIN`.
     var commandTag: String { result.commandTag }
 
     init(_ result: ResultBox) {
@@ -16,17 +16,17 @@ public struct Rows: Sendable, RandomAccessCollection {
         count = result.rowCount
     }
 
-    /// The first row.
+    /// The index of the first row.
     public var startIndex: Int { 0 }
-    /// Past the last row.
+    /// The index after the last row.
     public var endIndex: Int { count }
-    /// One row.
+    /// The row at an index.
     public subscript(_ index: Int) -> Row { Row(rows: self, index: index) }
 
-    /// The columns' names.
+    /// The names of the columns.
     public var columns: [String] { result.columns }
 
-    /// Whether a value is null; false also where there is no value.
+    /// Returns whether a value is null; false if there is no such value.
     public func isNull(_ row: Int, _ column: Int) -> Bool { result.isNull(row, column) }
 
     /// A whole number; narrower columns are widened.
@@ -104,14 +104,14 @@ public struct Rows: Sendable, RandomAccessCollection {
     public func json(_ row: Int, _ column: Int) throws(PostgresError) -> [UInt8] {
         let value = try unsafe result.value(row, column)
         switch unsafe value.type {
-        // jsonb comes with the number of its form's version in front.
+        // The binary form of jsonb starts with a version number.
         case TypeOID.jsonb: return unsafe [UInt8](value.bytes.dropFirst())
         case TypeOID.json: return unsafe [UInt8](value.bytes)
         default: throw result.mismatch(column, "JSON")
         }
     }
 
-    /// A moment.
+    /// An instant.
     public func timestamp(_ row: Int, _ column: Int) throws(PostgresError) -> Instant {
         let value = try unsafe result.value(row, column)
         guard unsafe value.type == TypeOID.timestamptz, unsafe value.bytes.count == 8 else {
@@ -120,11 +120,11 @@ public struct Rows: Sendable, RandomAccessCollection {
         return Instant(microseconds: unsafe value.bytes.integer(0, as: Int64.self))
     }
 
-    /// Where a column of that name stands.
+    /// Returns the position of the column with a name.
     func column(_ name: String) throws(PostgresError) -> Int {
         guard let column = result.column(name) else {
             throw .decoding(
-                "there is no column \(name); there are: \(columns.joined(separator: ", "))")
+                "there is no column \(name); columns: \(columns.joined(separator: ", "))")
         }
         return column
     }
@@ -142,7 +142,7 @@ public struct Rows: Sendable, RandomAccessCollection {
 }
 
 extension UnsafeRawBufferPointer {
-    /// A number in network order; the caller has checked that it is there.
+    /// Reads a number in network byte order; the caller has checked the bounds.
     func integer<Number: FixedWidthInteger>(_ offset: Int, as type: Number.Type) -> Number {
         Number(bigEndian: unsafe loadUnaligned(fromByteOffset: offset, as: type))
     }

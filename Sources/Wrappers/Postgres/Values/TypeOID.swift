@@ -1,4 +1,4 @@
-/// Object identifiers of built-in types; they never change (PostgreSQL's `pg_type.dat`).
+/// The object identifiers of built-in types, which never change (PostgreSQL's `pg_type.dat`).
 enum TypeOID {
     static let bool: UInt32 = 16
     static let bytea: UInt32 = 17
@@ -21,7 +21,7 @@ enum TypeOID {
     static let nameArray: UInt32 = 1003
     static let timestamptzArray: UInt32 = 1185
 
-    /// SQL names, for error texts.
+    /// The SQL names of types, for error messages.
     private static let names: [UInt32: String] = [
         bool: "boolean", bytea: "bytea", int8: "bigint", int2: "smallint", int4: "integer",
         text: "text", oid: "oid", json: "json", float4: "real", float8: "double precision",
@@ -37,8 +37,8 @@ enum TypeOID {
 
     static func name(_ type: UInt32) -> String { names[type] ?? "of the type with OID \(type)" }
 
-    /// Whether a type's binary form is its text: true also for enums and types of extensions,
-    /// whose numbers nobody knows beforehand.
+    /// Returns whether a type's binary form is its text: also for enums and types of extensions,
+    /// whose OIDs are not fixed.
     static func isText(_ type: UInt32) -> Bool {
         switch type {
         case text, json: true

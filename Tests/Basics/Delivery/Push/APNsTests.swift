@@ -99,7 +99,7 @@ import Testing
             await expect("bundle identifier", app: "")
             await expect("bundle identifier", app: "a\nb")
             await expect("token is empty", isGone: true, token: "")
-            await expect("none can have", isGone: true, token: "../../v1?x")
+            await expect("invalid characters", isGone: true, token: "../../v1?x")
             #expect(try sink.requests().isEmpty)
 
             var largest = push()
@@ -135,7 +135,7 @@ extension DeliveryVerdict {
     /// Whether it is about this message alone, which may have been taken.
     var isPerhapsTaken: Bool {
         if case .deferred(let reason, nil) = self {
-            reason.contains("may have taken")
+            reason.contains("may have accepted")
         } else {
             false
         }

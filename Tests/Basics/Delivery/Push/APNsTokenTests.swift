@@ -78,7 +78,7 @@ import Testing
             #expect(
                 verdict
                     == .misconfigured(
-                        reason: "APNs: 403 ExpiredProviderToken: compare this machine's clock"))
+                        reason: "APNs: 403 ExpiredProviderToken: check this machine's clock"))
             #expect(try sink.requests().map(\.status) == [200, 403, 403])
             await client.close()
         }

@@ -158,13 +158,13 @@ import Testing
 
     @Test func `an error is one line`() {
         #expect(
-            throws: Told("column 3, hour: 24 is too large; expected 0 to 23")
+            throws: Reported("column 3, hour: 24 is too large; expected 0 to 23")
         ) { try told("0 24 * * *") }
-        #expect(throws: Told("column 1: @reboot names no time; expected a schedule of times")) {
+        #expect(throws: Reported("column 1: @reboot names no time; expected a schedule of times")) {
             try told("@reboot")
         }
         #expect(
-            throws: Told(
+            throws: Reported(
                 "column 6: `30 2 *` never fires, no year has such a day; "
                     + "expected days that the months named have")
         ) { try told(" 0 0 30 2 *") }
@@ -203,11 +203,11 @@ import Testing
     }
 }
 
-private struct Told: Error, Equatable {
+private struct Reported: Error, Equatable {
     let text: String
     init(_ text: String) { self.text = text }
 }
 
 private func told(_ text: String) throws {
-    do throws(RecurrenceError) { _ = try Recurrence(text) } catch { throw Told("\(error)") }
+    do throws(RecurrenceError) { _ = try Recurrence(text) } catch { throw Reported("\(error)") }
 }

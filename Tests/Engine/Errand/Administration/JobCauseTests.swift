@@ -12,9 +12,9 @@ import Testing
     /// A waiting job, due for a second, that a live worker could run at once.
     private static func job(
         _ state: JobState = .available, due: Duration = .seconds(-1),
-        _ change: (inout JobSituation) -> Void = { _ in }
-    ) -> JobSituation {
-        var job = JobSituation(
+        _ change: (inout JobDiagnosis) -> Void = { _ in }
+    ) -> JobDiagnosis {
+        var job = JobDiagnosis(
             id: 7, lane: lane, state: state, runAt: now.adding(due), now: now)
         job.workers = [worker()]
         change(&job)
@@ -24,15 +24,15 @@ import Testing
     private static func worker(
         queue: String = "mail", kinds: [String] = ["mail.send@2"], stopping: Bool = false,
         busy: Int = 0, rate: Double = 0
-    ) -> JobSituation.LiveWorker {
+    ) -> JobDiagnosis.LiveWorker {
         .init(
             stopping: stopping,
             queues: [queue: .init(concurrency: 4, busy: busy, rate: rate)], kinds: kinds)
     }
 
     private static func held(
-        silent: Duration, _ change: (inout JobSituation) -> Void = { _ in }
-    ) -> JobSituation {
+        silent: Duration, _ change: (inout JobDiagnosis) -> Void = { _ in }
+    ) -> JobDiagnosis {
         job(.running) { job in
             job.startedAt = now.adding(.seconds(-90))
             job.holder = .init(
@@ -42,11 +42,11 @@ import Testing
         }
     }
 
-    private static let pause = JobSituation.Pause(at: now, by: "op", reason: "rent day")
+    private static let pause = JobDiagnosis.Pause(at: now, by: "op", reason: "rent day")
 
     struct Case: CustomTestStringConvertible {
         var name: String
-        var job: JobSituation
+        var job: JobDiagnosis
         var causes: [JobCause]
         var testDescription: String { name }
     }
@@ -70,10 +70,10 @@ import Testing
             job: held(silent: .zero) { $0.isCancelRequested = true }, causes: [.cancelling]),
         Case(
             name: "silent within the lease", job: held(silent: .seconds(16)),
-            causes: [.holderSilent(.seconds(16))]),
+            causes: [.holderUnresponsive(.seconds(16))]),
         Case(
             name: "silent past the lease", job: held(silent: .seconds(99)),
-            causes: [.holderSilent(.seconds(99))]),
+            causes: [.holderUnresponsive(.seconds(99))]),
         Case(
             name: "worker gone", job: job(.running) { $0.holder = .init(id: 3) },
             causes: [.holderGone]),
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test func `the pace is that of the last minute`() {
-        var pace = Pace()
+        var pace = ThroughputMeter()
         let start = ContinuousClock.now
         #expect(pace.rate(of: "a") == 0)
         pace.note([("a", 100)], at: start)

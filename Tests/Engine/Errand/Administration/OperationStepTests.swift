@@ -37,7 +37,7 @@ import Testing
             return try Operations.act(.init(row), on: ids, in: .live, session)
         }
         #expect(step.ids.count == 1 + asked)
-        #expect(step.asked == asked)
+        #expect(step.cancelRequested == asked)
         #expect(
             try await ground.number("SELECT count(*) FROM errand.jobs WHERE cancel_requested")
                 == asked)

@@ -46,7 +46,7 @@ import Testing
             """)
     }
 
-    /// All jobs that pass, page by page, each page ending as soon as it may; and how many ended
+    /// All jobs that pass, page by page, each page result as soon as it may; and how many ended
     /// early.
     private func paged(
         _ filter: JobFilter, limit: Int = 30
@@ -55,7 +55,7 @@ import Testing
         filter.limit = limit
         var (ids, stops) = ([Int64](), 0)
         while true {
-            let page = try await inspector.page(filter, patience: .zero)
+            let page = try await inspector.page(filter, timeout: .zero)
             ids += page.jobs.map(\.id)
             let full = page.jobs.count == limit ? page.jobs.last?.id : nil
             stops += page.stoppedAt == nil ? 0 : 1
@@ -109,7 +109,7 @@ import Testing
             let found = try await paged(filter)
             #expect(found.ids == expected, "\(name)")
             filter.limit = 100_000
-            let all = try await inspector.page(filter, patience: nil)
+            let all = try await inspector.page(filter, timeout: nil)
             #expect(all.jobs.map(\.id) == expected, "\(name)")
             #expect(all.stoppedAt == nil)
         }
@@ -117,7 +117,7 @@ import Testing
         rare.arguments = [.init(name: "n", value: "99")]
         rare.isOldestFirst = isOldestFirst
         #expect(try await paged(rare).stops > 2)
-        let page = try await inspector.page(rare, patience: .zero)
+        let page = try await inspector.page(rare, timeout: .zero)
         #expect(page.looked >= 200)
         #expect(page.looked < 5_000)
     }
@@ -142,7 +142,7 @@ import Testing
         filter.limit = 100
         for (key, tag, error) in [("k0", nil, nil), (nil, "u", nil), (nil, nil, "~ no such")] {
             (filter.key, filter.tag, filter.error) = (key, tag, error)
-            let page = try await inspector.page(filter, patience: .seconds(60))
+            let page = try await inspector.page(filter, timeout: .seconds(60))
             #expect(page.stoppedAt == nil)
             #expect(page.looked < 3_500)
         }
@@ -186,8 +186,8 @@ import Testing
         filter = JobFilter()
         filter.worker = 9
         filter.states = [.running]
-        #expect(try await inspector.page(filter, patience: .seconds(60)).jobs.isEmpty)
-        #expect(try await inspector.page(filter, patience: nil).jobs.map(\.id) == [2_900])
+        #expect(try await inspector.page(filter, timeout: .seconds(60)).jobs.isEmpty)
+        #expect(try await inspector.page(filter, timeout: nil).jobs.map(\.id) == [2_900])
     }
 
     @Test func `ages cut the ids off with a margin`() async throws {
@@ -226,7 +226,7 @@ import Testing
         // What is older than all there is costs a look at the margin only.
         var filter = JobFilter()
         filter.olderMs = 3_600_000_000
-        let page = try await inspector.page(filter, patience: .seconds(60))
+        let page = try await inspector.page(filter, timeout: .seconds(60))
         #expect(page.jobs.isEmpty && page.stoppedAt == nil)
         #expect(page.looked < 20_000)
     }

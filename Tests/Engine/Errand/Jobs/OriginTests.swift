@@ -23,8 +23,8 @@ import Testing
             try await Inspector(session: TestDatabase.here().session()).job(id))
     }
 
-    private func story(_ id: Int64) async throws -> [StoryEntry] {
-        try await Inspector(session: TestDatabase.here().session()).story(of: record(id))
+    private func history(_ id: Int64) async throws -> [JobHistoryEntry] {
+        try await Inspector(session: TestDatabase.here().session()).history(of: record(id))
     }
 
     @Test func `a child remembers its parent, however it is enqueued`() async throws {
@@ -55,15 +55,15 @@ import Testing
         try #require(ids.count == 6)
         for id in ids { #expect(try await record(id).origin?.parent == parent.id) }
         #expect(try await record(alone.id).origin == nil)
-        let story = try await story(parent.id)
-        #expect(story.first?.text == "by a program, in SQL or Swift")
-        #expect(story.filter { $0.event == .effect }.map(\.text) == ["paid"])
+        let history = try await history(parent.id)
+        #expect(history.first?.text == "by a program, in SQL or Swift")
+        #expect(history.filter { $0.event == .effect }.map(\.text) == ["paid"])
         #expect(
-            Set(story.filter { $0.event == .child }.compactMap(\.text))
+            Set(history.filter { $0.event == .child }.compactMap(\.text))
                 == Set(ids.map { "job \($0), test.child, available" }))
-        #expect(!story.contains { $0.event == .more })
-        let child = try await self.story(ids[0])
-        #expect(child.map(\.event) == [.made, .due])
+        #expect(!history.contains { $0.event == .more })
+        let child = try await self.history(ids[0])
+        #expect(child.map(\.event) == [.created, .due])
         #expect(child.first?.text == "by job \(parent.id)")
         // What the kind's options do not say is not lost beside the origin.
         var others = JobKinds()
@@ -74,7 +74,7 @@ import Testing
         #expect(try await TestWorker.drain(others, queues: [.init("later")]).completed == 7)
         #expect(seen.all.map { $0.rounded() } == [9])
         #expect(
-            try await self.story(parent.id).count { $0.text?.contains("completed") == true } == 6)
+            try await self.history(parent.id).count { $0.text?.contains("completed") == true } == 6)
     }
 
     @Test func `children of a failed attempt, and too many to tell`() async throws {
@@ -86,10 +86,10 @@ import Testing
             if context.attempt == 1 { throw JobError.invalid("once more") }
         }
         #expect(try await TestWorker.drain(kinds).completed == 1)
-        let story = try await story(parent.id)
-        #expect(story.count { $0.event == .child } == 20)
-        #expect(story.last?.text == "it enqueued 40 more jobs")
-        let failed = try #require(story.first { $0.event == .failed })
+        let history = try await history(parent.id)
+        #expect(history.count { $0.event == .child } == 20)
+        #expect(history.last?.text == "it enqueued 40 more jobs")
+        let failed = try #require(history.first { $0.event == .failed })
         #expect(failed.attempt == 1)
         #expect(failed.duration != nil)
         #expect(failed.worker != nil)
@@ -125,10 +125,11 @@ import Testing
             UPDATE errand.jobs SET claimed_by = 1, attempt = 1, claimed_at = created_at
             WHERE id = 1;
             """)
-        let story = try await story(1)
-        #expect(story.filter { $0.event == .child }.map(\.text) == ["job 6, test.child, available"])
-        #expect(story.last?.event == .more)
-        #expect(story.last?.text?.contains("only the first 20000 jobs") == true)
+        let history = try await history(1)
+        #expect(
+            history.filter { $0.event == .child }.map(\.text) == ["job 6, test.child, available"])
+        #expect(history.last?.event == .more)
+        #expect(history.last?.text?.contains("only the first 20000 jobs") == true)
         // Those from before it ran are not looked at.
         try await session.script(
             """
@@ -136,7 +137,7 @@ import Testing
             WHERE id BETWEEN 1 AND 20000;
             """)
         #expect(
-            try await self.story(1).filter { $0.event == .child }.map(\.text)
+            try await self.history(1).filter { $0.event == .child }.map(\.text)
                 == ["job 24001, test.child, available"])
     }
 }

@@ -38,7 +38,7 @@ import Testing
         }
         #expect(
             error?.description
-                == "there is no module 'shops': there are people, ledger, shop, chat, and all")
+                == "there is no module 'shops': modules: people, ledger, shop, chat, all")
     }
 
     @Test func `a module that needs one that is not there is refused`() {

@@ -169,7 +169,7 @@ import Testing
         #expect(Set(order.all) == Set(0..<2_000))
     }
 
-    @Test func `a delay without end does not stop the endings of other jobs`() async throws {
+    @Test func `a delay without end does not stop the results of other jobs`() async throws {
         let ground = try await RulesGround()
         var kinds = JobKinds()
         kinds.handleWithOutcome(Plain.self) { job, _ in
@@ -182,7 +182,7 @@ import Testing
         #expect(try await ground.record(ids[0]).state == .scheduled)
     }
 
-    @Test func `an ending that is refused for good is buried, and the others are written`()
+    @Test func `an result that is refused for good is buried, and the others are written`()
         async throws
     {
         let ground = try await RulesGround()

@@ -7,7 +7,7 @@ import ErrandTestServices
 import Testing
 
 /// Rules 1 and 2: what Redis may know, and what its loss may cost.
-@Suite("Rules 1 and 2: Redis hands out", .database) struct RulesRedisTests {
+@Suite("Rules 1 and 2: Redis dispatches", .database) struct RulesRedisTests {
     @Test func `rule 1: Redis holds ids and never arguments`() async throws {
         let ground = try await RulesGround()
         let gate = Gate()

@@ -208,7 +208,7 @@ import Testing
         let deciding = [
             "Duties/Retention.swift", "Dispatch/LaneCursor.swift", "Job.swift", "Outcome.swift",
         ]
-        // What operators see and do there is told by the database's clock, as are the answers of
+        // What operators see and do there follows the database's clock, as are the answers of
         // the functions that tills and app servers call; and when a proof was made, by ours. How
         // long something may take is no decision for the business.
         let operators: Set = [
@@ -219,7 +219,7 @@ import Testing
             "Modules/Payouts/Issuing/Freezing.swift",
             "Modules/Missions/Assigning/Assigner.swift",
             "Modules/Missions/Assigning/SearchRoom.swift",
-            "Modules/Notification/Delivering/AnswerBook.swift",
+            "Modules/Notification/Delivering/DeliveryResultWriter.swift",
             "Modules/Notification/Webhooks/WebhookEndpoints.swift",
         ]
         let clocks = try Regex(

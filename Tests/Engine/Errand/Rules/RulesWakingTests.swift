@@ -112,7 +112,7 @@ import Testing
         var kinds = JobKinds()
         kinds.handle(Plain.self) { job, _ in seen.add(job.n) }
         let worker = try TestWorker(kinds)
-        let isTold = """
+        let isNotified = """
             SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
             WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.granted
               AND l.classid = 1818324581 AND l.mode = 'ExclusiveLock'
@@ -120,9 +120,9 @@ import Testing
                   & 4294967295
             """
         _ = try await worker.during {
-            try await eventually("it wants to be told") { try await ground.number(isTold) == 1 }
+            try await eventually("it wants to be told") { try await ground.number(isNotified) == 1 }
             var made = 0
-            while try await ground.number(isTold) == 1 {
+            while try await ground.number(isNotified) == 1 {
                 made += 1
                 _ = try await ground.session.query(
                     "SELECT errand.enqueue('test.plain', jsonb_build_object('n', $1::int))",
@@ -133,7 +133,7 @@ import Testing
             try await eventually("all have run") { seen.all.count == made + 1 }
             #expect(Set(seen.all) == Set(0...made))
             try await eventually("it wants to be told again") {
-                try await ground.number(isTold) == 1
+                try await ground.number(isNotified) == 1
             }
             _ = try await ground.session.query("SELECT errand.enqueue('test.plain', '{\"n\": -1}')")
             try await eventually("one that was told of") { seen.all.last == -1 }
@@ -195,7 +195,7 @@ import Testing
             }
             gate.open()
         }
-        #expect(summary.handedBack == 9)
+        #expect(summary.requeued == 9)
         #expect(summary.completed == 1)
         try await expectNothingHeld(ground, waiting: 199)
         let after = try await ground.session.query("SELECT id, run_at FROM errand.jobs")
@@ -236,7 +236,7 @@ import Testing
         }
         #expect(summary.completed == 0)
         #expect(summary.failed == 0)
-        #expect(summary.handedBack >= 4)
+        #expect(summary.requeued >= 4)
         try await expectNothingHeld(ground, waiting: 40)
     }
 

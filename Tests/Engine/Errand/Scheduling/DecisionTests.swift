@@ -38,7 +38,7 @@ private func decide(
 }
 
 /// Which occurrences a decision runs, holds, skips and misses.
-private func story(_ decision: Decision) -> String {
+private func history(_ decision: Decision) -> String {
     func time(_ instant: Instant) -> String { String(instant.description.dropFirst(11).prefix(5)) }
     var parts = decision.runs.map { run in
         "run \(time(run.due.due))" + (run.isLate ? " late" : "")
@@ -62,11 +62,11 @@ private func story(_ decision: Decision) -> String {
         throws
     {
         let schedule = tenMinutes()
-        #expect(story(try decide(schedule, now: at("10:09:59"))) == "next 10:10")
-        #expect(story(try decide(schedule, now: at("10:10"))) == "run 10:10; next 10:20")
-        #expect(story(try decide(schedule, now: at("10:10:59"))) == "run 10:10; next 10:20")
+        #expect(history(try decide(schedule, now: at("10:09:59"))) == "next 10:10")
+        #expect(history(try decide(schedule, now: at("10:10"))) == "run 10:10; next 10:20")
+        #expect(history(try decide(schedule, now: at("10:10:59"))) == "run 10:10; next 10:20")
         let ahead = try decide(schedule, now: at("10:09:58"), ahead: .seconds(2))
-        #expect(story(ahead) == "run 10:10; next 10:20")
+        #expect(history(ahead) == "run 10:10; next 10:20")
         #expect(ahead.lastDue == at("10:10"))
     }
 
@@ -89,7 +89,7 @@ private func story(_ decision: Decision) -> String {
     ])
     func `an outage of an hour`(policy: CatchUp, expected: String) throws {
         let decision = try decide(tenMinutes { $0.catchUp = policy }, now: at("11:05"))
-        #expect(story(decision) == expected)
+        #expect(history(decision) == expected)
     }
 
     @Test(arguments: [
@@ -99,7 +99,7 @@ private func story(_ decision: Decision) -> String {
     ])
     func `an outage that ends just when one is due`(policy: CatchUp, expected: String) throws {
         let decision = try decide(tenMinutes { $0.catchUp = policy }, now: at("11:00:30"))
-        #expect(story(decision) == expected)
+        #expect(history(decision) == expected)
     }
 
     @Test func `an outage of months is no flood and no long walk`() throws {
@@ -141,7 +141,7 @@ private func story(_ decision: Decision) -> String {
         throws
     {
         let schedule = tenMinutes { $0.overlap = rule }
-        #expect(story(try decide(schedule, now: at("10:10:01"), open: open)) == expected)
+        #expect(history(try decide(schedule, now: at("10:10:01"), open: open)) == expected)
     }
 
     @Test func `of two that wait for a run to end the older stays, unless it is to be cancelled`()
@@ -150,11 +150,11 @@ private func story(_ decision: Decision) -> String {
         let open = [Self.running]
         let buffering = tenMinutes { $0.overlap = .bufferOne }
         let kept = try decide(buffering, now: at("10:10:01"), open: open, heldDue: at("10:05"))
-        #expect(story(kept) == "skip 10:10; next 10:20")
+        #expect(history(kept) == "skip 10:10; next 10:20")
         let cancelling = tenMinutes { $0.overlap = .cancel }
         let replaced = try decide(cancelling, now: at("10:10:01"), open: open, heldDue: at("10:05"))
         #expect(
-            story(replaced)
+            history(replaced)
                 == "hold 10:10; unhold 10:05; cancel [55] running too; next 10:20")
     }
 
@@ -185,7 +185,7 @@ private func story(_ decision: Decision) -> String {
             #expect(decision.runs.count == count + 1, "\(minutes)")
             let missed = decision.misses.map(\.reason)
             #expect(missed.count == minutes - count)
-            #expect(missed.allSatisfy { $0.contains("no more than 1000") })
+            #expect(missed.allSatisfy { $0.contains("limited to 1000") })
         }
     }
 
@@ -203,7 +203,7 @@ private func story(_ decision: Decision) -> String {
             $0.overlap = rule
             $0.catchUp = .all()
         }
-        #expect(story(try decide(schedule, now: at("10:35"))) == expected)
+        #expect(history(try decide(schedule, now: at("10:35"))) == expected)
     }
 
     @Test func `a limit of runs ends it with the last`() throws {
@@ -212,7 +212,7 @@ private func story(_ decision: Decision) -> String {
             $0.catchUp = .all()
         }
         #expect(
-            story(try decide(schedule, now: at("10:45")))
+            history(try decide(schedule, now: at("10:45")))
                 == "run 10:10 late; run 10:20 late; skip 10:30; skip 10:40; next never")
         // What the last one leaves no room for is told; a skipped one is no run.
         let busy = tenMinutes {
@@ -220,10 +220,10 @@ private func story(_ decision: Decision) -> String {
             $0.overlap = .skip
         }
         #expect(
-            story(try decide(busy, now: at("10:10"), open: [Self.running]))
+            history(try decide(busy, now: at("10:10"), open: [Self.running]))
                 == "skip 10:10; next 10:20")
         let spent = tenMinutes { $0.runLimit = 3 }
-        #expect(story(try decide(spent, now: at("10:10"))) == "skip 10:10; next never")
+        #expect(history(try decide(spent, now: at("10:10"))) == "skip 10:10; next never")
     }
 
     @Test func `nothing comes before the start or from the end on`() throws {
@@ -231,9 +231,9 @@ private func story(_ decision: Decision) -> String {
             $0.startsAt = at("12:00")
             $0.replan = .new
         }
-        #expect(story(try decide(starting, now: at("10:10"))) == "next 12:00")
-        let ending = tenMinutes { $0.endsAt = at("10:20") }
-        #expect(story(try decide(ending, now: at("10:10"))) == "run 10:10; next never")
+        #expect(history(try decide(starting, now: at("10:10"))) == "next 12:00")
+        let result = tenMinutes { $0.endsAt = at("10:20") }
+        #expect(history(try decide(result, now: at("10:10"))) == "run 10:10; next never")
         // An interval counts from its start.
         let interval = tenMinutes {
             $0.recurrence = "@every 7m"
@@ -257,9 +257,9 @@ private func story(_ decision: Decision) -> String {
             $0.lastDue = nil
             $0.replanAt = at("10:15")
         }
-        #expect(story(try decide(new, now: at("10:15"))) == "next 10:20")
+        #expect(history(try decide(new, now: at("10:15"))) == "next 10:20")
         // Nobody looked before its first time had come.
-        #expect(story(try decide(new, now: at("10:20:01"))) == "run 10:20; next 10:30")
+        #expect(history(try decide(new, now: at("10:20:01"))) == "run 10:20; next 10:30")
     }
 
     @Test func `a pause passes over what came meanwhile, and says so`() throws {
@@ -269,11 +269,11 @@ private func story(_ decision: Decision) -> String {
             $0.replanAt = at("11:05")
         }
         #expect(
-            story(try decide(resumed, now: at("11:05"))) == "miss 10:10-11:00 x?; next 11:10")
+            history(try decide(resumed, now: at("11:05"))) == "miss 10:10-11:00 x?; next 11:10")
         #expect(
-            story(try decide(resumed, now: at("11:10")))
+            history(try decide(resumed, now: at("11:10")))
                 == "run 11:10; miss 10:10-11:00 x?; next 11:20")
-        #expect(story(try decide(resumed, now: at("10:05"))) == "next 10:10")
+        #expect(history(try decide(resumed, now: at("10:05"))) == "next 10:10")
         // Due before the pause, and put off by its jitter to after it.
         let late = tenMinutes {
             $0.replan = .resumed
@@ -295,16 +295,16 @@ private func story(_ decision: Decision) -> String {
             $0.nextAt = .negativeInfinity
             $0.replanAt = at("10:15")
         }
-        #expect(story(try decide(edited, now: at("10:00:30"))) == "next 10:05")
+        #expect(history(try decide(edited, now: at("10:00:30"))) == "next 10:05")
         #expect(
-            story(try decide(edited, now: at("10:15"))) == "miss 10:10-10:10 x1; next 11:05")
+            history(try decide(edited, now: at("10:15"))) == "miss 10:10-10:10 x1; next 11:05")
         // A time that the old ones and the new have in common is not lost.
         let common = tenMinutes {
             $0.replan = .edited
             $0.recurrence = "*/5 * * * *"
             $0.replanAt = at("10:10:30")
         }
-        #expect(story(try decide(common, now: at("10:10:31"))) == "run 10:10; next 10:15")
+        #expect(history(try decide(common, now: at("10:10:31"))) == "run 10:10; next 10:15")
     }
 
     @Test func `other zone rules run what they put before now`() throws {
@@ -317,7 +317,7 @@ private func story(_ decision: Decision) -> String {
             $0.nextAt = .negativeInfinity
         }
         let decision = try decide(moved, now: at("10:05"))
-        #expect(story(decision) == "run 10:00 late; next 10:00")
+        #expect(history(decision) == "run 10:00 late; next 10:00")
         #expect(decision.next?.due == at("10:00", day: 6))
         // Run at nine by the old rules, which is ten by the new ones: not again.
         let done = tenMinutes {
@@ -339,7 +339,7 @@ private func story(_ decision: Decision) -> String {
             $0.nextAt = .negativeInfinity
         }
         let decision = try decide(lost, now: at("10:15"))
-        #expect(story(decision) == "next 10:20")
+        #expect(history(decision) == "next 10:20")
         #expect(decision.lastDue == nil)
         // Seen by a scheduler whose clock is behind, computed by one whose clock is not.
         let met = tenMinutes {
@@ -348,7 +348,8 @@ private func story(_ decision: Decision) -> String {
             $0.nextAt = .negativeInfinity
         }
         #expect(
-            story(try decide(met, now: at("10:25"))) == "run 10:10 late; run 10:20 late; next 10:30"
+            history(try decide(met, now: at("10:25")))
+                == "run 10:10 late; run 10:20 late; next 10:30"
         )
     }
 }

@@ -25,7 +25,9 @@ import Testing
             let error = #expect(throws: JobError.self) { _ = try make() }
             return error.map { "\($0)" } ?? ""
         }
-        #expect(words { try Schedule("Nightly!", "@daily", run: Report()) }.contains("its name"))
+        #expect(
+            words { try Schedule("Nightly!", "@daily", run: Report()) }.contains(
+                "name: expected up to 100"))
         #expect(
             words { try Schedule("n", "@daily", run: Report(), runLimit: 0) }
                 .contains("runLimit 0: expected 1 or more"))

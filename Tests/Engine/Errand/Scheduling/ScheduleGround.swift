@@ -40,7 +40,8 @@ struct ScheduleGround: Sendable {
     /// What a tick at that time does.
     @discardableResult
     func fire(at now: Instant) async throws -> PassSummary {
-        let settling = Settling(session: session, clock: .given(now, pace: 0), log: .silent)
+        let settling = OccurrenceResults(
+            session: session, clock: .given(now, pace: 0), log: .silent)
         try await settling.all(at: now)
         let done = try await pass(at: now).fire(at: now)
         try await settling.all(at: now)
@@ -52,7 +53,7 @@ struct ScheduleGround: Sendable {
     }
 
     /// The occurrences of a schedule, oldest first: "10:10 enqueued", "10:20 skipped".
-    func story(_ name: String = "ten") async throws -> [String] {
+    func history(_ name: String = "ten") async throws -> [String] {
         try await session.query(
             """
             SELECT to_char(o.due_at AT TIME ZONE 'UTC', 'HH24:MI ') || o.outcome
@@ -63,12 +64,12 @@ struct ScheduleGround: Sendable {
         ).map { try $0.text(0) }
     }
 
-    /// Expects that story of a schedule, and shows the one found if it is another.
+    /// Expects that history of a schedule, and shows the one found if it is another.
     func tells(
         _ name: String, _ expected: [String],
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        let found = try await story(name)
+        let found = try await history(name)
         #expect(found == expected, sourceLocation: sourceLocation)
     }
 

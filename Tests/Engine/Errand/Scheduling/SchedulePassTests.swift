@@ -244,7 +244,7 @@ import Testing
             try await ground.schedules.history(of: schedule, limit: 1).first)
         let job = try #require(try await ground.liveJobs().first)
         #expect(newest.outcome == "skipped")
-        #expect(newest.reason == "job \(job) of 2026-01-05T10:10:00Z had not ended")
+        #expect(newest.reason == "job \(job) of 2026-01-05T10:10:00Z was unfinished")
         try await ground.runJobs()
         try await ground.fire(at: at("10:30"))
         try await ground.tells("ten", ["10:10 completed", "10:20 skipped", "10:30 enqueued"])

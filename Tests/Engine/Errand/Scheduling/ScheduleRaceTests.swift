@@ -91,7 +91,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for n in 0..<6 {
                 group.addTask {
-                    let settling = Settling(
+                    let settling = OccurrenceResults(
                         session: database.session("settler-\(n)"),
                         clock: .given(at("10:11"), pace: 0), log: .silent)
                     try await settling.all(at: at("10:11"))

@@ -90,7 +90,7 @@ import Testing
         func tick(_ now: Instant) async throws -> PassSummary {
             try await Scheduler(
                 database: database.url, clock: .given(now, pace: 0), zones: ZoneDatabase(),
-                patience: .seconds(20), log: .silent
+                timeout: .seconds(20), log: .silent
             ).tick()
         }
         #expect(try await tick(at("10:09")).enqueued == 0)

@@ -56,14 +56,14 @@ import Testing
         }
         try await client.enqueue(reports)
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
+        CouponKinds.add(to: &kinds, notices: Town.catalogue, sealing: nil)
         let ready = kinds
         let ended = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     let summary = try await TestWorker.drain(
                         ready, queues: [.init("coupons", concurrency: 4)])
-                    // Who was told by another in that moment is not told by this one.
+                    // A person whom another process notified is not notified by this one.
                     return summary.completed + summary.cancelled
                 }
             }

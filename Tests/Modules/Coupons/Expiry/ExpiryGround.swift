@@ -13,7 +13,7 @@ func moment(_ text: String) throws -> Date {
 }
 
 /// What people were told of coupons that expire.
-struct Told: Sendable, Equatable, CustomStringConvertible {
+struct Reminded: Sendable, Equatable, CustomStringConvertible {
     var person: Int64
     var daysLeft: Int64
     var lastDay: String
@@ -60,7 +60,7 @@ struct ExpiryGround {
         _ due: String, clock: String? = nil, pageSize: Int32? = nil, log: Log = .silent,
         end: @Sendable (Transaction) async throws -> Void = { _ in }
     ) async throws -> Int {
-        try await expiry(due, clock: clock, pageSize: pageSize, log: log).tell(end: end)
+        try await expiry(due, clock: clock, pageSize: pageSize, log: log).notify(end: end)
     }
 
     func expiry(
@@ -76,7 +76,7 @@ struct ExpiryGround {
     }
 
     /// All that people were told, in the order of persons and days.
-    func told() async throws -> [Told] {
+    func reminded() async throws -> [Reminded] {
         try await town.session.query(
             """
             SELECT person_id, (data -> 'days_left')::bigint AS days_left,
@@ -87,7 +87,7 @@ struct ExpiryGround {
             ORDER BY person_id, 3, 2 DESC
             """
         ).map { row in
-            Told(
+            Reminded(
                 try row.int64("person_id"), try row.int64("days_left"), try row.text("last_day"),
                 try row.textArray("titles"))
         }

@@ -14,7 +14,7 @@ import Testing
 
     private func drain(_ sink: MailSink) async throws -> WorkerSummary {
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
+        CouponKinds.add(to: &kinds, notices: Town.catalogue, sealing: nil)
         let mail = EmailChannel(
             mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
             from: try Mailbox("offers@errand.example"))
@@ -27,7 +27,7 @@ import Testing
         let scheduler = Scheduler(
             database: try TestDatabase.here().url,
             clock: .given(Instant(date: try moment(time)), pace: 0), zones: ZoneDatabase(),
-            patience: .seconds(20), log: .silent)
+            timeout: .seconds(20), log: .silent)
         return try await scheduler.tick().enqueued
     }
 
@@ -104,7 +104,7 @@ import Testing
         #expect(try delivery.map { try $0.text(0) } == ["expired"])
         // It is in the inbox all the same.
         #expect(try await ground.town.notices().map(\.status) == ["sent"])
-        #expect(try await ground.told().map(\.person) == [ada])
+        #expect(try await ground.reminded().map(\.person) == [ada])
     }
 
     @Test func `a job that no schedule made goes by the clock`() async throws {
@@ -125,6 +125,6 @@ import Testing
             #expect(summary.completed == 2)
             #expect(try sink.kept().count == 1)
         }
-        #expect(try await ground.told() == [Told(ada, 1, day.date, [expiry])])
+        #expect(try await ground.reminded() == [Reminded(ada, 1, day.date, [expiry])])
     }
 }

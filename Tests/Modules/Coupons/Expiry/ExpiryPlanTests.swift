@@ -45,8 +45,8 @@ import Testing
         }
         try await expectIndexes(ground, Expiry.zoneNames, [])
 
-        #expect(try await run.tell() > 15_000)
-        #expect(try await run.tell() == 0)
+        #expect(try await run.notify() > 15_000)
+        #expect(try await run.notify() == 0)
         try await ground.expectOneJobEach()
     }
 

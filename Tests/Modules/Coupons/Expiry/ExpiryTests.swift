@@ -20,8 +20,9 @@ import Testing
         // 23:00 in Tokyo: too late to be told.
         #expect(try await ground.run(ten) == 2)
         #expect(
-            try await ground.told() == [
-                Told(toronto, 1, "2026-06-16", [expiry]), Told(dubai, 1, "2026-06-16", [expiry]),
+            try await ground.reminded() == [
+                Reminded(toronto, 1, "2026-06-16", [expiry]),
+                Reminded(dubai, 1, "2026-06-16", [expiry]),
             ])
         // Of no more use when their days are over, which are not the same.
         #expect(
@@ -30,7 +31,7 @@ import Testing
         try await ground.expectOneJobEach()
         // In Tokyo it was ten o'clock at 01:00 UTC.
         #expect(try await ground.run("2026-06-15T01:00:00Z") == 1)
-        #expect(try await ground.told().last == Told(tokyo, 1, "2026-06-16", [expiry]))
+        #expect(try await ground.reminded().last == Reminded(tokyo, 1, "2026-06-16", [expiry]))
     }
 
     @Test(
@@ -63,7 +64,7 @@ import Testing
         _ = try await ground.person(expiring: expiry)
         #expect(try await ground.run(due) == (expected == nil ? 0 : 1))
         #expect(
-            try await ground.told().map { "\($0.daysLeft) \($0.lastDay)" }
+            try await ground.reminded().map { "\($0.daysLeft) \($0.lastDay)" }
                 == (expected.map { [$0] } ?? []))
     }
 
@@ -81,8 +82,9 @@ import Testing
         }
         #expect(made == [15_14, 17_14])
         #expect(
-            try await ground.told() == [
-                Told(person, 3, "2026-06-18", [expiry]), Told(person, 1, "2026-06-18", [expiry]),
+            try await ground.reminded() == [
+                Reminded(person, 3, "2026-06-18", [expiry]),
+                Reminded(person, 1, "2026-06-18", [expiry]),
             ])
         try await ground.expectOneJobEach()
     }
@@ -95,9 +97,9 @@ import Testing
         let bob = try await ground.person(expiring: evening)
         #expect(try await ground.run(ten) == 3)
         #expect(
-            try await ground.told() == [
-                Told(ada, 1, "2026-06-16", [noon, evening, midnight]),
-                Told(ada, 3, "2026-06-18", [later]), Told(bob, 1, "2026-06-16", [evening]),
+            try await ground.reminded() == [
+                Reminded(ada, 1, "2026-06-16", [noon, evening, midnight]),
+                Reminded(ada, 3, "2026-06-18", [later]), Reminded(bob, 1, "2026-06-16", [evening]),
             ])
         try await ground.expectOneJobEach()
     }
@@ -109,7 +111,7 @@ import Testing
             _ = try await ground.coupon(of: ada, until: "2026-06-16T16:\(minute):00Z")
         }
         #expect(try await ground.run(ten, pageSize: 7) == 1)
-        let told = try #require(try await ground.told().first)
+        let told = try #require(try await ground.reminded().first)
         #expect(told.titles == (10..<30).map { "2026-06-16T16:\($0):00Z" })
         let count = "SELECT (data -> 'count')::bigint FROM notification.notices"
         #expect(try await ground.town.number(count) == 25)
@@ -146,7 +148,7 @@ import Testing
         try await ground.town.run(
             "UPDATE coupons.coupons SET redeemed_at = now() WHERE title = $1", [.text(noon)])
         try await ground.run(ten)
-        #expect(try await ground.told() == [Told(ada, 1, "2026-06-16", [evening])])
+        #expect(try await ground.reminded() == [Reminded(ada, 1, "2026-06-16", [evening])])
     }
 
     @Test func `after an outage people are told late that day, but not at night`() async throws {
@@ -156,7 +158,7 @@ import Testing
         // 20:00 in Toronto; those in Paris sleep.
         _ = try await late.person(in: "Europe/Paris", expiring: expiry)
         #expect(try await late.run("2026-06-16T00:00:00Z") == 1)
-        #expect(try await late.told() == [Told(ada, 1, "2026-06-16", [expiry])])
+        #expect(try await late.reminded() == [Reminded(ada, 1, "2026-06-16", [expiry])])
         #expect(try await late.town.notices()[0].expiresAt.description == "2026-06-16T04:00:00Z")
         // 21:00.
         _ = try await late.person(expiring: expiry)
@@ -203,10 +205,10 @@ import Testing
         let log = Log { lines.add("\($0.level) \($0.message) \($0.fields)") }
         #expect(try await ground.run("2026-06-15T09:00:00Z") == 0)
         #expect(try await ground.run("2026-06-15T10:00:00Z", log: log) == 2)
-        #expect(try await ground.told().map(\.person) == [ada, bob])
+        #expect(try await ground.reminded().map(\.person) == [ada, bob])
         #expect(
             lines.all == [
-                "warning people are in time zones that are not known here, and are told by UTC "
+                "warning used UTC for people in time zones that the time zone database lacks "
                     + #"[(name: "people", value: "2")]"#
             ])
         #expect(
@@ -219,21 +221,21 @@ import Testing
         arguments: [1, 3, 30, 1_000] as [Int32])
     func pages(size: Int32) async throws {
         let ground = try await ExpiryGround()
-        var expected: [Told] = []
+        var expected: [Reminded] = []
         for number in 10..<25 {
             // Their two of a day lie far apart, and many coupons expire at the same moment.
             let (noon, night) = ("2026-06-16T16:00:00Z", "2026-06-17T03:\(number):00Z")
             let later = "2026-06-18T16:00:00Z"
             let person = try await ground.person(expiring: night, noon, later)
             expected += [
-                Told(person, 1, "2026-06-16", [noon, night]),
-                Told(person, 3, "2026-06-18", [later]),
+                Reminded(person, 1, "2026-06-16", [noon, night]),
+                Reminded(person, 3, "2026-06-18", [later]),
             ]
         }
         let ends = Notebook<Int>()
         #expect(try await ground.run(ten, pageSize: size) { _ in ends.add(1) } == 30)
         #expect(ends.count == 1)
-        #expect(try await ground.told() == expected)
+        #expect(try await ground.reminded() == expected)
         try await ground.expectOneJobEach()
     }
 
@@ -248,14 +250,14 @@ import Testing
             try await ground.run(ten, pageSize: 4) { _ in throw Interrupted() }
         }
         // The empty page of the three-day walk is the last: it alone was undone.
-        #expect(try await ground.told().count == 10)
+        #expect(try await ground.reminded().count == 10)
         for number in 10..<13 {
             _ = try await ground.person(expiring: "2026-06-18T16:\(number):00Z")
         }
         await #expect(throws: Interrupted.self) {
             try await ground.run(ten, pageSize: 2) { _ in throw Interrupted() }
         }
-        #expect(try await ground.told().count == 12)
+        #expect(try await ground.reminded().count == 12)
         try await ground.expectOneJobEach()
         #expect(try await ground.run(ten) == 1)
         try await ground.expectOneJobEach()
@@ -279,7 +281,7 @@ import Testing
             return try await group.reduce(0, +)
         }
         #expect(made == 100)
-        #expect(try await ground.told().count == 100)
+        #expect(try await ground.reminded().count == 100)
         try await ground.expectOneJobEach()
     }
 }

@@ -31,7 +31,7 @@ extension MailTests {
                 NoticeKind.couponNearby,
                 NoticeKind("account.changed", app: .account, channels: [.email], fields: [:]),
             ],
-            wording: AnyWords())
+            wording: AnyWording())
         try await withMailSink { sink in
             _ = try await TestWorker.drain(try kinds(sink, account), queues: Self.queues)
             #expect(try await town.notices().map(\.status) == ["withdrawn", "sent"])
@@ -48,7 +48,7 @@ extension MailTests {
             ),
             (
                 "UPDATE notification.notices SET expires_at = now()", "expired",
-                "expired: it was of no more use"
+                "expired: the notice has expired"
             ),
             (
                 "UPDATE people.people SET email = NULL", "failed",

@@ -19,7 +19,7 @@ import Testing
         _ sink: MailSink, _ catalogue: NoticeCatalogue = Town.catalogue
     ) throws -> JobKinds {
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
+        CouponKinds.add(to: &kinds, notices: Town.catalogue, sealing: nil)
         let mail = EmailChannel(
             mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
             from: try Mailbox("offers@errand.example", displayName: "Errand"))
@@ -175,7 +175,7 @@ import Testing
             #expect(try await drain(sink).retried == 1)
             let waiting = try await mailJob()
             #expect(
-                String(decoding: waiting.errors, as: UTF8.self).contains("may have taken"))
+                String(decoding: waiting.errors, as: UTF8.self).contains("may have accepted"))
             _ = try await Inspector(session: town.session).retry([waiting.id])
             #expect(try await drain(sink).completed == 1)
             let kept = try sink.kept()

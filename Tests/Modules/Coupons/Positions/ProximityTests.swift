@@ -120,7 +120,7 @@ import Testing
         _ = try await town.coupon(of: ada, at: try await town.establishment(at: here))
         let day = 86_400.0
         // Metres from the branch: within 150 the coupon counts, from 225 on they have left.
-        let steps: [(after: Double, metres: Double, isTold: Bool)] = [
+        let steps: [(after: Double, metres: Double, isNotified: Bool)] = [
             (0, 0, true), (1, 0, false), (60, 160, false), (120, 0, false),
             // The day is over, but they were not seen away.
             (day, 0, false), (day + 60, 224, false), (day + 61, 0, false),
@@ -132,7 +132,7 @@ import Testing
             let finding = try await town.look(
                 ada, at: here.north(step.metres), now: Town.noon.addingTimeInterval(step.after))
             #expect(finding.objection == nil)
-            #expect(finding.notices.count == (step.isTold ? 1 : 0), "\(step.after) s later")
+            #expect(finding.notices.count == (step.isNotified ? 1 : 0), "\(step.after) s later")
         }
         #expect(try await town.notices().count == 3)
     }

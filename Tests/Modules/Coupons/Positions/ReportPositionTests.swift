@@ -84,7 +84,7 @@ import Testing
         #expect(try await waiting(good).longitude == 4)
 
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
+        CouponKinds.add(to: &kinds, notices: Town.catalogue, sealing: nil)
         _ = try await TestWorker.drain(kinds, queues: [.init("coupons")])
         for id in [first, last] {
             let job = try #require(try await town.job(id))
@@ -98,7 +98,7 @@ import Testing
     {
         let town = try Town()
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
+        CouponKinds.add(to: &kinds, notices: Town.catalogue, sealing: nil)
         let queues = [WorkerOptions.Queue("coupons", concurrency: 1)]
         var old: [Int64] = []
         for person in 0..<10 {
@@ -145,7 +145,7 @@ import Testing
         let town = try Town()
         let first = try await town.reportPosition(7, Place(1, 1))
         var kinds = JobKinds()
-        CouponKinds.add(to: &kinds, telling: Town.catalogue, sealing: nil)
+        CouponKinds.add(to: &kinds, notices: Town.catalogue, sealing: nil)
         _ = try await TestWorker.drain(kinds, queues: [.init("coupons")])
         #expect(try await town.job(first)?.state == .cancelled)
         let second = try await town.reportPosition(7, Place(2, 2))

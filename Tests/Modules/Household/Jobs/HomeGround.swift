@@ -22,7 +22,7 @@ struct HomeGround: Sendable {
         pool = database.pool()
         session = database.session()
         var kinds = JobKinds()
-        HouseholdKinds.add(to: &kinds, telling: try .of([HouseholdModule()]))
+        HouseholdKinds.add(to: &kinds, notices: try .of([HouseholdModule()]))
         self.kinds = kinds
         try await session.script(
             """
@@ -121,7 +121,7 @@ struct HomeGround: Sendable {
         _ = try await session.query(
             """
             SELECT errand.enqueue(f.kind, f.args) FROM errand.finished_jobs f
-            WHERE f.kind IN ('household.tell', 'household.plan')
+            WHERE f.kind IN ('household.notify', 'household.plan')
               AND f.args ->> 'event' IS DISTINCT FROM 'chore_reminder'
               AND f.args ->> 'event' IS DISTINCT FROM 'debt_reminder'
             """)

@@ -37,14 +37,14 @@ import Testing
             var now = try #require(Instant("\(first)T00:00:00Z"))
             var told: [Int64: [String]] = [:]
             // Those of the months between.
-            _ = try await TellDues.handOut(in: ground.pool, now: now)
+            _ = try await NotifyBalances.handOut(in: ground.pool, now: now)
             _ = try await ground.session.query(
-                "DELETE FROM errand.jobs WHERE args ->> 'event' = 'dues'")
+                "DELETE FROM errand.jobs WHERE args ->> 'event' = 'balances'")
             for _ in 0..<24 {
-                _ = try await TellDues.handOut(in: ground.pool, now: now)
+                _ = try await NotifyBalances.handOut(in: ground.pool, now: now)
                 let rows = try await ground.session.query(
                     """
-                    DELETE FROM errand.jobs WHERE args ->> 'event' = 'dues'
+                    DELETE FROM errand.jobs WHERE args ->> 'event' = 'balances'
                     RETURNING args ->> 'month_end', args ->> 'group_ids'
                     """)
                 for row in rows {
@@ -81,11 +81,11 @@ import Testing
         let end = try #require(Instant("2030-01-31T13:00:00Z"))
         // Twice, as after a kill.
         for _ in 1...2 {
-            _ = try await TellDues.handOut(in: ground.pool, now: end)
+            _ = try await NotifyBalances.handOut(in: ground.pool, now: end)
             try await ground.work()
         }
         try await ground.repeatAll()
-        #expect(try await ground.told().sorted() == ["dues 2", "dues 3", "dues 4"])
+        #expect(try await ground.told().sorted() == ["balances 2", "balances 3", "balances 4"])
         let words = try await ground.words().dropFirst(before).joined(separator: "\n")
         #expect(words.contains("You owe CA$13.00 in Flat 7"), "\(words)")
         #expect(words.contains("CA$10.00 to P1\nCA$3.00 to P2"), "\(words)")
@@ -95,10 +95,10 @@ import Testing
         try await ground.call("paid(3, 1, 3, 2, 300, 'p2')")
         try await ground.work()
         try await ground.forget()
-        _ = try await TellDues.handOut(
+        _ = try await NotifyBalances.handOut(
             in: ground.pool, now: try #require(Instant("2030-02-28T13:00:00Z")))
         try await ground.work()
-        #expect(try await ground.told().sorted() == ["dues 2", "dues 4"])
+        #expect(try await ground.told().sorted() == ["balances 2", "balances 4"])
     }
 
     @Test func `months have the ends that calendars have`() throws {

@@ -149,12 +149,12 @@ import Testing
             "SELECT missions.withdraw(1, 'ann', 'the shop is shut')")
         try await ground.work()
         #expect(try await ground.told() == ["mission.withdrawn 1"])
-        for event in TellOfMissions.Event.allCases {
+        for event in NotifyOfMissions.Event.allCases {
             try await ground.session.script(
                 """
-                SELECT errand.enqueue('missions.tell',
+                SELECT errand.enqueue('missions.notify',
                     '{"assignment_id": 1, "event": "\(event.rawValue)", "step": 0}');
-                SELECT errand.enqueue('missions.tell',
+                SELECT errand.enqueue('missions.notify',
                     '{"assignment_id": 99, "event": "\(event.rawValue)", "step": 0}')
                 """)
         }
@@ -162,7 +162,7 @@ import Testing
         #expect(try await ground.told() == ["mission.withdrawn 1"])
         #expect(
             try await ground.number(
-                "SELECT count(*) FROM errand.jobs WHERE kind = 'missions.tell'") == 0)
+                "SELECT count(*) FROM errand.jobs WHERE kind = 'missions.notify'") == 0)
         _ = mission
     }
 

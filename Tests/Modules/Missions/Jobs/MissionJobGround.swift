@@ -20,7 +20,7 @@ struct MissionJobGround: Sendable {
         pool = database.pool()
         session = database.session()
         var kinds = JobKinds()
-        MissionKinds.add(to: &kinds, telling: try .of([MissionsModule()]))
+        MissionKinds.add(to: &kinds, notices: try .of([MissionsModule()]))
         self.kinds = kinds
         try await session.script(
             """

@@ -17,7 +17,7 @@ import Testing
         let ground = try await Ground()
         for _ in 0..<40 {
             let person = try await ground.person(quiet: quiet)
-            try await ground.tell(ground.intent(TestNotices.note, person))
+            try await ground.notify(ground.intent(TestNotices.note, person))
         }
         #expect(Set(try await ground.statuses()) == ["held"])
         #expect(try await ground.number("SELECT count(*) FROM notification.deliveries") == 0)
@@ -38,14 +38,14 @@ import Testing
     @Test func `urgent notices are not held`() async throws {
         let ground = try await Ground()
         let person = try await ground.person(quiet: quiet)
-        try await ground.tell(ground.intent(TestNotices.code, person))
+        try await ground.notify(ground.intent(TestNotices.code, person))
         #expect(try await ground.statuses() == ["pending"])
     }
 
     @Test func `a notice that is of no use after quiet hours is not held`() async throws {
         let ground = try await Ground()
         let person = try await ground.person(quiet: quiet)
-        try await ground.tell(
+        try await ground.notify(
             ground.intent(TestNotices.note, person, expires: Instant(date: eight)))
         #expect(try await ground.statuses() == ["expired"])
     }
@@ -53,7 +53,7 @@ import Testing
     @Test func `one that was held is told when it is released`() async throws {
         let ground = try await Ground()
         let person = try await ground.person(quiet: quiet)
-        try await ground.tell(ground.intent(TestNotices.note, person))
+        try await ground.notify(ground.intent(TestNotices.note, person))
         // Too early: it stays.
         try await ground.decide(now: eight.addingTimeInterval(-1))
         #expect(try await ground.statuses() == ["held"])
@@ -63,7 +63,7 @@ import Testing
         // Its second job finds nothing to decide.
         let id = try await ground.number("SELECT id FROM notification.notices")
         _ = try await ground.pool.transaction {
-            try await ground.teller.decide([id], now: eight, in: $0)
+            try await ground.planner.decide([id], now: eight, in: $0)
         }
         #expect(try await ground.number("SELECT count(*) FROM notification.deliveries") == 1)
     }
@@ -74,9 +74,9 @@ import Testing
             try await ground.person(quiet: quiet), try await ground.person(quiet: quiet)
         )
         for subject in ["milk", "bread", "eggs"] {
-            try await ground.tell(ground.intent(TestNotices.note, ada, of: subject))
+            try await ground.notify(ground.intent(TestNotices.note, ada, of: subject))
         }
-        try await ground.tell(
+        try await ground.notify(
             ground.intent(TestNotices.note, bob, of: "soap", key: "0"),
             // One of them will be over by then.
             ground.intent(
@@ -86,7 +86,7 @@ import Testing
         // The job of one of them brings all of the person's.
         let first = try await ground.number("SELECT min(id) FROM notification.notices")
         _ = try await ground.pool.transaction {
-            try await ground.teller.decide(
+            try await ground.planner.decide(
                 [first], now: eight.addingTimeInterval(2), in: $0)
         }
         let rows = try await ground.texts(
@@ -129,7 +129,8 @@ import Testing
                 INSERT INTO notification.cooldowns (person_id, subject, since, until, forget_at)
                 SELECT id, 'subject', '2098-06-15Z', '2098-06-16Z', '2098-06-17Z'
                 FROM people.people
-                """, "dropped", "told of the same before, and not again until 2098-06-16T00:00:00Z"
+                """, "dropped",
+                "notified of the same before; the cooldown ends at 2098-06-16T00:00:00Z"
             ),
             ("SELECT 1", "pending", nil),
         ] as [(String, String, String?)])
@@ -137,7 +138,7 @@ import Testing
         let ground = try await Ground()
         let person = try await ground.person(quiet: quiet)
         try await ground.device(of: person, "token", app: "survey")
-        try await ground.tell(ground.intent(TestNotices.near, person))
+        try await ground.notify(ground.intent(TestNotices.near, person))
         #expect(try await ground.statuses() == ["held"])
         try await ground.run(sql)
         try await ground.decide(now: eight)
@@ -150,7 +151,7 @@ import Testing
         for _ in 0..<10 {
             let person = try await ground.person(quiet: quiet)
             for number in 0..<3 {
-                try await ground.tell(
+                try await ground.notify(
                     ground.intent(TestNotices.note, person, of: "note \(number)"))
             }
         }
@@ -162,7 +163,7 @@ import Testing
                     let part = ids.enumerated().filter { $0.offset % 3 == turn % 3 }
                         .map(\.element)
                     _ = try await ground.pool.transaction {
-                        try await ground.teller.decide(part, now: eight, in: $0)
+                        try await ground.planner.decide(part, now: eight, in: $0)
                     }
                 }
             }

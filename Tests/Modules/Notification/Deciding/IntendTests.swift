@@ -49,14 +49,14 @@ import Testing
         arguments: [
             ("'t.note'", "NULL", "intend needs kind, person, subject, data, dedupe_key and"),
             ("'t.note'", "'No Kind'", "kind No Kind: expected up to 100 of a-z"),
-            ("1", "2", "nobody has the id 2"),
+            ("1", "2", "no person has the id 2"),
             ("'a subject'", "''", "subject: expected 1 to 200 characters in one line"),
             ("'a subject'", "E'a\\nb'", "subject: expected 1 to 200 characters in one line"),
             ("'event-1'", "''", "dedupe_key: expected 1 to 300 characters in one line"),
             ("'event-1'", "'digest:1'", "dedupe_key: expected 1 to 300 characters in one line"),
             (#"'{"title": "Hello"}'"#, "'[1]'", "data: expected a JSON object of at most 64 KiB"),
             ("'2099-01-01Z'", "'infinity'", "expected a time in the years 1970 to 9999"),
-            ("'2099-01-01Z')", "'2099-01-01Z', 7)", "no sender has the id 7"),
+            ("'2099-01-01Z')", "'2099-01-01Z', 7)", "no person has the id 7"),
         ])
     func wrong(part: String, replacement: String, message: String) async throws {
         let ground = try await Ground()
@@ -98,10 +98,10 @@ import Testing
         #expect(try await ground.statuses() == ["intended", "dropped", "dropped", "sent"])
         #expect(
             try await ground.reasons()[1...2].allSatisfy {
-                $0 == "it cannot be put into words: there is no title"
+                $0 == "cannot render the notice: there is no title"
             })
         let errors = try await ground.texts("SELECT errors::text FROM errand.jobs")
         #expect(errors.count == 1)
-        #expect(errors[0].contains("no notices of kind t.strange are declared here"))
+        #expect(errors[0].contains("notice kind t.strange is not declared here"))
     }
 }

@@ -51,7 +51,7 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
 
     private static func text(_ decision: NoticeDecision) -> String {
         switch decision {
-        case .tell(let channels): "tell " + channels.map(\.rawValue).joined(separator: " ")
+        case .send(let channels): "send " + channels.map(\.rawValue).joined(separator: " ")
         case .hold(let until, let why): "hold \(until): \(why)"
         case .drop(let why): "drop: \(why)"
         case .expire(let why): "expire: \(why)"
@@ -62,15 +62,15 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
     @Test(
         "each rule",
         arguments: [
-            Case("nothing against it", "tell push email inbox"),
+            Case("nothing against it", "send push email inbox"),
             // Time.
-            Case("expired", expires: "2026-06-15T12:00:00Z", "expire: it was of no more use"),
+            Case("expired", expires: "2026-06-15T12:00:00Z", "expire: the notice has expired"),
             Case(
                 "expired goes before all else",
                 person: { $0.mutedUntil = .infinity }, expires: "2026-06-15T11:59:59Z",
-                "expire: it was of no more use"),
+                "expire: the notice has expired"),
             // Age, in the survey app alone.
-            Case("grown up", app: .survey, "tell push email inbox"),
+            Case("grown up", app: .survey, "send push email inbox"),
             Case(
                 "age not verified", app: .survey, person: { $0.isAgeVerified = false },
                 "drop: the person's age is not verified"),
@@ -79,14 +79,14 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
                 "drop: the person's age is not verified"),
             Case(
                 "age not verified elsewhere", person: { $0.isAgeVerified = false },
-                "tell push email inbox"),
+                "send push email inbox"),
             Case(
                 "urgent does not outweigh age", app: .survey, kind: { $0.urgency = .urgent },
                 person: { $0.isAgeVerified = false }, "drop: the person's age is not verified"),
             // Location.
             Case(
                 "by place, with consent", kind: { $0.needsLocationConsent = true },
-                "tell push email inbox"),
+                "send push email inbox"),
             Case(
                 "by place, without consent", kind: { $0.needsLocationConsent = true },
                 person: { $0.agreesToLocation = false },
@@ -97,24 +97,24 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
                 "drop: the person has muted all notices until 2026-06-16T00:00:00Z"),
             Case(
                 "muted until now", person: { $0.mutedUntil = Instant(noon) },
-                "tell push email inbox"),
+                "send push email inbox"),
             Case(
                 "muted, but urgent", kind: { $0.urgency = .urgent },
-                person: { $0.mutedUntil = .infinity }, "tell push email inbox"),
+                person: { $0.mutedUntil = .infinity }, "send push email inbox"),
             // Preferences.
             Case(
                 "one channel off", person: { $0.preferences["test.kind email"] = false },
-                "tell push inbox"),
+                "send push inbox"),
             Case(
                 "a channel off for all kinds", person: { $0.preferences["* push"] = false },
-                "tell email inbox"),
+                "send email inbox"),
             Case(
                 "off for all, on for this",
                 person: { $0.preferences = ["* push": false, "test.kind push": true] },
-                "tell push email inbox"),
+                "send push email inbox"),
             Case(
                 "another kind off", person: { $0.preferences["other.kind push"] = false },
-                "tell push email inbox"),
+                "send push email inbox"),
             Case(
                 "all channels off",
                 person: { $0.preferences = ["* push": false, "* email": false, "* inbox": false] },
@@ -122,27 +122,27 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
             Case(
                 "all off, but urgent", kind: { $0.urgency = .urgent },
                 person: { $0.preferences = ["* push": false, "* email": false] },
-                "tell push email inbox"),
+                "send push email inbox"),
             // Ways.
-            Case("no device", person: { $0.devices = [] }, "tell email inbox"),
-            Case("a device of another app", app: .vote, "tell email inbox"),
-            Case("a device of any app, for the account", app: .account, "tell push email inbox"),
-            Case("no address", person: { $0.takesMail = false }, "tell push inbox"),
+            Case("no device", person: { $0.devices = [] }, "send email inbox"),
+            Case("a device of another app", app: .vote, "send email inbox"),
+            Case("a device of any app, for the account", app: .account, "send push email inbox"),
+            Case("no address", person: { $0.takesMail = false }, "send push inbox"),
             Case(
                 "mail only without push", kind: { $0.mailsOnlyWithoutPush = true },
-                "tell push inbox"),
+                "send push inbox"),
             Case(
                 "mail because there is no push", kind: { $0.mailsOnlyWithoutPush = true },
-                person: { $0.devices = [] }, "tell email inbox"),
+                person: { $0.devices = [] }, "send email inbox"),
             Case(
                 "mail because push is off", kind: { $0.mailsOnlyWithoutPush = true },
-                person: { $0.preferences["* push"] = false }, "tell email inbox"),
+                person: { $0.preferences["* push"] = false }, "send email inbox"),
             Case(
                 "no way but the inbox",
                 person: {
                     $0.devices = []
                     $0.takesMail = false
-                }, "tell inbox"),
+                }, "send inbox"),
             Case(
                 "the inbox off, and no other way",
                 person: {
@@ -151,7 +151,7 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
                     $0.preferences["* inbox"] = false
                 }, "drop: no device of the app and no address that takes mail"),
             // Reminders between people.
-            Case("a first reminder", kind: { $0.isReminder = true }, "tell push email inbox"),
+            Case("a first reminder", kind: { $0.isReminder = true }, "send push email inbox"),
             Case(
                 "a second within a day", kind: { $0.isReminder = true },
                 history: { $0.reminders = [Instant("2026-06-14T12:00:01Z")!] },
@@ -160,7 +160,7 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
             Case(
                 "a second after a day", kind: { $0.isReminder = true },
                 history: { $0.reminders = [Instant("2026-06-14T12:00:00Z")!] },
-                "tell push email inbox"),
+                "send push email inbox"),
             Case(
                 "a fourth within a week", kind: { $0.isReminder = true },
                 history: {
@@ -178,7 +178,7 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
                         Instant("2026-06-08T12:00:00Z")!, Instant("2026-06-11T08:00:00Z")!,
                         Instant("2026-06-13T08:00:00Z")!,
                     ]
-                }, "tell push email inbox"),
+                }, "send push email inbox"),
             Case(
                 "both limits: the later counts", kind: { $0.isReminder = true },
                 history: {
@@ -193,13 +193,13 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
             Case(
                 "told before", kind: { $0.cooldown = .seconds(86_400) },
                 history: { $0.cooldownUntil = Instant("2026-06-15T12:00:01Z") },
-                "drop: told of the same before, and not again until 2026-06-15T12:00:01Z"),
+                "drop: notified of the same before; the cooldown ends at 2026-06-15T12:00:01Z"),
             Case(
                 "told before, and the time is over", kind: { $0.cooldown = .seconds(86_400) },
                 history: {
                     $0.cooldownUntil = Instant(noon)
                     $0.isStillThere = true
-                }, "tell push email inbox"),
+                }, "send push email inbox"),
             Case(
                 "told before, and never left",
                 kind: {
@@ -209,18 +209,18 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
                 history: {
                     $0.cooldownUntil = Instant(noon)
                     $0.isStillThere = true
-                }, "drop: told of the same before, and has not left since"),
+                }, "drop: notified of the same before, and has not left since"),
             // Cap.
             Case(
                 "a third promotional notice", kind: { $0.urgency = .promotional },
-                person: { $0.promotionalCount = 2 }, "tell push email inbox"),
+                person: { $0.promotionalCount = 2 }, "send push email inbox"),
             Case(
                 "a fourth", kind: { $0.urgency = .promotional },
                 person: { $0.promotionalCount = 3 },
-                "drop: 3 promotional notices in 24 hours are the most"),
+                "drop: the cap of 3 promotional notices in 24 hours is reached"),
             Case(
                 "one of another urgency", person: { $0.promotionalCount = 3 },
-                "tell push email inbox"),
+                "send push email inbox"),
             // Quiet hours.
             Case(
                 "quiet hours", person: { $0.quietHours = QuietHours(from: 39_600, until: 46_800) },
@@ -228,7 +228,7 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
             Case(
                 "quiet hours, but urgent", kind: { $0.urgency = .urgent },
                 person: { $0.quietHours = QuietHours(from: 39_600, until: 46_800) },
-                "tell push email inbox"),
+                "send push email inbox"),
             Case(
                 "quiet hours begin now",
                 person: { $0.quietHours = QuietHours(from: 43_200, until: 46_800) },
@@ -236,12 +236,12 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
             Case(
                 "quiet hours end now",
                 person: { $0.quietHours = QuietHours(from: 39_600, until: 43_200) },
-                "tell push email inbox"),
+                "send push email inbox"),
             Case(
                 "quiet hours outlast it",
                 person: { $0.quietHours = QuietHours(from: 39_600, until: 46_800) },
                 expires: "2026-06-15T13:00:00Z",
-                "expire: quiet hours until 2026-06-15T13:00:00Z, when it is of no more use"),
+                "expire: quiet hours until 2026-06-15T13:00:00Z, after the notice expires"),
             // The person's own time.
             Case(
                 "before the own time", kind: { $0.timing = .ownTime },
@@ -253,7 +253,7 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
                 person: {
                     $0.noticeTime = 43_200
                     $0.quietHours = QuietHours(from: 39_600, until: 82_800)
-                }, "tell push email inbox"),
+                }, "send push email inbox"),
             Case(
                 "an hour after the own time, in quiet hours", kind: { $0.timing = .ownTime },
                 person: {
@@ -262,12 +262,12 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
                 }, "hold 2026-06-15T23:00:00Z: quiet hours until 2026-06-15T23:00:00Z"),
             Case(
                 "after the own time", kind: { $0.timing = .ownTime },
-                person: { $0.noticeTime = 28_800 }, "tell push email inbox"),
+                person: { $0.noticeTime = 28_800 }, "send push email inbox"),
             Case(
                 "the own time outlasts it", kind: { $0.timing = .ownTime },
                 person: { $0.noticeTime = 64_800 }, expires: "2026-06-15T17:00:00Z",
-                "expire: waits for the person's own time until 2026-06-15T18:00:00Z, when it is "
-                    + "of no more use"),
+                "expire: waits for the person's own time until 2026-06-15T18:00:00Z, after the "
+                    + "notice expires"),
         ])
     func rule(each: Case) throws {
         let kind = made(
@@ -287,12 +287,12 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
             // In order: own time and end of quiet hours, in hours; the deadline; what is decided
             // at noon about what is of use until 20:00.
             (18, nil, "2026-06-15T18:00:01Z", "hold 2026-06-15T18:00:00Z"),
-            (18, nil, "2026-06-15T18:00:00Z", "tell"), (18, nil, "2026-06-15T08:00:00Z", "tell"),
+            (18, nil, "2026-06-15T18:00:00Z", "send"), (18, nil, "2026-06-15T08:00:00Z", "send"),
             (18, 14, "2026-06-15T17:00:00Z", "hold 2026-06-15T14:00:00Z"),
             (18, 19, "2026-06-15T17:00:00Z", "hold 2026-06-15T19:00:00Z"),
             (18, 21, "2026-06-15T17:00:00Z", "expire"),
             // Their own time outweighs quiet hours only when it has come.
-            (12, 14, "2026-06-15T08:00:00Z", "tell"),
+            (12, 14, "2026-06-15T08:00:00Z", "send"),
             (10, 14, "2026-06-15T17:00:00Z", "hold 2026-06-15T14:00:00Z"),
         ] as [(Int, Int?, String, String)])
     func deadline(own: Int, quiet: Int?, deadline: String, expected: String) throws {
@@ -322,7 +322,7 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
         let decision = policy.decide(
             kind, person: person, history: SubjectHistory(), expires: .infinity,
             now: try moment(Self.noon))
-        #expect(decision == .drop("1 promotional notices in 24 hours are the most"))
+        #expect(decision == .drop("the cap of 1 promotional notices in 24 hours is reached"))
     }
 
     @Test(
@@ -338,13 +338,13 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
             ("UTC", "2084-02-29", "2100-02-28T12:00:00Z", false),
             ("UTC", "2084-02-29", "2100-03-01T00:00:00Z", true),
         ])
-    func sixteen(zone: String, born: String, now: String, isTold: Bool) throws {
+    func sixteen(zone: String, born: String, now: String, isNotified: Bool) throws {
         var person = PersonFacts(id: 1, zone: try ZoneDatabase().zone(named: zone))
         person.isAgeVerified = true
         person.birthDate = try Self.date(born)
         let kind = NoticeKind("test.kind", app: .survey, channels: [.inbox], fields: [:])
         let objection = Policy().objection(to: kind, person, try moment(now))
-        #expect(objection == (isTold ? nil : "the person is under 16"))
+        #expect(objection == (isNotified ? nil : "the person is under 16"))
     }
 
     private static func date(_ text: String) throws -> CivilDate {

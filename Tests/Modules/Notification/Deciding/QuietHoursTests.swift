@@ -72,7 +72,7 @@ import Testing
             kind, person: person, history: SubjectHistory(), expires: .infinity,
             now: try moment(now))
         guard let expected else {
-            #expect(decision == .tell([.inbox]))
+            #expect(decision == .send([.inbox]))
             return
         }
         let until = try moment(expected)

@@ -13,7 +13,7 @@ import Testing
         try await withThrowingTaskGroup(of: Int.self) { group in
             for turn in 0..<8 {
                 group.addTask {
-                    try await ground.tell(all: intents(turn)).count(where: \.isKept)
+                    try await ground.notify(all: intents(turn)).count(where: \.isKept)
                 }
             }
             return try await group.reduce(0, +)
@@ -56,7 +56,8 @@ import Testing
             turned(people, turn).map { ground.intent(TestNotices.near, $0, of: "coupon:1") }
         }
         #expect(kept == people.count)
-        let told = "SELECT count(DISTINCT person_id) FROM notification.notices WHERE told_at = $1"
+        let told =
+            "SELECT count(DISTINCT person_id) FROM notification.notices WHERE send_decided_at = $1"
         #expect(
             try await ground.number(told, [.timestamp(Instant(date: Ground.noon))])
                 == Int64(people.count))

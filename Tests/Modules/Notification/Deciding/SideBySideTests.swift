@@ -11,7 +11,7 @@ import Testing
     private struct ByToken: Channel {
         var answer: @Sendable (String) async throws -> DeliveryVerdict
 
-        func send(_ outgoing: Outgoing) async -> DeliveryVerdict {
+        func send(_ outgoing: OutboundMessage) async -> DeliveryVerdict {
             guard case .device(let token, _, _) = outgoing.address else {
                 return .rejected(reason: "no device")
             }
@@ -25,7 +25,7 @@ import Testing
         for token in tokens {
             let person = try await ground.person()
             try await ground.device(of: person, token, app: "survey", platform: "apns")
-            try await ground.tell(ground.intent(TestNotices.near, person), now: Date())
+            try await ground.notify(ground.intent(TestNotices.near, person), now: Date())
         }
         return ground
     }

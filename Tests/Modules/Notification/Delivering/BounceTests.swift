@@ -15,7 +15,7 @@ import Testing
         async throws
     {
         for verdict in verdicts {
-            try await ground.tell(ground.intent(TestNotices.note, person), now: Date())
+            try await ground.notify(ground.intent(TestNotices.note, person), now: Date())
             try await ground.deliver([Provider.mail: ScriptedChannel(verdict)])
         }
     }
@@ -36,8 +36,8 @@ import Testing
         try await send(bounce, to: ada, in: ground)
         #expect(try await standing(ground) == "3 t t")
         // The inbox is left.
-        let answers = try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
-        #expect(answers.map(\.decision) == [.tell([.inbox])])
+        let answers = try await ground.notify(ground.intent(TestNotices.note, ada), now: Date())
+        #expect(answers.map(\.decision) == [.send([.inbox])])
     }
 
     @Test func `a mail that arrives in between begins the count anew`() async throws {
@@ -69,7 +69,7 @@ import Testing
         let ground = try await Ground()
         let ada = try await ground.person()
         for _ in 0..<2 {
-            try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
+            try await ground.notify(ground.intent(TestNotices.note, ada), now: Date())
         }
         let channel = ScriptedChannel(bounce)
         try await ground.deliver([Provider.mail: channel])
@@ -106,7 +106,7 @@ import Testing
         let ground = try await Ground()
         for _ in 0..<30 {
             let person = try await ground.person()
-            try await ground.tell(ground.intent(TestNotices.note, person), now: Date())
+            try await ground.notify(ground.intent(TestNotices.note, person), now: Date())
         }
         try await withMailSink(["--fail", "rcpt=452 4.2.2 mailbox full"]) { sink in
             let gate = ProviderGate()
@@ -114,7 +114,7 @@ import Testing
                 mailer: SMTPMailer(try SMTPSettings(url: sink.url())),
                 from: try Mailbox("offers@errand.example"))
             try await ground.deliver([Provider.mail: GatedChannel(mail, through: gate)])
-            #expect(gate.standing == .closed)
+            #expect(gate.status == .closed)
         }
         let attempts = try await ground.number("SELECT sum(attempts) FROM notification.deliveries")
         #expect(attempts == 30)

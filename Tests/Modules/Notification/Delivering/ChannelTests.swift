@@ -58,12 +58,12 @@ import Testing
         var kind = TestNotices.near
         kind.urgency = urgency
         let (ground, changed) = (try await Ground(), kind)
-        let catalogue = NoticeCatalogue([changed], wording: PlainWords())
+        let catalogue = NoticeCatalogue([changed], wording: PlainWording())
         let ada = try await ground.person()
         try await ground.device(of: ada, Self.token, app: "survey", platform: "apns")
         let expiry = Instant("2098-07-01T12:00:00Z")
         let intent = ground.intent(changed, ada, expires: try #require(expiry))
-        try await ground.tell(intent, now: Date())
+        try await ground.notify(intent, now: Date())
         try await withPushSink { sink in
             var kinds = JobKinds()
             Deliveries(catalogue, channels: [Provider.apns: try apns(sink)]).add(to: &kinds)
@@ -98,7 +98,7 @@ import Testing
         var intent = ground.intent(TestNotices.near, ada)
         let long = String(repeating: "\\\"", count: 600)
         intent.data = [UInt8](#"{"title": "t", "extra": "\#(long)"}"#.utf8)
-        try await ground.tell(intent, now: Date())
+        try await ground.notify(intent, now: Date())
         try await withPushSink { sink in
             try await ground.deliver([
                 Provider.apns: try apns(sink), Provider.fcm: try fcm(sink),
@@ -116,7 +116,7 @@ import Testing
         let ada = try await ground.person()
         try await ground.device(of: ada, Self.token, app: "survey", platform: "apns")
         try await ground.run("UPDATE notification.devices SET environment = 'development'")
-        try await ground.tell(ground.intent(TestNotices.near, ada), now: Date())
+        try await ground.notify(ground.intent(TestNotices.near, ada), now: Date())
         try await withPushSink { sink in
             try await ground.deliver([Provider.apns: try apns(sink)])
             #expect(try sink.requests("apns").map(\.wasAccepted) == [true])
@@ -129,7 +129,7 @@ import Testing
         for number in 0..<count {
             let person = try await ground.person()
             try await ground.device(of: person, "token-\(number)", app: "survey", platform: "apns")
-            try await ground.tell(ground.intent(TestNotices.near, person), now: Date())
+            try await ground.notify(ground.intent(TestNotices.near, person), now: Date())
         }
         return ground
     }
@@ -158,7 +158,7 @@ import Testing
         #expect(times > 20)
         let replies = try await ground.texts(
             "SELECT DISTINCT reply FROM notification.deliveries WHERE attempts = 0")
-        #expect(replies == ["waits while nothing is taken: down"])
+        #expect(replies == ["waits for the provider: down"])
     }
 
     @Test func `others wait for the answer to the probe, and go on with it`() async throws {
@@ -198,14 +198,14 @@ import Testing
         #expect(summary.snoozed == 2)
         let replies = try await ground.texts(
             "SELECT DISTINCT reply FROM notification.deliveries WHERE status = 'pending'")
-        #expect(replies == ["its turn did not come: more of them are due than the rate allows"])
+        #expect(replies == ["delayed by the rate limit"])
     }
 
     /// A road on which every notice expires.
     private struct LongRoad: Channel {
         var next: any Channel
 
-        func send(_ outgoing: Outgoing) async -> DeliveryVerdict {
+        func send(_ outgoing: OutboundMessage) async -> DeliveryVerdict {
             while Date() < outgoing.expiresAt { try? await Task.sleep(for: .milliseconds(20)) }
             return await next.send(outgoing)
         }

@@ -13,7 +13,7 @@ import Testing
         let ground = try await Ground()
         let ada = try await ground.person()
         try await ground.device(of: ada, "token-1", app: "survey", platform: "apns")
-        try await ground.tell(ground.intent(kind, ada), now: Date())
+        try await ground.notify(ground.intent(kind, ada), now: Date())
         return ground
     }
 
@@ -47,7 +47,7 @@ import Testing
         let cooldowns = try await ground.number("SELECT count(*) FROM notification.cooldowns")
         #expect(cooldowns == (row.hasPrefix("failed gone") ? 0 : 1))
         let counted = try await ground.number(
-            "SELECT count(*) FROM notification.notices WHERE told_at IS NOT NULL")
+            "SELECT count(*) FROM notification.notices WHERE send_decided_at IS NOT NULL")
         #expect(counted == (row.hasPrefix("failed") ? 0 : 1))
     }
 
@@ -81,7 +81,7 @@ import Testing
         for number in 0..<3 {
             try await ground.device(of: ada, "token-\(number)", app: "survey", platform: "apns")
         }
-        try await ground.tell(ground.intent(TestNotices.near, ada), now: Date())
+        try await ground.notify(ground.intent(TestNotices.near, ada), now: Date())
         let channel = ScriptedChannel(
             .addressGone(reason: "410", since: nil), .delivered(reply: "ok"),
             .rejected(reason: "no"))
@@ -152,17 +152,17 @@ import Testing
             ),
             (
                 "UPDATE notification.notices SET expires_at = now()",
-                "expired expired 0 it was of no more use", "cancelled"
+                "expired expired 0 the notice has expired", "cancelled"
             ),
             (
                 "UPDATE notification.devices SET disabled_at = now()",
-                "failed failed 0 the device takes no more of them", "cancelled"
+                "failed failed 0 the device is disabled or has another owner", "cancelled"
             ),
             (
                 """
                 WITH bob AS (INSERT INTO people.people DEFAULT VALUES RETURNING id)
                 UPDATE notification.devices SET person_id = bob.id FROM bob
-                """, "failed failed 0 the device takes no more of them", "cancelled"
+                """, "failed failed 0 the device is disabled or has another owner", "cancelled"
             ),
             (
                 "UPDATE notification.notices SET status = 'withdrawn'", "withdrawn pending 0",
@@ -182,7 +182,7 @@ import Testing
     @Test func `an inbox item is enough when no delivery arrives`() async throws {
         let ground = try await Ground()
         let ada = try await ground.person()
-        try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
+        try await ground.notify(ground.intent(TestNotices.note, ada), now: Date())
         try await ground.deliver([Provider.mail: ScriptedChannel(.rejected(reason: "no"))])
         #expect(try await ground.answers() == ["sent rejected 1 no"])
     }
@@ -198,7 +198,7 @@ import Testing
                     platform: count % 2 == 0 ? "apns" : "fcm")
                 count += 1
             }
-            try await ground.tell(ground.intent(TestNotices.near, person), now: Date())
+            try await ground.notify(ground.intent(TestNotices.near, person), now: Date())
         }
         let (apns, fcm) = (
             ScriptedChannel(.delivered(reply: "a")),
@@ -239,7 +239,7 @@ import Testing
         #expect(Set(channel.sent.all.map(\.id)).count == 1)
         #expect(try await ground.answers() == ["sent delivered 2 ok"])
         let told = try await ground.number(
-            "SELECT count(*) FROM notification.notices WHERE told_at IS NOT NULL")
+            "SELECT count(*) FROM notification.notices WHERE send_decided_at IS NOT NULL")
         #expect(told == 1)
         // What was delivered is not sent once more.
         try await bringBack(ground)
@@ -251,7 +251,7 @@ import Testing
         for (sql, row) in [
             (
                 "UPDATE notification.notices SET expires_at = now()",
-                "expired expired 1 it was of no more use"
+                "expired expired 1 the notice has expired"
             ),
             (
                 """
@@ -275,7 +275,7 @@ import Testing
     @Test func `one whose other ways have led to the person is sent by its own too`() async throws {
         let ground = try await Ground()
         let ada = try await ground.person()
-        try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
+        try await ground.notify(ground.intent(TestNotices.note, ada), now: Date())
         let channel = ScriptedChannel(.rejected(reason: "no"), .rejected(reason: "still"))
         try await ground.deliver([Provider.mail: channel])
         #expect(try await ground.answers() == ["sent rejected 1 no"])
@@ -290,7 +290,7 @@ import Testing
             try $0.int64(0)
         }
         _ = try await Inspector(session: ground.session).cancel(waiting, by: "ada")
-        try await EndAbandoned.withdrawCancelled(in: ground.pool, now: Date())
+        try await CloseUndelivered.withdrawCancelled(in: ground.pool, now: Date())
         #expect(try await ground.statuses() == ["withdrawn"])
         try await bringBack(ground)
         try await ground.deliver([Provider.apns: ScriptedChannel(.delivered(reply: "ok"))])
@@ -323,6 +323,6 @@ import Testing
             SELECT n::text FROM notification.notices n
             """)
         #expect(!(lines.all + rows).contains { $0.contains("token-1") || $0.contains("ada@") })
-        #expect(lines.all.contains { $0.contains("apns takes nothing from us: bad key") })
+        #expect(lines.all.contains { $0.contains("apns rejects all messages: bad key") })
     }
 }

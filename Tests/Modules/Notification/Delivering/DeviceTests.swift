@@ -40,7 +40,7 @@ import Testing
             ("1, 'vote', 'wns', 't'", "platform wns: expected apns or fcm"),
             ("1, 'vote', 'apns', 't'", "a device of apns needs a topic"),
             ("1, 'vote', 'fcm', NULL", "register_device needs person, app, platform and token"),
-            ("2, 'vote', 'fcm', 't'", "nobody has the id 2"),
+            ("2, 'vote', 'fcm', 't'", "no person has the id 2"),
             (
                 "1, 'chess', 'fcm', 't'",
                 "app chess: expected one of account, household, survey, vote"
@@ -64,9 +64,9 @@ import Testing
         let ground = try await Ground()
         let (ada, bob) = (try await ground.person(), try await ground.person())
         for subject in ["one", "two", "three"] {
-            try await ground.tell(ground.intent(TestNotices.nudge, ada, of: subject))
+            try await ground.notify(ground.intent(TestNotices.nudge, ada, of: subject))
         }
-        try await ground.tell(ground.intent(TestNotices.nudge, bob, of: "other"))
+        try await ground.notify(ground.intent(TestNotices.nudge, bob, of: "other"))
         func inbox(_ more: String = "") async throws -> [String] {
             try await ground.texts(
                 """
@@ -78,7 +78,7 @@ import Testing
             #"household t.nudge \#($0) t.nudge by inbox {"title": "\#($0)"} f"#
         }
         #expect(try await inbox() == all)
-        #expect(try await inbox(", at_most => 1") == [all[0]])
+        #expect(try await inbox(", max_rows => 1") == [all[0]])
         let ids = try await ground.session.query(
             "SELECT id FROM notification.inbox($1)", [.int64(ada)]
         ).map { try $0.int64(0) }

@@ -49,14 +49,14 @@ import Testing
             dedupeKey: "news:1", expiresAt: Instant.now().adding(.seconds(86_400)))
         try await withMailSink { sink in
             let catalogue = try NoticeCatalogue.of([])
-            let teller = Teller(catalogue, client: ground.client)
+            let planner = NoticePlanner(catalogue, client: ground.client)
             try await ground.run("UPDATE people.people SET notice_time = '00:00'")
             // By its own time at least, or at once an hour after it.
             try await ground.pool.transaction { transaction in
                 var calendar = Calendar(identifier: .gregorian)
                 calendar.timeZone = .gmt
                 let midnight = calendar.startOfDay(for: Date())
-                try await teller.tell([intent], now: midnight, in: transaction)
+                try await planner.notify([intent], now: midnight, in: transaction)
             }
             var kinds = JobKinds()
             Deliveries(catalogue, channels: try mails(sink), unsubscribePage: try Self.page())
@@ -78,7 +78,7 @@ import Testing
     @Test func `what is urgent has none, and without a page nothing has`() async throws {
         let ground = try await Ground()
         let ada = try await ground.person()
-        try await ground.tell(
+        try await ground.notify(
             ground.intent(TestNotices.code, ada), ground.intent(TestNotices.note, ada), now: Date())
         let channel = ScriptedChannel(.delivered(reply: "ok"))
         try await ground.deliver([Provider.mail: channel], unsubscribePage: try Self.page())
@@ -88,7 +88,7 @@ import Testing
         let link = "https://survey.example/off?lang=en&person=\(try await token(ground, ada))"
         #expect(sent["t.note"]?.unsubscribe?.url == "\(link)&kind=t.note")
         #expect(sent["t.note"]?.words.text == "t.note by email, not at \(link)&kind=t.note")
-        try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
+        try await ground.notify(ground.intent(TestNotices.note, ada), now: Date())
         try await ground.deliver([Provider.mail: channel])
         #expect(channel.sent.all.last?.unsubscribe == nil)
     }
@@ -128,7 +128,7 @@ import Testing
         let ground = try await Ground()
         let ada = try await ground.person()
         try await ground.device(of: ada, "token-1")
-        try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
+        try await ground.notify(ground.intent(TestNotices.note, ada), now: Date())
         _ = try await unsubscribe(ground, try await token(ground, ada), "t.note")
         let channel = ScriptedChannel(.delivered(reply: "ok"))
         try await ground.deliver([Provider.mail: channel, Provider.fcm: channel])
@@ -147,7 +147,7 @@ import Testing
         let ground = try await Ground()
         let ada = try await ground.person(quiet: ("00:00", "23:59"))
         for subject in ["one", "two"] {
-            try await ground.tell(ground.intent(TestNotices.note, ada, of: subject))
+            try await ground.notify(ground.intent(TestNotices.note, ada, of: subject))
         }
         try await ground.run("UPDATE people.people SET quiet_from = NULL, quiet_until = NULL")
         try await ground.decide(now: Ground.noon.addingTimeInterval(86_400))
@@ -183,7 +183,7 @@ import Testing
         let ground = try await Ground()
         let ada = try await ground.person()
         let token = try await token(ground, ada)
-        try await ground.tell(ground.intent(TestNotices.note, ada), now: Date())
+        try await ground.notify(ground.intent(TestNotices.note, ada), now: Date())
         let rule = "end=554 5.6.0 listed: https://x.example/?person=\(token.uppercased())&kind=k"
         try await withMailSink(["--fail", rule]) { sink in
             try await ground.deliver(try mails(sink), unsubscribePage: try Self.page())

@@ -42,15 +42,15 @@ import Testing
             "failing"),
         Row(
             "hook=stall",
-            "pending 1 the endpoint gave no answer and may have taken the message", "waiting 1",
+            "pending 1 the endpoint gave no answer and may have accepted the message", "waiting 1",
             "failing"),
         Row(
             "hook=reset",
-            "pending 1 the endpoint gave no answer and may have taken the message", "waiting 1",
+            "pending 1 the endpoint gave no answer and may have accepted the message", "waiting 1",
             "failing"),
         Row(
             "hook=lost",
-            "pending 1 the endpoint gave no answer and may have taken the message", "waiting 1",
+            "pending 1 the endpoint gave no answer and may have accepted the message", "waiting 1",
             "failing"),
     ]
 
@@ -166,7 +166,7 @@ import Testing
             try await hooks.deliver()
             let reason = try await hooks.standing(id)
             #expect(
-                reason.contains(/^it took nothing since 20[0-9T:-]+Z: the endpoint answered 502$/))
+                reason.contains(/^no success since 20[0-9T:-]+Z: the endpoint answered 502$/))
             // Nothing is recorded for it any more, and what is under way is withdrawn.
             #expect(try await hooks.emit(4) == nil)
             try await hooks.ground.hurry()
@@ -273,7 +273,7 @@ import Testing
             #expect(
                 try await hooks.rows() == [
                     "withdrawn 0 the endpoint was removed", "withdrawn 0 the endpoint is disabled",
-                    "expired 0 it was of no more use",
+                    "expired 0 the event has expired",
                 ])
             #expect(try hooks.sink.requests().isEmpty)
             #expect(try await hooks.jobs() == Array(repeating: "cancelled", count: 3))
@@ -313,12 +313,12 @@ import Testing
                 UPDATE notification.event_deliveries
                 SET status = 'pending', reply = NULL, answered_at = NULL
                 """)
-            let ended = try await EndAbandoned.run(in: hooks.ground.pool, now: Date())
+            let ended = try await CloseUndelivered.run(in: hooks.ground.pool, now: Date())
             #expect(ended == (0, 1))
             #expect(
                 try await hooks.rows()
                     == ["failed 1 its job died: the endpoint answered 500"])
-            #expect(try await EndAbandoned.run(in: hooks.ground.pool, now: Date()) == (0, 0))
+            #expect(try await CloseUndelivered.run(in: hooks.ground.pool, now: Date()) == (0, 0))
             // Brought back by an operator it goes again.
             let dead = try await hooks.ground.number("SELECT id FROM errand.dead_jobs")
             _ = try await Inspector(session: hooks.ground.session).retry([dead])

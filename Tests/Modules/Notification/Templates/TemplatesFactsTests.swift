@@ -135,7 +135,7 @@ import Testing
             try templates.render("test.sample", .push, data: sampleData([name: String?.none]))
         }
         #expect(error == .missing(kind: "test.sample", field: name))
-        #expect(error?.description == "the data of test.sample have no \"\(name)\": give it")
+        #expect(error?.description == "the data of test.sample have no \"\(name)\": add it")
     }
 
     @Test func `more facts than declared do no harm, and of equal names the last counts`() throws {

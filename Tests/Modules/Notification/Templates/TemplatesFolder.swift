@@ -59,12 +59,12 @@ func ownTemplates(
         return try NoticeTemplates(
             kinds: kinds, texts: EveryNotice.texts, overrides: folder.path)
     } catch {
-        throw Complaint(
+        throw LogThrottle(
             text: error.description.replacingOccurrences(of: folder.path + "/", with: ""))
     }
 }
 
 /// What an operator would read.
-struct Complaint: Error, Equatable {
+struct LogThrottle: Error, Equatable {
     var text: String
 }

@@ -11,45 +11,45 @@ import Testing
         arguments: [
             (
                 "en/coupon.nearbi.push.txt",
-                "en/coupon.nearbi.push.txt is not used: expected a declared kind and one of its "
+                "en/coupon.nearbi.push.txt is unused: expected a declared kind and one of its "
                     + "channels, such as coupon.nearby.push.txt, or layout.email.txt or .html"
             ),
             (
                 "en/test.sample.inbox.txt",
-                "en/test.sample.inbox.txt is not used: expected a declared kind and one of its "
+                "en/test.sample.inbox.txt is unused: expected a declared kind and one of its "
                     + "channels, such as coupon.nearby.push.txt, or layout.email.txt or .html"
             ),
             (
                 "fr/test.sample.push.txt",
-                "fr is not used: expected a folder named by a locale whose language is known (en), "
+                "fr is unused: expected a folder named by a locale whose language is known (en), "
                     + "such as en or en-CA"
             ),
             (
                 "en-ca/test.sample.push.txt",
-                "en-ca is not used: expected a folder named by a locale whose language is known "
+                "en-ca is unused: expected a folder named by a locale whose language is known "
                     + "(en), such as en or en-CA"
             ),
             (
                 "english.txt",
-                "english.txt is not used: expected a folder named by a locale whose language is "
+                "english.txt is unused: expected a folder named by a locale whose language is "
                     + "known (en), such as en or en-CA"
             ),
         ])
     func stray(file: String, complaint: String) throws {
-        #expect(throws: Complaint(text: complaint)) {
+        #expect(throws: LogThrottle(text: complaint)) {
             try ownTemplates([Self.push: "T\n\nx", file: "T\n\nx"])
         }
     }
 
     @Test func `every channel of a kind needs its words`() throws {
         #expect(
-            throws: Complaint(
-                text: "en/test.sample.inbox.txt is missing: test.sample is told by inbox")
+            throws: LogThrottle(
+                text: "en/test.sample.inbox.txt is missing: test.sample is sent by inbox")
         ) {
             try ownTemplates([Self.push: "T\n\nx"], kinds: [sampleKind([.push, .inbox])])
         }
         #expect(
-            throws: Complaint(
+            throws: LogThrottle(
                 text: "en/test.sample.email.html is missing: it belongs to "
                     + "en/test.sample.email.txt")
         ) {
@@ -70,7 +70,7 @@ import Testing
     @Test func `files that are no text, or too long, are named`() throws {
         let long = String(repeating: "x", count: 65_537)
         #expect(
-            throws: Complaint(
+            throws: LogThrottle(
                 text: "\(Self.push) cannot be read: it has 65537 bytes, 65536 allowed")
         ) { try ownTemplates([Self.push: long]) }
         let folder = try TemplatesFolder([Self.push: ""])
@@ -87,7 +87,7 @@ import Testing
             Self.push: "\u{FEFF}Title\r\n\r\none\r\ntwo\r\n", "en/.backup": "?", ".hidden": "?",
         ])
         let words = try templates.render("test.sample", .push, data: sampleData())
-        #expect(words == NoticeTemplates.Words(title: "Title", text: "one\ntwo"))
+        #expect(words == NoticeTemplates.Rendered(title: "Title", text: "one\ntwo"))
     }
 
     @Test func `what is not overridden keeps the built-in words`() throws {
@@ -99,7 +99,7 @@ import Testing
             #"{"amount": {"minor": 100, "currency": "CAD"}, "reason": "closed account"}"#.utf8)
         #expect(
             try own.render("payout.returned", .push, data: data)
-                == NoticeTemplates.Words(title: "Back", text: "CA$1.00: closed account"))
+                == NoticeTemplates.Rendered(title: "Back", text: "CA$1.00: closed account"))
         for channel in [NoticeKind.Channel.email, .inbox] {
             #expect(
                 try own.render("payout.returned", channel, data: data)
@@ -128,7 +128,7 @@ import Testing
 
     @Test func `a locale gives both parts of a mail or none`() throws {
         #expect(
-            throws: Complaint(
+            throws: LogThrottle(
                 text: "en-CA/payout.returned.email.txt is missing: it belongs to "
                     + "en-CA/payout.returned.email.html")
         ) {

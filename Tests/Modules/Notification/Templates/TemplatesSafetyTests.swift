@@ -14,7 +14,7 @@ import Testing
     private func written(
         _ channel: NoticeKind.Channel, title: String, items: [String] = [],
         kind: NoticeKind = Self.kind, unsubscribe: String? = nil
-    ) throws -> NoticeTemplates.Words {
+    ) throws -> NoticeTemplates.Rendered {
         let encoder = JSONEncoder()
         let data = sampleData([
             "title": String(decoding: try encoder.encode(title), as: UTF8.self),
@@ -99,7 +99,7 @@ import Testing
 
     @Test func `one endless character is left out rather than cut`() throws {
         let words = try written(.push, title: "e" + String(repeating: "\u{301}", count: 9_000))
-        #expect(words == NoticeTemplates.Words(title: "…", text: "…"))
+        #expect(words == NoticeTemplates.Rendered(title: "…", text: "…"))
     }
 
     @Test func `long facts are cut in the inbox and in mails`() throws {

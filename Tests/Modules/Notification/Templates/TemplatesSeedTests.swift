@@ -67,7 +67,7 @@ import Testing
 
     private func render(
         _ kind: String, _ channel: NoticeKind.Channel, _ json: String? = nil
-    ) throws -> NoticeTemplates.Words {
+    ) throws -> NoticeTemplates.Rendered {
         let json = try json ?? #require(Self.samples[kind])
         return try NoticeTemplates(kinds: EveryNotice.kinds, texts: EveryNotice.texts).render(
             kind, channel, data: Array(json.utf8), unsubscribe: "https://example.org/u?k=1&p=2")
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `debts are written as all amounts are, each and together`() throws {
-        let words = try render("household.dues", .inbox)
+        let words = try render("household.balances", .inbox)
         #expect(words.title == "You owe CA$30.00 and €0.05 in Flat <7> and Flat 8")
         #expect(words.text.contains("\n\nCA$30.00 to <Ann>\n€0.05 to B \"],\" en\n\n"))
     }
@@ -156,7 +156,7 @@ import Testing
         let words = try render("coupon.nearby", .push)
         #expect(
             words
-                == NoticeTemplates.Words(
+                == NoticeTemplates.Rendered(
                     title: "A free <coffee>, 120 m from you",
                     text: "Your coupon counts at Café & thé. It is good until Friday 20 November."
                 ))
@@ -218,7 +218,7 @@ import Testing
         "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
         "vote.published": "Who <leads>?", "vote.review": "Who <leads>?",
         "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
-        "household.invited": "Flat <7>", "household.dues": "CA$30.00 to <Ann>",
+        "household.invited": "Flat <7>", "household.balances": "CA$30.00 to <Ann>",
         "household.session_failed": "If that was not you",
         "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
     ]

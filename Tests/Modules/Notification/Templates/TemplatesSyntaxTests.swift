@@ -21,7 +21,7 @@ import Testing
     func good(template: String, expected: String) throws {
         let templates = try ownTemplates(["en/test.sample.push.txt": "Title\n\n\(template)"])
         let words = try templates.render("test.sample", .push, data: sampleData())
-        #expect(words == NoticeTemplates.Words(title: "Title", text: expected))
+        #expect(words == NoticeTemplates.Rendered(title: "Title", text: expected))
     }
 
     @Test(
@@ -61,19 +61,19 @@ import Testing
         ("T\n\n{title:long}", "3:7: expected } or | after title"),
         (
             "T\n\na { b",
-            "3:4: expected the name of a fact in small letters, as {title}, or {{ for a brace"
+            "3:4: expected the name of a fact in lowercase, such as {title}, or {{ for a brace"
         ),
         (
             "T\n\n{Title}",
-            "3:2: expected the name of a fact in small letters, as {title}, or {{ for a brace"
+            "3:2: expected the name of a fact in lowercase, such as {title}, or {{ for a brace"
         ),
         ("T\n\na } b", "3:3: expected }} for a brace"),
         ("T\n\n{title|a|b}", "3:2: expected a count before |, and title is a text"),
         ("T\n\n{items|a|b}", "3:2: expected a count before |, and items is a list"),
         ("T\n\n{count|a}", "3:1: expected 2 forms (one|other), not 1"),
         ("T\n\n{count|a|b|c}", "3:1: expected 2 forms (one|other), not 3"),
-        ("T\n\n{count|a|b", "3:1: expected } to end what begins here"),
-        ("T\n\n{?title a", "3:1: expected } to end what begins here"),
+        ("T\n\n{count|a|b", "3:1: expected } to end this part"),
+        ("T\n\n{?title a", "3:1: expected } to end this part"),
         ("T\n\n{?title}", "3:8: expected a blank and words after {?title"),
         ("T\n\n{?on x}", "3:3: expected a text, a count or a list after {?, and on is a day"),
         (
@@ -82,7 +82,7 @@ import Testing
         ),
         (
             "T\n\n{?title {?title {?title {?title {?title x}}}}}",
-            "3:33: expected no more than 4 parts in each other"
+            "3:33: expected at most 4 nested parts"
         ),
         (
             "T\n\n{unsubscribe}",
@@ -93,14 +93,14 @@ import Testing
 
     @Test("a push that cannot be read is refused with its place", arguments: badPushes)
     func badPush(file: String, complaint: String) throws {
-        #expect(throws: Complaint(text: "en/test.sample.push.txt:\(complaint)")) {
+        #expect(throws: LogThrottle(text: "en/test.sample.push.txt:\(complaint)")) {
             try ownTemplates(["en/test.sample.push.txt": file])
         }
     }
 
     /// What stands in a mail's HTML, and where and why it is refused.
     static let badMails = [
-        ("", "1:1: expected words"),
+        ("", "1:1: expected text"),
         ("<p>{title}", "1:11: expected </p>"),
         ("<p>{title}</b>", "1:11: expected </p> before </b>"),
         ("{title}</b>", "1:8: expected no </b>: nothing is open here"),
@@ -136,7 +136,7 @@ import Testing
 
     @Test("HTML that cannot be read is refused with its place", arguments: badMails)
     func badHTML(file: String, complaint: String) throws {
-        #expect(throws: Complaint(text: "en/test.sample.email.html:\(complaint)")) {
+        #expect(throws: LogThrottle(text: "en/test.sample.email.html:\(complaint)")) {
             try ownTemplates(
                 [
                     "en/test.sample.email.txt": "Subject: T\n\nx",
@@ -153,7 +153,7 @@ import Testing
             ("Subject: T\nx", "2:1: expected an empty line after the subject"),
         ])
     func badMail(file: String, complaint: String) throws {
-        #expect(throws: Complaint(text: "en/test.sample.email.txt:\(complaint)")) {
+        #expect(throws: LogThrottle(text: "en/test.sample.email.txt:\(complaint)")) {
             try ownTemplates(
                 ["en/test.sample.email.txt": file, "en/test.sample.email.html": "<p>x</p>"],
                 kinds: [sampleKind([.email])])
@@ -185,7 +185,7 @@ import Testing
             ),
         ])
     func badLayout(file: String, complaint: String) throws {
-        #expect(throws: Complaint(text: "en/layout.email.html:\(complaint)")) {
+        #expect(throws: LogThrottle(text: "en/layout.email.html:\(complaint)")) {
             try ownTemplates(["en/layout.email.html": file, "en/test.sample.push.txt": "T\n\nx"])
         }
     }

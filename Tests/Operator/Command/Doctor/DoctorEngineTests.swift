@@ -31,13 +31,15 @@ extension CommandLine {
             let run = try await errand("doctor", "-ojson")
             run.expect(11)
             let order = ["critical", "warning", "note", "ok"]
-            let grades = try run.records.map { order.firstIndex(of: $0["grade"].text ?? "") ?? -1 }
+            let grades = try run.records.map {
+                order.firstIndex(of: $0["severity"].text ?? "") ?? -1
+            }
             #expect(grades == grades.sorted())
             #expect(Set(grades).isSuperset(of: [0, 1, 3]))
             let table = try await errand("doctor", environment: ["COLUMNS": "40"])
             table.expect(11)
             #expect(table.lines.contains("  errand work --queues mail"))
-            try await errand("doctor", "mail").expect(2, "'mail' is too many")
+            try await errand("doctor", "mail").expect(2, "unexpected 'mail'")
             try await errand("doctor", "--oldest-warning", "soon").expect(2, "a duration")
             try await errand("doctor", "--oldest-warning", "1h", "--oldest-critical", "2h")
                 .expect(10)
@@ -50,7 +52,7 @@ extension CommandLine {
                 VALUES ('job cancel', 'somebody', '{}', 1000, 300)
                 """)
             let found = try #require(try await findings(10, "operations").first)
-            #expect(found["found"].text?.contains("after 300 of 1,000") == true, "\(found)")
+            #expect(found["message"].text?.contains("after 300 of 1,000") == true, "\(found)")
             #expect(found["remedy"].text?.hasPrefix("errand op resume ") == true)
         }
 
@@ -60,8 +62,8 @@ extension CommandLine {
             try await change("DELETE FROM errand.schedules")
             let leads = try await errand("doctor", "-ojson")
             let found = try leads.records.first { $0["check"] == "versions" }
-            #expect(found?["grade"] == "note")
-            #expect(found?["found"].text?.contains("1 of 1.0, 1 of 1.1") == true)
+            #expect(found?["severity"] == "note")
+            #expect(found?["message"].text?.contains("1 of 1.0, 1 of 1.1") == true)
         }
 
         @Test func `why the oldest job of a queue waits`() async throws {
@@ -72,8 +74,8 @@ extension CommandLine {
                 VALUES ('default', 'demo.noop', now() - interval '5 min')
                 """)
             let busy = try #require(try await findings(10, "queue").first)
-            #expect(busy["found"].text?.hasPrefix("default: the oldest job has waited 5") == true)
-            #expect(busy["found"].text?.contains("all 3 slots are busy") == true)
+            #expect(busy["message"].text?.hasPrefix("default: the oldest job has waited 5") == true)
+            #expect(busy["message"].text?.contains("all 3 slots are busy") == true)
             #expect(busy["remedy"] == "errand work --queues default")
             try await change(
                 """
@@ -84,7 +86,7 @@ extension CommandLine {
                 INSERT INTO errand.slots (queue, job_id, token) SELECT 'default', id, 7 FROM held
                 """)
             let limited = try #require(try await findings(10, "queue").first)
-            #expect(limited["found"].text?.contains("its limit lets 1 run") == true)
+            #expect(limited["message"].text?.contains("its limit allows 1 running job") == true)
             #expect(limited["remedy"] == "errand queue limit default --running 2")
         }
 
@@ -101,11 +103,11 @@ extension CommandLine {
                 """)
             let kind = try #require(try await findings(10, "kinds").first)
             #expect(
-                kind["found"].text?.contains(
-                    "knows version 9 of the arguments of demo.noop, but 1: a due job") == true)
+                kind["message"].text?.contains(
+                    "knows version 9 of the arguments of demo.noop, only 1: a due job") == true)
             let once = try #require(try await findings(10, "poison").first)
-            #expect(once["grade"] == "note")
-            #expect(once["found"].text?.contains("was held by a worker that died") == true)
+            #expect(once["severity"] == "note")
+            #expect(once["message"].text?.contains("was running when a worker died") == true)
             #expect(once["remedy"].text?.hasPrefix("errand job show ") == true)
         }
 
@@ -113,7 +115,7 @@ extension CommandLine {
             try await change("DROP SCHEMA errand CASCADE")
             let missing = try #require(try await findings(11, "migrations").first)
             #expect(missing["remedy"] == "errand migrate")
-            #expect(try await findings(11, "clock").first?["grade"] == "ok")
+            #expect(try await findings(11, "clock").first?["severity"] == "ok")
         }
 
         // MARK: db prepare
@@ -140,7 +142,7 @@ extension CommandLine {
                     == run.records.map { $0["table"].text }.reversed())
             #expect(try audit.records.allSatisfy { $0["reason"] == "long holidays" })
             let again = try await errand("db", "prepare", "--days", "14")
-            again.expect(0, "nothing to do: all partitions are prepared")
+            again.expect(0, "nothing to do: no partition is missing")
             let more = try await errand("db", "prepare", "--days", "15")
             more.expect(0)
             #expect(more.lines[0].hasPrefix("TABLE"))
@@ -148,11 +150,11 @@ extension CommandLine {
 
         @Test func `preparing needs rights and time, and bad input is named`() async throws {
             try await errand("db", "prepare", "--days", "0").expect(2, "--days")
-            try await errand("db", "prepare", "now").expect(2, "'now' is too many")
+            try await errand("db", "prepare", "now").expect(2, "unexpected 'now'")
             try await errand("db", "prepare", "--days", "13", "--read-only").expect(5)
             let session = try TestDatabase.here().session()
             try await session.script("BEGIN; LOCK TABLE errand.finished_jobs_other")
-            try await errand("db", "prepare", "--days", "13").expect(8, "took too long")
+            try await errand("db", "prepare", "--days", "13").expect(8, "PostgreSQL timed out")
             try await session.script("ROLLBACK")
             await session.close()
             try await errand("db", "prepare", "--days", "13").expect(0)

@@ -14,9 +14,9 @@ extension CommandLine {
             run.expect(code, at: place)
             var findings: [String: JSON] = [:]
             for record in try run.records {
-                #expect(record.names == ["check", "grade", "found", "remedy"])
-                // What is amiss comes with what to do.
-                #expect((record["grade"] == "ok") == (record["remedy"] == nil))
+                #expect(record.names == ["check", "severity", "message", "remedy"])
+                // Every problem has a remedy.
+                #expect((record["severity"] == "ok") == (record["remedy"] == nil))
                 findings[record["check"].text ?? ""] = record
             }
             return findings
@@ -26,8 +26,8 @@ extension CommandLine {
             _ finding: JSON?, _ result: JSON, _ found: String, remedy: String,
             at place: SourceLocation = #_sourceLocation
         ) {
-            #expect(finding?["grade"] == result, sourceLocation: place)
-            let texts = (finding?["found"].text ?? "", finding?["remedy"].text ?? "")
+            #expect(finding?["severity"] == result, sourceLocation: place)
+            let texts = (finding?["message"].text ?? "", finding?["remedy"].text ?? "")
             #expect(texts.0.contains(found), "\(texts.0)", sourceLocation: place)
             #expect(texts.1.contains(remedy), "\(texts.1)", sourceLocation: place)
         }
@@ -52,7 +52,7 @@ extension CommandLine {
                 found["postgresql"], "critical", "no_such_database",
                 remedy: "check --database-url (DATABASE_URL)")
             // The other server is looked at all the same.
-            #expect(found["redis"]?["grade"] == "ok")
+            #expect(found["redis"]?["severity"] == "ok")
         }
 
         @Test func `a port where nobody listens`() async throws {
@@ -79,17 +79,18 @@ extension CommandLine {
             let url = try TestDatabase.environment("REDIS_URL")
             let wrong = url.replacingOccurrences(of: "unix://", with: "unix://\(credentials)")
             let found = try await findings(11, environment: ["REDIS_URL": wrong])
-            expect(found["redis"], "critical", "does not let us in", remedy: "--redis-url")
+            expect(found["redis"], "critical", "refuses access", remedy: "--redis-url")
             #expect(!"\(found)".contains("sekret"))
-            #expect(found["postgresql"]?["grade"] == "ok")
+            #expect(found["postgresql"]?["severity"] == "ok")
         }
 
         @Test func `a setting that is missing`() async throws {
             let found = try await findings(11, environment: ["DATABASE_URL": "", "REDIS_URL": ""])
             expect(
-                found["postgresql"], "critical", "no PostgreSQL is named",
+                found["postgresql"], "critical", "the URL of PostgreSQL is missing",
                 remedy: "set DATABASE_URL")
-            expect(found["redis"], "critical", "no Redis is named", remedy: "set REDIS_URL")
+            expect(
+                found["redis"], "critical", "the URL of Redis is missing", remedy: "set REDIS_URL")
         }
 
         @Test func `a setting that is nonsense`() async throws {
@@ -135,7 +136,7 @@ extension CommandLine {
             let queue = try await made("queue", "show", "default", "--database-url", url)
             #expect(queue["rate_in"] == .null && queue["rate_out"] == 0)
             try await errand("queue", "pause", "default", "--database-url", url)
-                .expect(5, "this database user may not do that", "GRANT it")
+                .expect(5, "permission denied for table queues", "GRANT them")
         }
 
         @Test func `rights that are lacking in any schema are named, and the remedy grants them`()
@@ -160,7 +161,7 @@ extension CommandLine {
                 of: "errand@", with: "\(role)@")
             let found = try await findings(11, environment: ["DATABASE_URL": url])["permissions"]
             #expect(
-                found?["found"]
+                found?["message"]
                     == """
                     no access to functions of schema ledger, schema household, \
                     sequence errand.jobs_id_seq, table people.people
@@ -195,16 +196,17 @@ extension CommandLine {
             let lost = try await findings(
                 try await errand("doctor", environment: ["TZDIR": empty]).code,
                 environment: ["TZDIR": empty])
-            #expect(lost["time zones"]?["found"].text?.contains("in \(empty)") == false)
+            #expect(lost["time zones"]?["message"].text?.contains("in \(empty)") == false)
         }
 
         @Test func `schedules that are overdue, and nobody runs them`() async throws {
             try await schedule("a.b", "next_at = now() - interval '2 min'")
             let found = try await findings(10)
             expect(
-                found["scheduler"], "warning", "no scheduler runs, and the schedule a.b is overdue",
+                found["scheduler"], "warning",
+                "no scheduler is running, and the schedule a.b is overdue",
                 remedy: "errand schedule tick")
-            #expect(found["schedules"]?["found"] == "1, of which 0 paused and 1 overdue")
+            #expect(found["schedules"]?["message"] == "1 in total, 0 paused, 1 overdue")
             let process = try start(["schedule", "run"])
             try await eventually("the schedule to be caught up") {
                 try await number("SELECT count(*) FROM errand.schedules WHERE next_at > now()") == 1

@@ -55,8 +55,8 @@ func fault(
 ) async throws -> Fault? {
     let run = try await errand(command + ["-ojson"], environment: environment)
     #expect([0, 10, 11].contains(run.code), "\(run.errors)")
-    for record in try run.records where record["found"].text?.contains(words) == true {
-        if let found = record["found"].text, let remedy = record["remedy"].text {
+    for record in try run.records where record["message"].text?.contains(words) == true {
+        if let found = record["message"].text, let remedy = record["remedy"].text {
             return Fault(found: found, remedy: remedy)
         }
     }
@@ -86,7 +86,8 @@ func fault(
         return answer["cause"] == cause
     }
     return Fault(
-        found: try #require(answer["because"].text), remedy: try #require(answer["remedy"].text))
+        found: try #require(answer["explanation"].text), remedy: try #require(answer["remedy"].text)
+    )
 }
 
 /// The state that a job is in.

@@ -78,7 +78,7 @@ extension CommandLine {
             try await errand("work", "--drain").expect(0)
             #expect(try await state(of: poison) == "dead")
             let letter = try await errand("dead", "show", "\(poison.id)")
-            #expect(letter.output.contains("ends workers that have ERRAND_DEMO_EXIT=1 alone"))
+            #expect(letter.output.contains("stops only workers with ERRAND_DEMO_EXIT=1"))
         }
 
         @Test func `a claim that is stuck`() async throws {
@@ -90,7 +90,7 @@ extension CommandLine {
             let held = try await planted("and holds job \(job.id)")
             #expect(held.remedy == "errand work")
             try await change("DELETE FROM errand.workers")
-            let words = "which is in the list of workers no more"
+            let words = "which is no longer registered"
             let fault = try await planted(words)
             #expect(fault.found.hasPrefix("job \(job.id) (demo.sleep) was claimed "))
             #expect(

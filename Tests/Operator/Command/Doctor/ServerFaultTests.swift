@@ -15,10 +15,10 @@ extension CommandLine {
             let run = try await finish(program)
             run.expect(10)
             let clock = try #require(try run.records.first { $0["check"] == "clock" })
-            #expect(clock["grade"] == "warning")
+            #expect(clock["severity"] == "warning")
             let side = offset == "+1h" ? "ahead of" : "behind"
-            #expect(clock["found"].text?.hasPrefix("this machine is 3,") == true)
-            #expect(clock["found"].text?.contains(" s \(side) PostgreSQL") == true)
+            #expect(clock["message"].text?.hasPrefix("this machine is 3,") == true)
+            #expect(clock["message"].text?.contains(" s \(side) PostgreSQL") == true)
             // Setting this machine's clock is not for a test: its fault is taken away instead.
             #expect(clock["remedy"] == "timedatectl set-ntp true  # here")
             #expect(try await fault("PostgreSQL, 3,6") == nil)
@@ -31,7 +31,7 @@ extension CommandLine {
                 _ = try await server.connection.send(
                     Command("CONFIG", "SET", words[0], words[1]))
             }
-            let words = "evicts when its memory is full (allkeys-lru)"
+            let words = "evicts keys when its memory is full (allkeys-lru)"
             for command in [["status", "--check"], ["redis", "check"]] {
                 let run = try await errand(command, environment: server.environment)
                 #expect((run.output + run.errors).contains(words), "\(run)")
@@ -59,7 +59,7 @@ extension CommandLine {
             #expect(
                 try await place(of: job) == "finished_jobs_other")
             let day = try await column("keep_until::text", of: job)
-            let words = "finished jobs that are kept until \(day) have no partition: 1 lie"
+            let words = "finished jobs that are kept until \(day) have no partition: 1 are in"
             let fault = try await planted(words)
             #expect(fault.remedy == "errand db prepare")
             try await fault.mend()
@@ -89,8 +89,8 @@ extension CommandLine {
             #expect(fault.remedy == "errand migrate")
             _ = try await planted(
                 "pending migrations", by: ["status", "--check"], environment: older)
-            // What could be looked at was, and what could not is said.
-            _ = try await planted("could not be looked at: queues", environment: older)
+            // It runs the checks that work, and names the others.
+            _ = try await planted("could not be checked: queues", environment: older)
             try await fault.mend(environment: older)
             #expect(try await ErrandCommandTests.fault("pending", environment: older) == nil)
             try await errand("enqueue", "demo.noop", environment: older).expect(0)
@@ -133,7 +133,7 @@ extension CommandLine {
             let why = try await ErrandCommandTests.fault(
                 of: job, cause: "redis_emptied", environment: server.environment)
             #expect(why.remedy.hasPrefix("errand redis rebuild --yes"))
-            let words = "Redis has lost what was staged"
+            let words = "Redis has lost the staged jobs"
             let fault = try await planted(words, environment: server.environment)
             let rebuild = try fault.paste(environment: server.environment)
             try await eventually("it to begin") {

@@ -14,7 +14,7 @@ extension CommandLine {
                 ["status", "--check", "-ojson"] + arguments, environment: environment)
             run.expect(code, at: place)
             for record in try run.records {
-                #expect(record.names == ["grade", "check", "found", "remedy"])
+                #expect(record.names == ["check", "severity", "message", "remedy"])
             }
             return try run.records
         }
@@ -31,7 +31,9 @@ extension CommandLine {
             #expect(run.output == "ok\n")
             let screen = try await errand("status")
             screen.expect(0)
-            for name in ["leads", "workers", "missed", "dead", "redis", "transaction", "schema"] {
+            for name in [
+                "leaders", "workers", "schedules", "dead", "redis", "transaction", "schema",
+            ] {
                 #expect(screen.lines.contains { $0.hasPrefix("\(name) ") }, "\(name)")
             }
             #expect(screen.lines.count < 24)
@@ -41,10 +43,10 @@ extension CommandLine {
             let status = try await made("status")
             #expect(
                 status.names == [
-                    "at", "workers", "stopping_workers", "silent_workers", "dead",
+                    "at", "workers", "stopping_workers", "unresponsive_workers", "dead",
                     "dead_estimated", "dead_last_hour", "schedules", "overdue_schedules",
                     "longest_overdue", "oldest_transaction", "oldest_transaction_pid",
-                    "pending_migrations", "redis", "leaders", "queues", "trouble",
+                    "pending_migrations", "redis", "leaders", "queues", "problems",
                 ])
             #expect(status["redis"]["reachable"] == true)
             #expect(status["redis"]["used_bytes"].number ?? 0 > 0)
@@ -62,12 +64,12 @@ extension CommandLine {
             try await eventually("it to lead") {
                 let leaders = try await made("status")["leaders"].elements
                 let id = try await number("SELECT coalesce(max(id), 0) FROM errand.workers")
-                return leaders.map { $0["lead"] } == ["duties", "scheduler"]
+                return leaders.map { $0["role"] } == ["feeder", "scheduler"]
                     && leaders.allSatisfy { $0["worker"].number == Double(id) }
             }
             let run = try await errand("status")
-            #expect(run.output.contains("duties: worker "))
-            #expect(run.output.contains("1 alive, 0 silent"))
+            #expect(run.output.contains("feeder: worker "))
+            #expect(run.output.contains("1 alive, 0 unresponsive"))
             worker.signal(SIGTERM)
             try await finish(worker).expect(0)
         }
@@ -76,9 +78,9 @@ extension CommandLine {
             try await calm()
             try await made("enqueue", "demo.noop", "--queue", "mail")
             let found = try await checks(10)
-            #expect(found.map { $0["grade"] } == ["warning"])
+            #expect(found.map { $0["severity"] } == ["warning"])
             #expect(found[0]["remedy"] == "errand work --queues mail")
-            #expect(try await checks(11, "--oldest-warning", "0s")[0]["grade"] == "critical")
+            #expect(try await checks(11, "--oldest-warning", "0s")[0]["severity"] == "critical")
             let run = try await errand("status")
             #expect(run.output.contains("→ errand work --queues mail"))
             // Paused on purpose is no trouble.
@@ -107,7 +109,7 @@ extension CommandLine {
             func grades(_ arguments: String..., code: Int32) async throws -> [JSON] {
                 let run = try await errand(["status", "--check", "-ojson"] + arguments)
                 run.expect(code)
-                return try run.records.filter { $0["check"] == "queue" }.map { $0["grade"] }
+                return try run.records.filter { $0["check"] == "queue" }.map { $0["severity"] }
             }
             #expect(try await grades(code: 10) == ["warning"])
             #expect(try await grades("--oldest-critical", "2m", code: 11) == ["critical"])
@@ -127,7 +129,7 @@ extension CommandLine {
             #expect(status["queues"].elements.first?["dead"] == 1)
             let found = try await checks(10)
             #expect(found.map { $0["check"] } == ["dead"])
-            #expect(try await checks(11, "--dead-critical", "1")[0]["grade"] == "critical")
+            #expect(try await checks(11, "--dead-critical", "1")[0]["severity"] == "critical")
             #expect(try await checks(0, "--dead-warning", "2").isEmpty)
             try await change(
                 "UPDATE errand.dead_jobs SET finished_at = finished_at - interval '2 hours'")
@@ -146,9 +148,9 @@ extension CommandLine {
                     now() - interval '5 min', NULL)
                 """)
             let found = try await checks(10)
-            #expect(found.map { $0["check"] } == ["workers", "missed"])
-            #expect(found[1]["found"].text?.contains("late") == true)
-            #expect(found[1]["found"].text?.contains("no scheduler runs") == true)
+            #expect(found.map { $0["check"] } == ["workers", "schedules"])
+            #expect(found[1]["message"].text?.contains("late") == true)
+            #expect(found[1]["message"].text?.contains("no scheduler is running") == true)
         }
 
         @Test func `Redis that is down is shown, and stops nothing`() async throws {
@@ -157,7 +159,7 @@ extension CommandLine {
             let down = ["REDIS_URL": "redis://127.0.0.1:1"]
             let screen = try await errand("status", environment: down)
             screen.expect(0)
-            #expect(screen.lines.contains { $0.hasPrefix("redis ") && $0.contains("cannot be") })
+            #expect(screen.lines.contains { $0.hasPrefix("redis ") && $0.contains("not usable") })
             #expect(screen.output.contains("default"))
             let json = try await errand("status", "-ojson", environment: down)
             #expect(try json.record["redis"]["reachable"] == false)
@@ -184,7 +186,7 @@ extension CommandLine {
             let screen = try await errand("status")
             screen.expect(0)
             #expect(screen.output.contains("pending migrations: 1"))
-            #expect(screen.output.contains("0 alive, 0 silent"))
+            #expect(screen.output.contains("0 alive, 0 unresponsive"))
             // Nothing of ours at all.
             try await change("DROP SCHEMA errand CASCADE")
             #expect(try await checks(11)[0]["remedy"] == "errand migrate")

@@ -119,7 +119,7 @@ extension JobCommands {
                 (#"{"kind": "demo.noop", "tags": "a"}"#, "\"tags\": expected an array of texts"),
                 (
                     #"{"kind": "demo.noop", "color": 1}"#,
-                    "\"color\" is not known: expected kind, args"
+                    "\"color\" is unknown: expected kind, args"
                 ),
             ] {
                 let run = try await bulk([line])
@@ -142,7 +142,8 @@ extension JobCommands {
 
         @Test func `only a hundred bad lines are printed`() async throws {
             let run = try await bulk(Array(repeating: "x", count: 150))
-            run.expect(1, "line 100: ", "further bad lines are only counted", "150 bad lines")
+            run.expect(
+                1, "line 100: ", "more bad lines are counted, but not shown", "150 bad lines")
             #expect(!run.errors.contains("line 101"))
         }
 
@@ -164,7 +165,7 @@ extension JobCommands {
                 ["--retention", "1s"], ["demo.noop", "--replace"], ["--unique-for", "1s"],
             ] {
                 try await errand(["enqueue", "--bulk", "-"] + more)
-                    .expect(2, "does not go with --bulk")
+                    .expect(2, "cannot be combined with --bulk")
             }
         }
 
@@ -177,7 +178,7 @@ extension JobCommands {
             ] {
                 try await errand(
                     ["enqueue", "--bulk", "-"] + more, input: #"{"kind": "demo.noop"}"#
-                ).expect(2, "\(more[0]) goes with --bulk only when KIND is given")
+                ).expect(2, "with --bulk, \(more[0]) requires KIND")
                 #expect(try await jobCount() == 0)
             }
         }

@@ -53,7 +53,7 @@ extension JobCommands {
             try await bury(2)
             let run = try await onTerminal(
                 "dead", "redrive", "--all", "--rate", "0.5/s", "-ojson",
-                steps: [.wait("let 2 dead letters run again? [y/N]"), .send("n\n")])
+                steps: [.wait("redrive 2 dead letters? [y/N]"), .send("n\n")])
             #expect(run.code == 5)
             #expect(run.parts[0].contains("demo.noop"))
         }
@@ -65,13 +65,13 @@ extension JobCommands {
             verb: String
         ) async throws {
             try await bury(7)
-            try await errand("dead", verb).expect(2, "not said which", "or --all")
-            try await errand("dead", verb, "--all", "1").expect(2, "do not go together")
+            try await errand("dead", verb).expect(2, "no dead letters are selected", "or --all")
+            try await errand("dead", verb, "--all", "1").expect(2, "cannot be combined")
             try await errand("dead", verb, "--all", "--kind", "x").expect(0, "nothing to do")
             try await errand("dead", verb, "x").expect(2, "ID 'x'")
             try await errand("dead", verb, "--kind", "x", "--yes").expect(0, "nothing to do")
             try await errand("dead", verb, "99998", "99999", "--yes")
-                .expect(3, "none of these 2 is a dead letter")
+                .expect(3, "none of these 2 ids is a dead letter")
             let asked = try await errand("dead", verb, "--all")
             asked.expect(5, "not confirmed", "7 dead letters", "--yes")
             #expect(asked.output.contains("no 7"))
@@ -102,7 +102,7 @@ extension JobCommands {
             let rest = try await errand("dead", "ls", "-ojson")
             let id = try #require(try rest.records.first)["id"]
             let mixed = try await errand("dead", "redrive", id.id, "99999", "--yes")
-            mixed.expect(7, "1 of 2 are no dead letters")
+            mixed.expect(7, "1 of 2 are not dead letters")
             #expect(try await number(deadCount) == 1)
             #expect(try await made("work", "--drain")["completed"] == 4)
         }
@@ -136,8 +136,8 @@ extension JobCommands {
 
         @Test func `redrive waits for the first ones only so long`() async throws {
             try await bury(9)
-            try await errand("dead", "redrive", "--all", "--yes", "--patience", "200ms")
-                .expect(8, "the first 5 have not ended within", "errand op resume 1")
+            try await errand("dead", "redrive", "--all", "--yes", "--trial-timeout", "200ms")
+                .expect(8, "the first 5 have not finished within", "errand op resume 1")
             #expect(try await operation()["state"] == "interrupted")
             #expect(try await number(deadCount) == 4)
             #expect(try await made("op", "resume", "1")["state"] == "done")
@@ -149,7 +149,7 @@ extension JobCommands {
 
         @Test func `what dies meanwhile is not meant`() async throws {
             try await bury(6)
-            try await errand("dead", "redrive", "--all", "--yes", "--patience", "0s").expect(8)
+            try await errand("dead", "redrive", "--all", "--yes", "--trial-timeout", "0s").expect(8)
             try await change(
                 "UPDATE errand.dead_jobs SET finished_at = now() WHERE id = 6")
             #expect(try await made("op", "resume", "1")["done"] == 5)
@@ -164,7 +164,7 @@ extension JobCommands {
             let process = try start(arguments + ["-ojson"])
             try await eventually("the first chunk") { try await number(liveCount) >= 20 }
             #expect(try await operation()["state"] == "running")
-            try await errand("op", "resume", "1").expect(4, "operation 1 is under way")
+            try await errand("op", "resume", "1").expect(4, "operation 1 is running")
             let cancelled = try await made("op", "cancel", "1", "--reason", "too many")
             #expect(cancelled["state"] == "cancelled")
             let run = try await finish(process)
@@ -205,7 +205,7 @@ extension JobCommands {
         func `an operation that is not there`(verb: String) async throws {
             try await errand("op", verb, "9").expect(3, "there is no operation 9", "errand op ls")
             try await errand("op", verb, "x").expect(2, "ID 'x'")
-            try await errand("op", "ls").expect(0, "no bulk operation was run yet")
+            try await errand("op", "ls").expect(0, "no bulk operations yet")
         }
 
         // MARK: discard
@@ -256,7 +256,7 @@ extension JobCommands {
         }
 
         @Test func `the audit tells who changed what, when and why`() async throws {
-            try await errand("audit", "ls").expect(0, "nobody changed anything")
+            try await errand("audit", "ls").expect(0, "no changes match")
             try await bury(2)
             let job = try await made("enqueue", "demo.noop", "--in", "1h")
             try await made("job", "retry", job["id"].id)

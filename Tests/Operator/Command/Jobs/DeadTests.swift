@@ -45,7 +45,7 @@ extension JobCommands {
             table.expect(0, "more: errand dead ls --limit 2 --cursor \(all[1]["id"].id)")
             #expect(table.lines[0].contains("ERROR"))
             #expect(table.output.contains("timeout after 2 s"))
-            try await errand("dead", "ls", "--kind", "x").expect(0, "no dead letter passes")
+            try await errand("dead", "ls", "--kind", "x").expect(0, "no dead letters match")
             try await errand("dead", "ls", "--queue", "defalt").expect(3, "did you mean default?")
             try await errand("dead", "ls", "--state", "dead").expect(2, "--state")
         }
@@ -58,7 +58,7 @@ extension JobCommands {
             #expect(shown["errors"].elements.count == 1)
             let job = try await made("enqueue", "demo.noop")
             try await errand("dead", "show", job["id"].id)
-                .expect(4, "is no dead letter: it is available", "errand job show")
+                .expect(4, "is not a dead letter: it is available", "errand job show")
             try await errand("dead", "show", "99999").expect(3, "there is no dead letter 99999")
             try await errand("dead", "show", "x").expect(2, "ID 'x'")
         }
@@ -82,7 +82,7 @@ extension JobCommands {
                 "dead", "group", "--fingerprint", fingerprint, "--kind", "demo.sleep")
             #expect(one.lines[0].hasPrefix("FINGERPRINT"))
             #expect(one.lines.count == 3)
-            try await errand("dead", "group", "--kind", "x").expect(0, "no dead letter passes")
+            try await errand("dead", "group", "--kind", "x").expect(0, "no dead letters match")
             try await errand("dead", "group", "x").expect(2, "takes no argument")
         }
 

@@ -71,7 +71,7 @@ extension JobCommands {
                     "expected a whole number from 1 to 32767"
                 ),
                 (["demo.noop", "--queue", "Two Words"], "expected up to 63 of a-z"),
-                (["demo.noop", "--tag", ""], "--tag '': expected a text that is not empty"),
+                (["demo.noop", "--tag", ""], "--tag '': expected a non-empty text"),
                 (["demo.noop", "--timeout", "0s"], "expected a duration from 1ms to 30d"),
                 (
                     ["demo.noop", "--at", "2999-01-01T00:00:00Z", "--in", "1s"],
@@ -79,18 +79,18 @@ extension JobCommands {
                 ),
                 (
                     ["demo.noop", "--unique-for", "1h"],
-                    "--unique-for and --replace go with --unique"
+                    "--unique-for and --replace require --unique"
                 ),
-                (["demo.noop", "--replace"], "--unique-for and --replace go with --unique KEY"),
+                (["demo.noop", "--replace"], "--unique-for and --replace require --unique KEY"),
                 (
                     ["demo.noop", "--unique", "k", "--count", "2"],
-                    "--count does not go with --unique"
+                    "--count cannot be combined with --unique"
                 ),
-                (["demo.noop", "--skip-bad"], "--skip-bad goes with --bulk"),
-                (["demo.noop", "{}", "{}"], "takes 2 arguments; '{}' is too many"),
+                (["demo.noop", "--skip-bad"], "--skip-bad requires --bulk"),
+                (["demo.noop", "{}", "{}"], "takes 2 arguments; unexpected '{}'"),
                 (["demo.noop", "--quue", "mail"], "did you mean '--queue'?"),
                 (["demo.noop", "--queue"], "--queue"),
-                ([], "no kind is given"),
+                ([], "KIND is missing"),
             ] {
                 try await expect(arguments, 2, text)
             }
@@ -100,7 +100,7 @@ extension JobCommands {
             try await expect(
                 ["demo.noop", "@/nowhere/args.json"], 3,
                 "cannot read /nowhere/args.json: No such file or directory")
-            try await expect(["demo.noop", "@/"], 1, "cannot read on: Is a directory")
+            try await expect(["demo.noop", "@/"], 1, "cannot read the input: Is a directory")
         }
 
         @Test func `as JSON an error is one object on standard error`() async throws {

@@ -160,7 +160,7 @@ extension JobCommands {
         @Test func `without Redis a job is enqueued all the same`() async throws {
             let run = try await errand(
                 "enqueue", "demo.noop", environment: ["REDIS_URL": "redis://127.0.0.1:1"])
-            run.expect(0, "jobs could not be offered to the workers at once")
+            run.expect(0, "new jobs could not be staged at once")
             #expect(try await made("work", "--drain")["completed"] == 1)
         }
     }

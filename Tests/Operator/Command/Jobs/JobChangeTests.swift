@@ -51,10 +51,10 @@ extension JobCommands {
         @Test func `move takes a job to workers of another queue`() async throws {
             let job = try await made("enqueue", "demo.noop", "--priority", "low")["id"]
             try await errand("job", "move", job.id, "--to", "mail")
-                .expect(3, "there is no queue mail", "--new-queue makes it")
+                .expect(3, "there is no queue mail", "--new-queue creates it")
             try await errand("job", "move", job.id, "--to", "No!", "--new-queue")
-                .expect(2, "cannot name a queue")
-            try await errand("job", "move", job.id).expect(2, "--to QUEUE is needed")
+                .expect(2, "is not a valid queue name")
+            try await errand("job", "move", job.id).expect(2, "--to QUEUE is required")
             let moved = try await made(
                 "job", "move", job.id, "--to", "mail", "--new-queue", "--priority", "high")
             #expect(moved["result"] == "changed")
@@ -102,7 +102,7 @@ extension JobCommands {
             try await made("job", "edit", job.id, "--args", "@-", input: #"{"times": 3}"#)
             #expect(try await show(job)["args"]["times"] == 3)
             #expect(try await show(job)["tags"] == ["c"])
-            try await errand("job", "edit", job.id).expect(2, "nothing to change is given")
+            try await errand("job", "edit", job.id).expect(2, "nothing to change")
             for args in ["[]", "{", "3", #"{"a": 1} x"#] {
                 try await errand("job", "edit", job.id, "--args", args)
                     .expect(2, "not a JSON object")
@@ -127,7 +127,7 @@ extension JobCommands {
             #expect(ended["reason"].text?.hasPrefix("discarded by tester; it was dead: ") == true)
             #expect(try await made("status")["dead"] == 0)
             try await errand("job", "discard", dead.id, "-y")
-                .expect(4, "job \(dead.id): it has already ended")
+                .expect(4, "job \(dead.id): it has already finished")
             #expect(try await made("job", "retry", dead.id)["result"] == "retried")
         }
 
@@ -146,11 +146,11 @@ extension JobCommands {
             let verb = ["job", words[0]]
             let options = Array(words.dropFirst())
             try await errand(verb + [job.id] + options).expect(4, "it is running")
-            try await errand(verb + [done.id] + options).expect(4, "it has already ended")
+            try await errand(verb + [done.id] + options).expect(4, "it has already finished")
             let unknown = try await errand(verb + ["99999", "-ojson"] + options)
             unknown.expect(3, "there is no such job")
             #expect(try unknown.failure["code"] == "not_found")
-            try await errand(verb + options).expect(2, "not said which jobs are meant")
+            try await errand(verb + options).expect(2, "no jobs are selected")
             try await errand(verb + ["x"] + options).expect(2, "ID 'x': expected")
             worker.signal(SIGTERM)
             try await finish(worker).expect(0)
@@ -162,7 +162,7 @@ extension JobCommands {
             let open = try start(
                 ["job", "wait", done.id, traceless.id, "-ojson", "--timeout", "30s"])
             let late = try await errand("job", "wait", done.id, "--timeout", "100ms")
-            late.expect(8, "job \(done.id) had not ended by then", "'errand job why \(done.id)'")
+            late.expect(8, "job \(done.id) has not finished", "'errand job why \(done.id)'")
             #expect(late.lines[1].contains("available"))
             let dead = try await dead()
             let run = try await finish(open)

@@ -82,12 +82,13 @@ extension JobCommands {
             for (option, value, text) in [
                 ("--arg", "ms", "expected NAME=VALUE, such as person_id=42"),
                 ("--arg", "=1", "expected NAME=VALUE"), ("--older", "5", "expected a duration"),
-                ("--worker", "x", "expected a whole number"), ("--error", "", "not empty"),
+                ("--worker", "x", "expected a whole number"),
+                ("--error", "", "expected a non-empty text"),
             ] {
                 try await errand("job", "ls", option, value).expect(2, text)
             }
             try await errand("job", "ls", "--error", "~ (", "--state", "dead")
-                .expect(2, "that is no regular expression", "without '~'")
+                .expect(2, "invalid regular expression", "without '~'")
         }
 
         @Test func `what a fingerprint leaves out`() async throws {

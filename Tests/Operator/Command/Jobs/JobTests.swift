@@ -33,7 +33,7 @@ extension JobCommands {
                 job.names.isSuperset(of: [
                     "id", "kind", "queue", "state", "attempt", "max_attempts", "run_at", "args",
                     "errors", "tags", "priority", "created_at", "started_at", "finished_at",
-                    "took", "worker", "not_after", "unique_key", "args_version", "reason",
+                    "run_time", "worker", "not_after", "unique_key", "args_version", "reason",
                 ]))
             #expect(job["kind"] == "demo.fail")
             #expect(job["queue"] == "default")
@@ -84,13 +84,13 @@ extension JobCommands {
             #expect(run.lines.contains { $0.hasPrefix("tags ") && $0.hasSuffix(" a") })
         }
 
-        @Test func `show tells the whole story`() async throws {
+        @Test func `show tells the whole history`() async throws {
             try await made(
                 "schedule", "add", "shop.sync", "@every 10h", "--kind", "demo.fail", "--args",
                 #"{"times": 1}"#)
             let id = try await made("schedule", "trigger", "shop.sync")["job"]
-            let due = try await show(id)["story"].elements
-            #expect(due.map { $0["event"] } == ["made", "due"])
+            let due = try await show(id)["history"].elements
+            #expect(due.map { $0["event"] } == ["created", "due"])
             #expect(due[0]["text"].text?.hasPrefix("by schedule shop.sync, for 2") == true)
             #expect(try await made("work", "--drain")["retried"] == 1)
             try await made("job", "run-now", id.id)
@@ -98,21 +98,23 @@ extension JobCommands {
                 try await made("work", "--drain")["completed"] == 1
             }
             // What the scheduler writes of the occurrence comes a moment later.
-            let story = try await show(id)["story"].elements.filter { $0["event"] != "occurrence" }
-            #expect(story.map { $0["event"] } == ["made", "failed", "started", "completed"])
-            #expect(story.map { $0["attempt"] } == [nil, 1, 2, 2])
-            #expect(story[1]["text"].text?.contains("failed on purpose") == true)
-            #expect(story[1]["worker"] != nil)
-            #expect(try #require(story[1]["took"].number) >= 0)
-            #expect(story[1]["worker"] != story[3]["worker"])
-            #expect(try #require(story[3]["took"].number) >= 0)
+            let history = try await show(id)["history"].elements.filter {
+                $0["event"] != "occurrence"
+            }
+            #expect(history.map { $0["event"] } == ["created", "failed", "started", "completed"])
+            #expect(history.map { $0["attempt"] } == [nil, 1, 2, 2])
+            #expect(history[1]["text"].text?.contains("failed on purpose") == true)
+            #expect(history[1]["worker"] != nil)
+            #expect(try #require(history[1]["run_time"].number) >= 0)
+            #expect(history[1]["worker"] != history[3]["worker"])
+            #expect(try #require(history[3]["run_time"].number) >= 0)
             let card = try await errand("job", "show", id.id)
-            #expect(card.lines.contains("story"))
+            #expect(card.lines.contains("history"))
             #expect(card.lines.contains { $0.contains(" failed ") && $0.contains("on purpose") })
             let dead = try await show(dead())
-            let end = dead["story"].elements
-            #expect(end.map { $0["event"] } == ["made", "failed", "dead"])
-            #expect(end[1]["took"] != nil)
+            let end = dead["history"].elements
+            #expect(end.map { $0["event"] } == ["created", "failed", "dead"])
+            #expect(end[1]["run_time"] != nil)
             #expect(end[2]["text"] == dead["reason"])
         }
 
@@ -149,7 +151,7 @@ extension JobCommands {
         }
 
         @Test func `ls says how to see more, or that there is nothing`() async throws {
-            try await errand("job", "ls").expect(0, "no job passes these filters")
+            try await errand("job", "ls").expect(0, "no jobs match")
             try await made("enqueue", "demo.noop", "--count", "3")
             let run = try await errand("job", "ls", "--limit", "2")
             run.expect(0, "more: errand job ls --limit 2 --cursor ")
@@ -201,8 +203,8 @@ extension JobCommands {
                 let unknown = try await errand("job", verb, "99999")
                 unknown.expect(3, "job 99999: there is no such job", "'errand job ls'")
                 try await errand("job", verb, "99998", "99999", "-ojson")
-                    .expect(3, "2 of 2 jobs were left as they are", "\"code\":\"not_found\"")
-                try await errand("job", verb).expect(2, "not said which jobs are meant")
+                    .expect(3, "2 of 2 jobs were not changed", "\"code\":\"not_found\"")
+                try await errand("job", verb).expect(2, "no jobs are selected")
                 try await errand("job", verb, "1", "x").expect(2, "ID 'x': expected")
                 let mixed = try await errand("job", verb, id.id, "99999")
                 mixed.expect(7, "job 99999: there is no such job")
@@ -221,7 +223,7 @@ extension JobCommands {
             #expect(ended["tags"] == ["kept"])
             #expect(try await made("work", "--drain")["completed"] == 0)
             try await errand("job", "cancel", job["id"].id)
-                .expect(4, "job \(job["id"].id): it has already ended")
+                .expect(4, "job \(job["id"].id): it has already finished")
         }
 
         @Test func `cancel reaches a running job through its worker`() async throws {

@@ -39,13 +39,13 @@ extension JobCommands {
             let first = try await errand(Self.words)
             first.expect(
                 0,
-                "looked through the newest 200 jobs, down to id 501; go on: errand job ls ",
-                " --cursor 501, or --all-history for everything")
+                "stopped early after the newest 200 jobs, down to id 501; continue: errand job ls ",
+                " --cursor 501, or search everything: --all-history")
             #expect(first.lines.count == 3)
             let second = try await errand(Self.words + ["--cursor", "501", "-ojson"])
             second.expect(
                 0,
-                "looked through 200 jobs, down to id 301; go on: errand job ls ",
+                "stopped early after 200 jobs, down to id 301; continue: errand job ls ",
                 " --cursor 301, or")
             #expect(try second.records.map { $0["id"] } == [500])
             let last = try await errand(Self.words + ["--cursor", "200", "-ojson"])
@@ -55,11 +55,11 @@ extension JobCommands {
             let back = try await errand(Self.words + ["--order", "oldest", "-oname"])
             back.expect(
                 0,
-                "looked through the oldest 200 jobs, up to id 200; go on: errand job ls ",
+                "stopped early after the oldest 200 jobs, up to id 200; continue: errand job ls ",
                 " --cursor 200, or")
             #expect(back.output == "100\n")
             let none = try await errand("job", "ls", "--state", "retrying", "--error", "straw")
-            none.expect(0, "none so far", "down to id 501")
+            none.expect(0, "no match so far", "down to id 501")
             #expect(none.output.isEmpty)
         }
 
@@ -71,14 +71,14 @@ extension JobCommands {
             #expect(try all.records.map { $0["id"] } == [700, 500, 300, 100])
             let none = try await errand(
                 "job", "ls", "--state", "retrying", "--error", "straw", "--all-history")
-            none.expect(0, "no job passes these filters")
+            none.expect(0, "no jobs match")
             let full = try await errand(Self.words + ["--all-history", "--limit", "2"])
             full.expect(0, "more: errand job ls ", " --cursor 500")
             try await errand("job", "ls", "--all-history=no").expect(2)
             try await errand("dead", "group", "--all-history").expect(2, "--all-history")
             let help = try await errand("job", "ls", "--help")
             #expect(help.output.contains("--all-history"))
-            #expect(help.output.contains("A listing answers at once"))
+            #expect(help.output.contains("A search that no index serves stops early"))
         }
 
         @Test func `dead letters are listed the same way`() async throws {
@@ -86,8 +86,8 @@ extension JobCommands {
             let first = try await errand("dead", "ls", "--error", "needle", "-ojson")
             first.expect(
                 0,
-                "looked through the newest 200 jobs, down to id 3101; go on: errand dead ls ",
-                " --cursor 3101, or --all-history")
+                "stopped early after the newest 200 jobs, down to id 3101; continue: errand dead",
+                " --cursor 3101, or search everything: --all-history")
             #expect(try first.records.map { $0["id"] } == [3_300])
             let rest = try await errand(
                 "dead", "ls", "--error", "needle", "--cursor", "3101", "-oname")
@@ -103,9 +103,8 @@ extension JobCommands {
                 "top", "--once", "--state", "retrying", "--error", "straw",
                 environment: ["COLUMNS": "120"])
             run.expect(0)
-            #expect(run.output.contains("newest only"))
-            #expect(
-                run.output.contains("no job passes these filters among the newest 200 jobs"))
+            #expect(run.output.contains("newest jobs only"))
+            #expect(run.output.contains("no jobs match among the newest 200 jobs"))
         }
     }
 }

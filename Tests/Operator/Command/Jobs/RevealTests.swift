@@ -67,7 +67,7 @@ extension JobCommands {
                 #expect(line["operator"] == "tester")
                 #expect(line["reason"] == "ticket 8")
             }
-            try await errand("job", "ls", "--reason", "x").expect(2, "--reason goes with --reveal")
+            try await errand("job", "ls", "--reason", "x").expect(2, "--reason requires --reveal")
             try await errand(
                 "dead", "ls", "--reveal", "--arg", "email=\(Self.address)"
             ).expect(0)
@@ -86,7 +86,7 @@ extension JobCommands {
             let database = try TestDatabase.here().url
             let only = database + "&options=-c%20default_transaction_read_only%3Don"
             let run = try await errand("job", "show", "1", "--reveal", "--database-url", only)
-            run.expect(5, "can only be read")
+            run.expect(5, "read-only")
             #expect(run.output.isEmpty)
         }
 

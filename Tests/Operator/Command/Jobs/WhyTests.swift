@@ -33,7 +33,7 @@ extension JobCommands {
             let answer = try await why(job["id"])
             #expect(answer["cause"] == "queue_paused")
             #expect(answer["state"] == "available")
-            let sentence = try #require(answer["because"].text)
+            let sentence = try #require(answer["explanation"].text)
             for piece in ["queue default was paused by tester", "until 2", ": rent day"] {
                 #expect(sentence.contains(piece), "\(sentence)")
             }
@@ -56,12 +56,12 @@ extension JobCommands {
             let worker = try await started([])
             let answer = try await why(job["id"])
             #expect(answer["cause"] == "queue_unworked")
-            #expect(answer["because"].text?.contains("mail; they work default") == true)
+            #expect(answer["explanation"].text?.contains("mail; they serve default") == true)
             #expect(answer["remedy"] == "errand work --queues mail")
             let strange = try await made("enqueue", "strange.kind", "--allow-unknown-kind")
             let unknown = try await why(strange["id"])
             #expect(unknown["cause"] == "kind_unknown")
-            #expect(unknown["because"].text?.contains("they know coupon") == true)
+            #expect(unknown["explanation"].text?.contains("they know coupon") == true)
             try await change(
                 """
                 UPDATE errand.jobs SET queue = 'default', args_version = 9
@@ -70,7 +70,7 @@ extension JobCommands {
             )
             let version = try await why(job["id"])
             #expect(version["cause"] == "version_unknown")
-            #expect(version["because"].text?.contains("they know 1") == true)
+            #expect(version["explanation"].text?.contains("they know 1") == true)
             worker.signal(SIGTERM)
             try await finish(worker).expect(0)
         }
@@ -79,8 +79,8 @@ extension JobCommands {
             let later = try await made("enqueue", "demo.noop", "--in", "12s")
             let scheduled = try await why(later["id"])
             #expect(scheduled["cause"] == "scheduled")
-            #expect(scheduled["because"].text?.contains("not due for 1") == true)
-            #expect(scheduled["also"] == ["no worker is alive"])
+            #expect(scheduled["explanation"].text?.contains("due in 1") == true)
+            #expect(scheduled["other_causes"] == ["no worker is alive"])
             try await mend(scheduled)
             #expect(try await why(later["id"])["cause"] == "no_worker")
             // Its retry must not come within the same run of the worker, however slow that is.
@@ -97,7 +97,7 @@ extension JobCommands {
             let retrying = try await why(failing["id"])
             #expect(retrying["cause"] == "retrying")
             for piece in ["attempt 1 of 5 failed", "failed on purpose", "next is due in"] {
-                #expect(retrying["because"].text?.contains(piece) == true, "\(retrying)")
+                #expect(retrying["explanation"].text?.contains(piece) == true, "\(retrying)")
             }
             #expect(retrying["remedy"].text == "errand job run-now \(failing["id"].id)")
             try await change(
@@ -109,7 +109,7 @@ extension JobCommands {
             #expect(try await made("work", "--drain")["dead"] == 1)
             let dead = try await why(failing["id"])
             #expect(dead["cause"] == "dead")
-            #expect(dead["because"].text?.contains("after attempt 1 of 1") == true)
+            #expect(dead["explanation"].text?.contains("after attempt 1 of 1") == true)
             try await mend(dead)
             #expect(try await why(failing["id"])["cause"] == "no_worker")
         }
@@ -121,7 +121,7 @@ extension JobCommands {
             try await eventually("the job to run") {
                 try await why(job["id"])["cause"] == "running"
             }
-            let running = try #require(try await why(job["id"])["because"].text)
+            let running = try #require(try await why(job["id"])["explanation"].text)
             #expect(running.contains("attempt 1 of 20 on worker "))
             #expect(running.contains("pid \(worker.id)) for "))
             try await eventually("its slot to be reported") {
@@ -129,10 +129,10 @@ extension JobCommands {
             }
             worker.signal(SIGKILL)
             try await eventually("its silence to be noticed") {
-                try await why(job["id"])["cause"] == "worker_silent"
+                try await why(job["id"])["cause"] == "worker_unresponsive"
             }
-            let silent = try #require(try await why(job["id"])["because"].text)
-            #expect(silent.contains("has been silent for "))
+            let silent = try #require(try await why(job["id"])["explanation"].text)
+            #expect(silent.contains("has not responded for "))
             try await change("DELETE FROM errand.workers")
             #expect(try await why(job["id"])["cause"] == "worker_gone")
         }
@@ -160,7 +160,7 @@ extension JobCommands {
             // Staged by the enqueue itself; the ten are before it, and a kind that nobody knows
             // is in nobody's way.
             #expect(empty["cause"] == "behind")
-            let sentence = try #require(empty["because"].text)
+            let sentence = try #require(empty["explanation"].text)
             #expect(sentence.hasPrefix("10 jobs of queue default with the same"))
             #expect(sentence.contains("≈ 5.0 s"))
             let redis = Connection(try TestDatabase.here().redis, name: "why-test")

@@ -45,15 +45,16 @@ extension AppCommands {
                 change: ["ERRAND_SMTP_URL": ""], said: ["ERRAND_SMTP_URL is not"]),
             Row(
                 change: ["ERRAND_SMTP_URL": "http://me:sekret@h"],
-                said: ["mail is not set up right", "ERRAND_SMTP_URL=smtp://"], hidden: "sekret"),
+                said: ["mail is misconfigured", "ERRAND_SMTP_URL=smtp://"], hidden: "sekret"),
             Row(
-                change: ["ERRAND_MAIL_FROM": "nobody"], said: ["mail is not", "exactly one"]),
+                change: ["ERRAND_MAIL_FROM": "nobody"],
+                said: ["mail is misconfigured", "exactly one"]),
             Row(
                 change: ["ERRAND_UNSUBSCRIBE_URL": "http://survey.example/off"],
                 said: ["unsubscribe page \"http://survey.example/off\": expected https://host"]),
             Row(
                 change: ["ERRAND_UNSUBSCRIBE_URL": "https://me:sekret@survey.example/off"],
-                said: ["mail is not set up right: unsubscribe page"], hidden: "sekret"),
+                said: ["mail is misconfigured: unsubscribe page"], hidden: "sekret"),
             Row(
                 change: ["ERRAND_SMTP_URL": "", "ERRAND_MAIL_FROM": ""],
                 said: ["ERRAND_UNSUBSCRIBE_URL is set, ERRAND_SMTP_URL and"]),
@@ -73,7 +74,7 @@ extension AppCommands {
                 said: ["APNs key id \"short\": expected 10 capital letters and digits"]),
             Row(
                 change: ["ERRAND_APNS_KEY_FILE": "/nonexistent/key.p8"],
-                said: ["APNs key file: /nonexistent/key.p8 cannot be read"]),
+                said: ["APNs key file: cannot read /nonexistent/key.p8"]),
             Row(
                 change: ["ERRAND_APNS_KEY_FILE": "-----BEGIN PRIVATE KEY-----\nsekret"],
                 said: ["ERRAND_APNS_KEY_FILE: expected the path of a file"], hidden: "sekret"),
@@ -85,7 +86,7 @@ extension AppCommands {
                 said: ["ERRAND_APNS_CA: /dev/null: expected certificates"]),
             Row(
                 change: ["ERRAND_APNS_RATE": "fast"],
-                said: ["ERRAND_APNS_RATE: expected messages a second"]),
+                said: ["ERRAND_APNS_RATE: expected messages per second"]),
             Row(change: ["ERRAND_FCM_RATE": "0"], said: ["ERRAND_FCM_RATE: expected messages"]),
             Row(change: ["ERRAND_MAIL_RATE": "-1"], said: ["ERRAND_MAIL_RATE: expected messages"]),
             Row(
@@ -96,7 +97,7 @@ extension AppCommands {
                 said: ["ERRAND_FCM_ACCOUNT_FILE: expected the path"], hidden: "sekret"),
             Row(
                 change: ["ERRAND_FCM_URL": "http://h"],
-                said: ["FCM is not set up right", "expected https://host:port"]),
+                said: ["FCM is misconfigured", "expected https://host:port"]),
         ]
 
         @Test(arguments: rows)
@@ -135,7 +136,7 @@ extension AppCommands {
             environment["ERRAND_FCM_RATE"] = "50"
             let run = try await errand("doctor", "-ojson", environment: environment)
             run.expect(0)
-            let found = try run.records.first { $0["check"] == "channels" }?["found"].text ?? ""
+            let found = try run.records.first { $0["check"] == "channels" }?["message"].text ?? ""
             #expect(found.contains("mail: smtp://me:***@localhost:1"), "\(found)")
             #expect(found.contains("apns: APNs team TEAM123456, key ABCDE12345"))
             #expect(found.contains("fcm: FCM project errand-demo"))
@@ -151,13 +152,13 @@ extension AppCommands {
             let half = try await errand("doctor", "-ojson", environment: environment)
             half.expect(10)
             let warning = try half.records.first { $0["check"] == "channels" }
-            #expect(warning?["grade"] == "warning")
-            #expect(warning?["found"].text?.contains("ERRAND_APNS_KEY_ID is not") == true)
+            #expect(warning?["severity"] == "warning")
+            #expect(warning?["message"].text?.contains("ERRAND_APNS_KEY_ID is not") == true)
             let bare = try await errand("doctor", "-ojson")
             #expect(bare.output.contains("mail: not set up here; apns: not set up here"))
         }
 
-        @Test func `the worker tells once that a provider takes nothing`() async throws {
+        @Test func `the worker logs once that a provider refuses messages`() async throws {
             try await change(
                 """
                 INSERT INTO people.people (email, birth_date, age_verified_at, quiet_from,
@@ -175,7 +176,7 @@ extension AppCommands {
                 ]
                 let run = try await errand(
                     "work", "--queues", "notices,mail:4", "--drain", environment: environment)
-                run.expect(0, "mail takes nothing, and its deliveries wait: 530 5.7.0 log in first")
+                run.expect(0, "mail refuses messages; its deliveries wait: 530 5.7.0 log in first")
                 let lines = run.errors.split(separator: "\n")
                 #expect(lines.count { $0.contains("its deliveries wait: ") } == 1)
                 #expect(!run.errors.contains("planted.example"))
@@ -205,8 +206,8 @@ extension AppCommands {
             let doctor = try await errand("doctor", "-ojson")
             doctor.expect(10)
             let finding = try doctor.records.first { $0["check"] == "deliveries" }
-            #expect(finding?["grade"] == "warning")
-            #expect(finding?["found"].text?.hasPrefix("1 delivery waits for apns") == true)
+            #expect(finding?["severity"] == "warning")
+            #expect(finding?["message"].text?.hasPrefix("1 delivery waits for apns") == true)
             #expect(finding?["remedy"].text?.contains("ERRAND_APNS_KEY_FILE") == true)
         }
     }

@@ -9,12 +9,12 @@ extension AppCommands {
             try await withCoupons { ground in
                 try await errand("coupon", "rotate")
                     .expect(2, "ERRAND_KEYS_FILE is not set", "'errand key new'")
-                try await errand("coupon", "epochs").expect(0, "there are none")
+                try await errand("coupon", "epochs").expect(0, "no epochs: start a worker")
                 let first = try await ground.coupon("rotate", "-ojson")
                 first.expect(0)
                 #expect(try first.record["result"] == "rotated" && first.record["opened"] == 0)
                 let epochs = try await ground.coupon("epochs", "-ojson").records
-                #expect(try first.record["made"].number == Double(epochs.count))
+                #expect(try first.record["created"].number == Double(epochs.count))
                 #expect(Set(epochs.map { $0["series"].text }) == ["qr", "typed"])
                 #expect(epochs.filter { $0["state"] == "present" }.count == 2)
                 #expect(epochs.allSatisfy { $0["key"] == "mine" && $0["is_open"] == true })
@@ -30,7 +30,7 @@ extension AppCommands {
 
                 try await ground.coupon("rotate", "--replace").expect(2, "--replace needs --reason")
                 try await ground.coupon("rotate", "--replace", "--reason", "leak")
-                    .expect(5, "not confirmed: destroy the secrets of all codes")
+                    .expect(5, "not confirmed: replace all secrets")
                 let new = try await ground.coupon(
                     "rotate", "--replace", "--reason", "leak", "--yes", "-ojson")
                 new.expect(0)
@@ -43,7 +43,7 @@ extension AppCommands {
 
         @Test func `bursts of guesses are listed, and the doctor tells of them`() async throws {
             try await withCoupons { ground in
-                try await errand("coupon", "alerts").expect(0, "nobody has guessed codes")
+                try await errand("coupon", "alerts").expect(0, "no alerts match")
                 let id = try await ground.granted()
                 _ = try await ground.codes(of: id)
                 try await change("UPDATE coupons.guess_limits SET alert = 2")
@@ -75,10 +75,13 @@ extension AppCommands {
         }
 
         /// What the doctor says of codes.
-        private func finding(_ ground: CouponGround) async throws -> (grade: JSON, text: String) {
+        private func finding(_ ground: CouponGround) async throws -> (severity: JSON, text: String)
+        {
             let run = try await errand("doctor", "-ojson", environment: ground.keys.environment)
             let records = try run.records.filter { $0["check"] == "codes" }
-            return (records.first?["grade"] ?? .null, records.first?["found"].text ?? "nothing")
+            return (
+                records.first?["severity"] ?? .null, records.first?["message"].text ?? "nothing"
+            )
         }
 
         /// Deletes the epochs of QR codes that start at these times.
@@ -98,23 +101,23 @@ extension AppCommands {
 
         @Test func `the doctor tells when codes do not turn, and what mends it`() async throws {
             try await withCoupons { ground in
-                #expect(try await finding(ground) == ("ok", "no coupon waits for them"))
+                #expect(try await finding(ground) == ("ok", "no coupons need codes"))
                 _ = try await ground.granted()
                 var found = try await finding(ground)
-                #expect(found.grade == "warning" && found.text.contains("no worker has ever"))
+                #expect(found.severity == "warning" && found.text.contains("no worker has ever"))
                 #expect(
                     try await fault("no worker has ever")?.remedy.hasPrefix(
                         "ERRAND_KEYS_FILE=FILE errand coupon rotate") == true)
                 try await mend("no worker has ever", ground)
                 found = try await finding(ground)
                 // One epoch may have begun since the rotation.
-                #expect(found.grade == "ok")
+                #expect(found.severity == "ok")
                 #expect(found.text.contains(/qr every 30s, (19|20) of 20 ahead/))
                 try await change("TRUNCATE coupons.open_secrets")
                 found = try await finding(ground)
-                #expect(found.grade == "critical" && found.text.contains("are sealed"))
+                #expect(found.severity == "critical" && found.text.contains("are sealed"))
                 try await mend("are sealed", ground)
-                #expect(try await finding(ground).grade == "ok")
+                #expect(try await finding(ground).severity == "ok")
                 // So late is it that four epochs are left, and then none.
                 try await delete(
                     """
@@ -122,7 +125,8 @@ extension AppCommands {
                     WHERE series = 'qr' AND starts_at > now() ORDER BY starts_at OFFSET 4
                     """)
                 found = try await finding(ground)
-                #expect(found.grade == "warning" && found.text.contains(/[34] of 20 epochs of qr/))
+                #expect(
+                    found.severity == "warning" && found.text.contains(/[34] of 20 epochs of qr/))
                 try await delete(
                     "SELECT starts_at FROM coupons.epochs WHERE series = 'qr' AND starts_at > now()"
                 )
@@ -132,14 +136,14 @@ extension AppCommands {
                     WHERE series = 'qr'
                     """)
                 found = try await finding(ground)
-                #expect(found.grade == "critical" && found.text.contains("nobody rotates"))
-                try await mend("nobody rotates", ground)
-                #expect(try await finding(ground).grade == "ok")
+                #expect(found.severity == "critical" && found.text.contains("have not rotated"))
+                try await mend("have not rotated", ground)
+                #expect(try await finding(ground).severity == "ok")
             }
         }
 
         @Test func `a worker without keys says once that codes do not turn by it`() async throws {
-            let said = "codes of coupons do not turn by this worker"
+            let said = "this worker does not rotate coupon codes"
             let keys = try KeyRing([KeyRing.line("mine", 7)])
             defer { keys.remove() }
             let words = ["work", "--drain", "--queues"]

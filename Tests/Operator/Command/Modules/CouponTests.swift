@@ -5,7 +5,7 @@ import Testing
 extension AppCommands {
     @Suite("errand coupon: coupons and their lives") struct CouponTests {
         @Test func `ls has the newest first, by filter and page`() async throws {
-            try await errand("coupon", "ls").expect(0, "no coupon passes these filters")
+            try await errand("coupon", "ls").expect(0, "no coupons match")
             try await withCoupons { ground in
                 var ids: [String] = []
                 for (person, place, day) in [(1, 1, 3), (1, 2, 1), (2, 1, 2), (2, 2, 4)] {
@@ -50,7 +50,7 @@ extension AppCommands {
                 try await errand(
                     "coupon", "ls", "--expires-before", "2026-01-01T00:00:00Z", "--expires-after",
                     "2026-02-01T00:00:00Z"
-                ).expect(2, "nothing expires before", "the later of the two")
+                ).expect(2, "no coupon expires before", "must be later")
             }
         }
 
@@ -64,7 +64,7 @@ extension AppCommands {
                     """)
                 let words = ["coupon", "ls", "--establishment", "2"]
                 let run = try await errand(words)
-                run.expect(0, "none so far", "looked through 100,000 coupons, as far as id 2;")
+                run.expect(0, "no matches so far", "stopped after 100,000 coupons, at id 2;")
                 let next = try await errand(words + ["--cursor", "2", "-oname"])
                 #expect(next.output == first + "\n")
             }
@@ -120,7 +120,7 @@ extension AppCommands {
                 first.expect(0)
                 #expect(try first.record["result"] == "granted" && first.record["id"] == 1)
                 let again = try await granted("1", ["--expires": "2098-01-01T00:00:00Z"])
-                again.expect(0, "was given it before")
+                again.expect(0, "already has a coupon of this origin")
                 #expect(try again.record["result"] == "existing" && again.record["id"] == 1)
                 #expect(try await granted("2").record["id"] == 2)
                 let noted = """
@@ -161,11 +161,11 @@ extension AppCommands {
                 try await change(
                     "UPDATE coupons.coupons SET redeemed_at = now() WHERE id = \(ids[1])")
                 try await errand(words + ["x", ids[1], "--yes"])
-                    .expect(4, "coupon \(ids[1]) was redeemed before")
+                    .expect(4, "coupon \(ids[1]) was already redeemed")
                 try await errand(words + ["x", "99", "--yes"]).expect(3, "there is no coupon 99")
                 let both = try await errand(words + ["x", ids[0], ids[1], "--yes", "-ojson"])
-                both.expect(7, "coupon \(ids[1]) was redeemed before")
-                try await errand("coupon", "void", ids[0]).expect(2, "--reason TEXT is needed")
+                both.expect(7, "coupon \(ids[1]) was already redeemed")
+                try await errand("coupon", "void", ids[0]).expect(2, "--reason TEXT is required")
                 try await errand(words + ["", ids[0]]).expect(2, "1 to 500 characters")
             }
         }

@@ -21,7 +21,7 @@ extension AppCommands {
                 try await ground.coupon("code", "99").expect(3, "there is no coupon 99")
                 try await change("UPDATE coupons.coupons SET redeemed_at = now()")
                 for verb in ["code", "qr"] {
-                    try await ground.coupon(verb, id).expect(5, "is redeemed, and has no code")
+                    try await ground.coupon(verb, id).expect(5, "is redeemed and has no code")
                 }
                 try await errand("--read-only", "coupon", "code", id).expect(5)
             }
@@ -85,9 +85,9 @@ extension AppCommands {
                 let id = try await ground.granted()
                 try await ground.coupon("rotate").expect(0)
                 for (words, said) in [
-                    (["-ojson"], "a picture is printed as it is, not as json"),
-                    (["--format", "svg", "--scale", "3"], "--scale goes with --format png"),
-                    (["--invert"], "--invert goes with --format terminal"),
+                    (["-ojson"], "an image cannot be printed as json"),
+                    (["--format", "svg", "--scale", "3"], "--scale requires --format png"),
+                    (["--invert"], "--invert requires --format terminal"),
                     (["--scale", "41"], "from 1 to 40"),
                     (["--format", "gif"], "png, svg or terminal"),
                 ] {
@@ -137,7 +137,7 @@ extension AppCommands {
                 #expect(
                     try other.failure["error"].text?.contains("was redeemed before, at") == true)
                 let people = try await errand(words + [codes.typed])
-                people.expect(5, "request id: ", "a coupon is good once")
+                people.expect(5, "request id: ", "a coupon is valid once")
                 #expect(people.output.isEmpty)
                 let audit = try await errand("audit", "ls", "--action", "coupon redeem", "-ojson")
                 #expect(try audit.records.allSatisfy { $0["subject"] == .text("coupon \(id)") })
@@ -158,10 +158,10 @@ extension AppCommands {
                 }
                 try await refused(codes.payload, 5, "another", "--establishment", "2")
                 try await refused(codes.payload, 3, "no establishment 9", "--establishment", "9")
-                try await refused(codes.payload, 2, "--establishment ID is needed", "-q")
+                try await refused(codes.payload, 2, "--establishment ID is required", "-q")
                 try await refused("0000-0000-00000", 3, "no coupon has this code")
                 let row: [(column: String, said: String)] = [
-                    ("voided_at = now()", "was taken back"),
+                    ("voided_at = now()", "was voided"),
                     ("voided_at = NULL, expires_at = now()", "has expired, at"),
                     (
                         "expires_at = '2099-01-01Z', valid_from = '2098-01-01Z'",
@@ -174,9 +174,9 @@ extension AppCommands {
                 }
                 try await ground.coupon("rotate", "--replace", "--reason", "leak", "--yes")
                     .expect(0)
-                try await refused(codes.payload, 5, "has turned since it was shown")
+                try await refused(codes.payload, 5, "has rotated since it was shown")
                 try await change("UPDATE coupons.guess_limits SET terminal = 1")
-                try await refused(codes.payload, 5, "too many wrong codes came from here; ask")
+                try await refused(codes.payload, 5, "this till sent too many wrong codes; retry")
                 try await change("TRUNCATE coupons.open_secrets, coupons.guesses")
                 let now = try await ground.coupon("epochs", "-ojson").records
                 #expect(now.allSatisfy { $0["is_open"] == false })
@@ -186,12 +186,12 @@ extension AppCommands {
         @Test func `what cannot be a code is refused before any server is asked`() async throws {
             let nowhere = ["DATABASE_URL": "postgresql://127.0.0.1:1/errand", "REDIS_URL": ""]
             for (code, said) in [
-                ("hello", "one that is typed has 13 characters, and this has 5"),
+                ("hello", "a typed code has 13 characters, this one 5"),
                 ("1000-0000-00000", "a character of the code is wrong, or two are swapped"),
                 ("0000-0000-0000!", "'!' is in no code"),
-                ("EC1" + String(repeating: "A", count: 20), "has 38 characters, this 23"),
-                ("EC1" + String(repeating: "U", count: 35), "'U' is in no QR code"),
-                (" ", "no code is given"),
+                ("EC1" + String(repeating: "A", count: 20), "has 23 characters instead of 38"),
+                ("EC1" + String(repeating: "U", count: 35), "do not contain 'U'"),
+                (" ", "the code is empty"),
             ] {
                 for input in [nil, code] {
                     let run = try await errand(

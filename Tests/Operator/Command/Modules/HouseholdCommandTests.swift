@@ -4,8 +4,7 @@ import Testing
 
 extension AppCommands {
     @Suite("errand household") struct HouseholdCommandTests {
-        /// Three who live together in Toronto and a fourth who is invited, two bills, and one who
-        /// lives alone in Tokyo.
+        /// A group of three in Toronto with two bills and an invitation; a group of one in Tokyo.
         private func fill() async throws {
             try await change(
                 """
@@ -20,8 +19,7 @@ extension AppCommands {
                 """)
         }
 
-        /// A weekly chore of which two turns were taken and one of them done, and one whose rule
-        /// nobody can follow.
+        /// A weekly chore with two turns, one of them done, and a chore whose rule matches no day.
         private func fillChores() async throws {
             try await change(
                 """
@@ -42,14 +40,14 @@ extension AppCommands {
 
         // MARK: Groups
 
-        @Test func `groups are listed, the newest first`() async throws {
-            try await errand("household", "ls").expect(0, "no group passes these filters")
+        @Test func `groups are listed, newest first`() async throws {
+            try await errand("household", "ls").expect(0, "no groups match")
             try await fill()
             let groups = try await errand("household", "ls", "-ojson").records
             #expect(groups.map { $0["name"] } == ["Shibuya", "Rue Rachel"])
             #expect(groups.map { $0["members"] } == [1, 3])
             #expect(groups.map { $0["owed"] } == [0, 6000])
-            #expect(groups.map { $0["dues_told_on"] } == [nil, nil])
+            #expect(groups.map { $0["balances_notified_on"] } == [nil, nil])
             try await errand("household", "ls", "--limit", "1").expect(0, "more: ", "--cursor 2")
             let next = try await errand("household", "ls", "--cursor", "2", "-oname")
             #expect(next.output == "1\n")
@@ -60,7 +58,7 @@ extension AppCommands {
             }
             let table = try await errand("household", "ls")
             #expect(table.output.contains("60.00"))
-            try await errand("household", "ls", "--person", "46").expect(0, "no group passes")
+            try await errand("household", "ls", "--person", "46").expect(0, "no groups match")
         }
 
         @Test func `a group is shown with members, invitations and totals`() async throws {
@@ -88,10 +86,10 @@ extension AppCommands {
             #expect(try await made("household", "show", "2")["zone_fault"] == "it is damaged")
             #expect(shown["zone_fault"] == nil)
             let doctor = try await errand("doctor", "-ojson").output
-            #expect(doctor.contains("it is damaged: the chores of 1 groups of Asia/Tokyo"))
+            #expect(doctor.contains("it is damaged: chores of 1 groups in Asia/Tokyo"))
             let yen = try await made("household", "show", "2")
             #expect(yen["currency"] == "JPY" && yen["members"].elements.count == 1)
-            for verb in ["show", "dues", "chores", "feed", "stats"] {
+            for verb in ["show", "balances", "chores", "feed", "stats"] {
                 try await errand("household", verb, "9").expect(3, "there is no group 9", "ls")
             }
             try await errand("household", "show").expect(2, "GROUP")
@@ -99,25 +97,27 @@ extension AppCommands {
 
         // MARK: Debts
 
-        @Test func `who owes whom, and few payments that come to the same`() async throws {
+        @Test func `lists debts, and a few payments that settle them`() async throws {
             try await fill()
-            let dues = try await errand("household", "dues", "1", "-ojson")
-            dues.expect(0)
+            let balances = try await errand("household", "balances", "1", "-ojson")
+            balances.expect(0)
             let names: Set = ["group", "debtor", "creditor", "amount", "currency"]
-            #expect(try dues.records.map(\.names) == [names, names, names])
-            #expect(try dues.records.map { $0["debtor"] } == [43, 43, 42])
-            #expect(try dues.records.map { $0["creditor"] } == [41, 42, 41])
-            #expect(try dues.records.map { $0["amount"] } == [3000, 2000, 1000])
-            let few = try await errand("household", "dues", "1", "--simplified", "-ojson").records
+            #expect(try balances.records.map(\.names) == [names, names, names])
+            #expect(try balances.records.map { $0["debtor"] } == [43, 43, 42])
+            #expect(try balances.records.map { $0["creditor"] } == [41, 42, 41])
+            #expect(try balances.records.map { $0["amount"] } == [3000, 2000, 1000])
+            let few = try await errand("household", "balances", "1", "--simplified", "-ojson")
+                .records
             #expect(few.map { $0["debtor"] } == [43, 43])
             #expect(few.map { $0["amount"] } == [4000, 1000])
-            let again = try await errand("household", "dues", "1", "-ojson")
-            #expect(again.output == dues.output)
-            try await errand("household", "dues", "2").expect(0, "nobody of group 2 owes anything")
+            let again = try await errand("household", "balances", "1", "-ojson")
+            #expect(again.output == balances.output)
+            try await errand("household", "balances", "2")
+                .expect(0, "nobody in group 2 owes anything")
         }
 
-        @Test func `month ends are shown by zone, those that are not planned first`() async throws {
-            try await errand("household", "dues").expect(0, "there is no group")
+        @Test func `month ends are listed by zone, unplanned ones first`() async throws {
+            try await errand("household", "balances").expect(0, "there are no groups")
             try await fill()
             try await change(
                 """
@@ -125,29 +125,29 @@ extension AppCommands {
                 FROM unnest('{2020-10-31,2999-11-30}'::date[]) AS day;
                 UPDATE household.groups SET created_at = '2020-01-01'
                 """)
-            let zones = try await errand("household", "dues", "-ojson").records
+            let zones = try await errand("household", "balances", "-ojson").records
             #expect(zones.map { $0["zone"] } == ["Asia/Tokyo", "America/Toronto"])
             #expect(zones.map { $0["month_end"] } == [nil, "2999-11-30"])
             #expect(zones.map { $0["at"] } == [nil, "2999-11-30T14:00:00.000000Z"])
             #expect(zones.map { $0["last_month_end"] } == [nil, "2020-10-31"])
             #expect(zones.map { $0["untold"] } == [0, 1])
             try await change("SELECT household.due_groups()")
-            let told = try await errand("household", "dues", "-ojson").records
+            let told = try await errand("household", "balances", "-ojson").records
             #expect(told.map { $0["untold"] } == [0, 0])
-            #expect(told.map { $0["told_at"] == nil } == [true, false])
-            try await errand("household", "dues", "--simplified").expect(2, "needs a GROUP")
+            #expect(told.map { $0["notified_at"] == nil } == [true, false])
+            try await errand("household", "balances", "--simplified").expect(2, "needs a GROUP")
         }
 
         private func remind(_ options: String...) async throws -> Run {
             try await errand(["household", "remind", "-ojson"] + options)
         }
 
-        /// Reminders that were asked for and that nobody has decided about.
+        /// Requested reminders that are not decided yet.
         private func asked() async throws -> Int {
             try await number(
                 """
                 SELECT count(*) FROM errand.jobs
-                WHERE kind = 'household.tell' AND args ->> 'event' = 'debt_reminder'
+                WHERE kind = 'household.notify' AND args ->> 'event' = 'debt_reminder'
                 """)
         }
 
@@ -155,14 +155,14 @@ extension AppCommands {
             try await errand("work", "--queues", "household,notices", "--drain").expect(0)
         }
 
-        @Test func `people are reminded in somebody's name, once a day`() async throws {
+        @Test func `debtors are reminded in the creditor's name, once a day`() async throws {
             try await fill()
             try await change("UPDATE people.people SET quiet_from = NULL, quiet_until = NULL")
             let dry = try await remind("--from", "41", "--dry-run")
             dry.expect(0)
             #expect(try dry.records.map { $0["debtor"] } == [42, 43])
             #expect(try dry.records.map { $0["amount"] } == [1000, 3000])
-            #expect(try dry.records.map { $0["decision"] } == ["tell", "tell"])
+            #expect(try dry.records.map { $0["decision"] } == ["send", "send"])
             try await remind("--from", "41").expect(5, "not confirmed: remind 2 people")
             #expect(try await asked() == 0)
             let one = try await remind(
@@ -185,10 +185,10 @@ extension AppCommands {
             #expect(try again.records.map { $0["decision"] } == ["refuse"])
             #expect(try again.records.allSatisfy { $0["hold_until"].text != nil })
             #expect(try await asked() == 0)
-            // Each has a debt of their own to each.
+            // The policy counts reminders of each debt separately.
             let all = try await remind("--from", "41", "--yes")
             all.expect(7, "person 43 is not reminded")
-            #expect(try all.records.map { $0["decision"] } == ["tell", "refuse"])
+            #expect(try all.records.map { $0["decision"] } == ["send", "refuse"])
             #expect(try await asked() == 1)
             try await remind("--from", "42", "--to", "43", "--yes").expect(0)
             #expect(
@@ -196,7 +196,7 @@ extension AppCommands {
                     "SELECT count(*) FROM errand.audit WHERE action = 'household remind'") == 3)
         }
 
-        @Test func `who owes nothing, or is nobody, is not reminded`() async throws {
+        @Test func `people without debts and unknown people are not reminded`() async throws {
             try await fill()
             try await remind("--from", "43", "--yes").expect(4, "nobody owes person 43 anything")
             try await remind("--from", "42", "--to", "41", "--yes")
@@ -204,24 +204,23 @@ extension AppCommands {
             try await remind("--from", "99", "--yes").expect(3, "there is no person 99")
             try await remind("--from", "41", "--to", "99", "--yes")
                 .expect(3, "there is no person 99")
-            try await remind("--from", "41", "--to", "41").expect(2, "another person than --from")
-            try await remind("--to", "41").expect(2, "--from PERSON is needed")
+            try await remind("--from", "41", "--to", "41").expect(2, "a person other than --from")
+            try await remind("--to", "41").expect(2, "--from PERSON is required")
             #expect(try await asked() == 0)
         }
 
         // MARK: Chores
 
-        @Test func `chores tell whose turn it is, what comes next, and what is wrong`() async throws
-        {
+        @Test func `chores list the current turn, the next one and faults`() async throws {
             try await fill()
-            try await errand("household", "chores", "1").expect(0, "has no such chore")
+            try await errand("household", "chores", "1").expect(0, "has no matching chores")
             try await fillChores()
             let chores = try await errand("household", "chores", "1", "-ojson").records
             #expect(chores.map { $0["title"] } == ["Dishes", "Never"])
             let dishes = try #require(chores.first)
             #expect(dishes["rule"] == "FREQ=WEEKLY" && dishes["at_time"] == "18:30")
             #expect(dishes["next_on"] == "2026-04-06" && dishes["due_on"] == "2026-03-09")
-            // 43 stood in for 41, who had the next one therefore; 42 is away.
+            // 43 did the turn of 41, so 41 got the next one; 42 is away.
             #expect(dishes["state"] == "overdue" && dishes["assignee"] == 41)
             let rotation = dishes["rotation"].elements
             #expect(rotation.map { $0["person"] } == [41, 43, 42])
@@ -240,7 +239,7 @@ extension AppCommands {
             #expect(table.output.contains("42×0 (away)"))
         }
 
-        @Test func `what each has done, by periods`() async throws {
+        @Test func `chores done are counted by person and period`() async throws {
             try await fill()
             try await fillChores()
             let weeks = try await errand(
@@ -258,13 +257,13 @@ extension AppCommands {
             ).records
             #expect(months.map { $0["begins_on"] } == ["2026-03-01"])
             #expect(months.map { $0["assigned"] } == [1])
-            // The turn's day counts, by default up to today; who had none is there with 0.
+            // A turn counts on its day, by default up to today; people without turns have 0.
             let today = try await errand("household", "stats", "1", "--by", "day", "-ojson").records
             #expect(today.map { $0["person"] }.suffix(3) == [41, 42, 43])
             #expect(today.allSatisfy { $0["assigned"] == 0 })
             try await errand(
                 "household", "stats", "1", "--from", "2025-03-01", "--until", "2025-04-01"
-            ).expect(0, "nobody of group 1")
+            ).expect(0, "nobody in group 1")
             try await errand("household", "stats", "1", "--from", "2026-02-30")
                 .expect(2, "expected a day such as 2026-11-01")
             try await errand(
@@ -273,7 +272,7 @@ extension AppCommands {
             try await errand("household", "stats", "1", "--by", "decade").expect(2, "week, month")
         }
 
-        @Test func `the feed has the last thirty events`() async throws {
+        @Test func `the feed retains the last thirty events`() async throws {
             try await fill()
             let feed = try await errand("household", "feed", "1", "-ojson").records
             #expect(

@@ -46,7 +46,7 @@ extension AppCommands {
             #expect(try list.records.map { $0["state"] } == ["seals", "opens"])
             #expect(try list.records[0]["name"] == "mine")
             try await errand("key", "new", "--name", "mine", environment: keys.environment)
-                .expect(4, "has a key mine already")
+                .expect(4, "already has a key mine")
             try await errand("key", "new", "--name", "a b", environment: Self.bare)
                 .expect(2, "--name: not a sealing key: its name must be 1 to 64 letters")
         }
@@ -67,23 +67,23 @@ extension AppCommands {
         }
 
         @Test func `without keys there is nothing to seal by`() async throws {
-            try await errand("key", "ls").expect(0, "'errand key new' makes a key")
+            try await errand("key", "ls").expect(0, "'errand key new' creates a key")
             try await errand("key", "rotate")
                 .expect(2, "ERRAND_KEYS_FILE is not set", "'errand key new'")
             let doctor = try await errand("doctor", "-ojson")
             let keys = try doctor.records.first { $0["check"] == "keys" }
-            #expect(keys?["grade"] == "ok")
-            #expect(keys?["found"] == "none are set up here, and nothing is sealed")
+            #expect(keys?["severity"] == "ok")
+            #expect(keys?["message"] == "no keys are set up here, and nothing is sealed")
         }
 
         @Test func `a bad file is refused by its line, which is not shown`() async throws {
             let good = KeyRing.line("good", 1)
             let key = KeyRing.line("", 2).dropFirst()
             let rows: [(lines: [String], mode: Int, said: String)] = [
-                ([good, "\(key) other"], 0o600, "line 2: behind the name"),
+                ([good, "\(key) other"], 0o600, "line 2: after the name"),
                 ([good, "", String(key)], 0o600, "line 3: expected NAME"),
-                ([good], 0o644, "is open to everybody on this machine: chmod o="),
-                (["# none"], 0o600, "there is no key in it"),
+                ([good], 0o644, "is accessible to all users of this machine: chmod o="),
+                (["# none"], 0o600, "the file contains no key"),
             ]
             for (lines, mode, said) in rows {
                 let keys = try KeyRing(lines, mode: mode)
@@ -95,8 +95,8 @@ extension AppCommands {
                 }
                 let doctor = try await errand("doctor", "-ojson", environment: keys.environment)
                 let found = try doctor.records.first { $0["check"] == "keys" }
-                #expect(found?["grade"] == "warning")
-                #expect(found?["found"].text?.contains(said) == true)
+                #expect(found?["severity"] == "warning")
+                #expect(found?["message"].text?.contains(said) == true)
             }
             let lost = ["ERRAND_KEYS_FILE": "/nonexistent/keys"]
             try await errand("key", "ls", environment: lost)
@@ -138,13 +138,13 @@ extension AppCommands {
             #expect(list[1]["columns"].elements[0]["column"] == "notification.endpoints.secret")
             let doctor = try await errand("doctor", "-ojson", environment: keys.environment)
             let found = try doctor.records.first { $0["check"] == "keys" }
-            #expect(found?["grade"] == "note" && found?["remedy"] == "errand key rotate")
+            #expect(found?["severity"] == "note" && found?["remedy"] == "errand key rotate")
 
             let dry = try await key("rotate", "--dry-run")
             dry.expect(0, "still needed: old (2 values)")
             #expect(try counted("left", dry) == [sealed: 2])
             let rotated = try await key("rotate", "--reason", "yearly")
-            rotated.expect(0, "sealed nothing that is left: old")
+            rotated.expect(0, "no longer needed: old")
             #expect(try counted("done", rotated) == [sealed: 2])
             #expect(try counted("left", rotated).isEmpty)
             let audit = try await made("audit", "ls", "--action", "key")
@@ -165,14 +165,14 @@ extension AppCommands {
             try keys.write([new])
             try await seal(keys, by: "b")
             let list = try await errand("key", "ls", environment: keys.environment)
-            list.expect(1, "need a key that is not there: old", "put its line back into the file")
+            list.expect(1, "need a missing key: old", "restore its line in the file")
             #expect(list.output.contains(/old +missing +1/))
             try await errand("key", "rotate", environment: keys.environment)
-                .expect(7, "need a key that is not there: old")
+                .expect(7, "need a missing key: old")
             // A namesake opens nothing either.
             try keys.write([new, KeyRing.line("old", 3)])
             try await errand("key", "rotate", environment: keys.environment)
-                .expect(7, "1 values of notification.endpoints.secret were changed", ": 1")
+                .expect(7, "1 values of notification.endpoints.secret cannot be opened", ": 1")
             try keys.write([new, old])
             try await errand("key", "rotate", environment: keys.environment).expect(0)
         }

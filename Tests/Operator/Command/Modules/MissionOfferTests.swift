@@ -33,7 +33,7 @@ extension AppCommands {
                 """)
         }
 
-        @Test func `what would be offered is shown, then offered, then explained`() async throws {
+        @Test func `offers are shown by a dry run, then made, then explained`() async throws {
             try await fill()
             let dry = try await errand("mission", "assign", "--dry-run", "-ojson")
             dry.expect(0)
@@ -51,7 +51,7 @@ extension AppCommands {
             let greedy = try await errand("mission", "assign", "--dry-run", "--greedy", "-ojson")
             greedy.expect(0)
             #expect(try greedy.records.last?["filled"] == 3)
-            try await errand("mission", "assign", "--greedy").expect(2, "give --dry-run too")
+            try await errand("mission", "assign", "--greedy").expect(2, "--greedy needs --dry-run")
             try await errand("mission", "assign").expect(5, "not confirmed")
             try await errand("mission", "assign", "--mission", "1", "--yes").expect(0, "1 of 1")
             let run = try await errand("mission", "assign", "--yes", "-ojson")
@@ -68,15 +68,15 @@ extension AppCommands {
             #expect(
                 explained["parts"].elements.reduce(0) { $0 + ($1["points"].number ?? 0) }
                     == explained["score"].number)
-            // Nothing speaks against what they hold; another one finds no slot.
+            // The own slot is no objection for its holder; another shopper finds no free slot.
             let holders = try run.records.filter { $0["mission"] == 2 }.map { $0["shopper"].id }
             let holder = try #require(holders.first)
             let other = try #require(["41", "42", "43"].first { !holders.contains($0) })
-            try await errand("mission", "explain", "2", holder).expect(0, "no rule forbids it")
+            try await errand("mission", "explain", "2", holder).expect(0, "no rule forbids")
             try await errand("mission", "explain", "2", other)
-                .expect(0, "it is forbidden: no_slot")
+                .expect(0, "forbidden by: no_slot")
             try await errand("mission", "explain", "9", "42").expect(3, "there is no mission 9")
-            try await errand("mission", "explain", "1", "44").expect(3, "44 is no shopper")
+            try await errand("mission", "explain", "1", "44").expect(3, "44 is not a shopper")
         }
 
         @Test func `missions are listed and shown`() async throws {
@@ -84,7 +84,7 @@ extension AppCommands {
             let open = try await errand("mission", "ls", "--unfilled", "-ojson").records
             #expect(open.map { $0["id"].id } == ["2", "1"])
             #expect(open.map { $0["slots"].number } == [2, 1])
-            try await errand("mission", "ls", "--state", "over").expect(0, "no mission passes")
+            try await errand("mission", "ls", "--state", "over").expect(0, "no missions match")
             try await errand("mission", "ls", "--limit", "1").expect(0, "more: ", "--cursor 2")
             try await errand("mission", "offer", "1", "41", "--accepted", "--yes").expect(0)
             let shown = try await made("mission", "show", "1")
@@ -100,7 +100,7 @@ extension AppCommands {
         @Test func `an operator offers, withdraws, locks and cancels`() async throws {
             try await fill()
             try await made("mission", "lock", "2", "--reason", "I know whom")
-            try await errand("mission", "lock", "2").expect(0, "it was so already")
+            try await errand("mission", "lock", "2").expect(0, "already locked")
             try await errand("mission", "assign", "--mission", "2", "--yes")
                 .expect(5, "mission 2 is locked")
             try await errand("mission", "assign", "--mission", "99", "--dry-run")
@@ -113,7 +113,7 @@ extension AppCommands {
             try await errand("mission", "offer", "2", "42", "--yes")
                 .expect(5, "mission 2 cannot be offered to person 42: holds_already")
             try await errand("mission", "withdraw", id, "--yes").expect(
-                2, "--reason TEXT is needed")
+                2, "--reason TEXT is required")
             let taken = try await made(
                 "mission", "withdraw", id, "--reason", "the shop is shut", "--yes")
             #expect(taken["state"] == "withdrawn" && taken["reason"] == "the shop is shut")
@@ -123,11 +123,11 @@ extension AppCommands {
             let cancelled = try await made("mission", "cancel", "2", "--reason", "shut", "--yes")
             #expect(cancelled["state"] == "cancelled" && cancelled["filled"] == 0)
             try await errand("mission", "cancel", "2", "--reason", "shut", "--yes")
-                .expect(0, "it was not open any more")
+                .expect(0, "already closed or cancelled")
             try await errand("mission", "assign", "--mission", "2", "--yes")
                 .expect(4, "mission 2 is cancelled")
             try await errand("mission", "withdraw", "99", "--reason", "x", "--yes")
-                .expect(3, "no assignment has the id 99")
+                .expect(3, "assignment 99 does not exist")
             let audit = try await errand("audit", "ls", "-ojson").records
             #expect(
                 Set(audit.compactMap { $0["action"].text }).isSuperset(
@@ -154,7 +154,7 @@ extension AppCommands {
             let paid = try await made("mission", "review", id, "--verdict", "approve", "--yes")
             #expect(paid["state"] == "paid" && paid["transaction"].number != nil)
             try await errand("mission", "review", id, "--verdict", "approve", "--yes")
-                .expect(0, "the same was said before")
+                .expect(0, "the same verdict was already recorded")
             try await errand(
                 "mission", "review", id, "--verdict", "reject", "--reason", "no", "--yes"
             ).expect(4, "assignment \(id) is paid")
@@ -171,7 +171,7 @@ extension AppCommands {
             try await errand("shopper", "ls", "--limit", "2").expect(0, "--cursor 42")
             let hired = try await made("shopper", "hire", "44", "--yes")
             #expect(hired["state"] == "active" && hired["has_home"] == false)
-            try await errand("shopper", "hire", "44", "--yes").expect(0, "it was so already")
+            try await errand("shopper", "hire", "44", "--yes").expect(0, "already in that state")
             let suspended = try await made(
                 "shopper", "suspend", "44", "--reason", "photos in doubt", "--yes")
             #expect(suspended["state"] == "suspended")
@@ -180,7 +180,7 @@ extension AppCommands {
             try await made("shopper", "refuse", "41", "--reason", "works for a client", "--yes")
             let refused = try await errand("shopper", "ls", "--state", "refused", "-oname")
             #expect(refused.output == "41\n")
-            try await errand("shopper", "show", "99").expect(3, "person 99 is no shopper")
+            try await errand("shopper", "show", "99").expect(3, "person 99 is not a shopper")
             try await errand("shopper", "hire", "99", "--yes").expect(3, "99")
             let shown = try await made("shopper", "show", "42")
             #expect(shown["assignments"] == [])

@@ -4,9 +4,9 @@ import Testing
 
 extension AppCommands {
     @Suite("errand mission") struct MissionTests {
-        /// It needs no server.
+        /// `mission solve` needs no server.
         private static let bare = ["DATABASE_URL": "", "REDIS_URL": ""]
-        /// Greedy gives mission 1 to shopper 7 and has nobody for mission 2.
+        /// The greedy method gives mission 1 to shopper 7 and leaves mission 2 without a shopper.
         private static let contested = """
             {"missions": [{"id": 2, "slots": 1}, {"id": 1, "slots": 1}, {"slots": 2, "id": 3}],
              "shoppers": [{"id": 7, "capacity": 1}, {"id": -8, "capacity": 1}],
@@ -48,8 +48,7 @@ extension AppCommands {
             #expect(summary["seconds"].number != nil)
         }
 
-        @Test func `greedy, and a search without time, say that more may be possible`() async throws
-        {
+        @Test func `greedy and a search out of time report an upper bound`() async throws {
             let greedy = try await solve(Self.contested, "--greedy", "-ojson")
             greedy.expect(0)
             let summary = try #require(try greedy.records.last)
@@ -58,7 +57,7 @@ extension AppCommands {
             #expect(summary["is_optimal"] == false)
             #expect(summary["all_taken"] == 1)
             let late = try await solve(Self.contested, "--limit", "0s", "-ojson")
-            late.expect(0, "the time was up")
+            late.expect(0, "the search reached its time limit")
             #expect(try late.records.last?["bound"] == 18)
             #expect(try late.records.last?["total_score"] == 10)
             let timely = try await solve(Self.contested, "--limit", "1h", "-ojson")
@@ -66,21 +65,22 @@ extension AppCommands {
             #expect(try timely.records.last?["is_optimal"] == true)
         }
 
-        @Test func `a table for people, with what stays free in words`() async throws {
+        @Test func `prints a table and describes the free slots`() async throws {
             let run = try await solve(Self.contested)
             run.expect(
-                0, "2 of 4 slots are filled; the total score is 17, which is the optimum",
+                0, "2 of 4 slots filled; total score 17 (optimal)",
                 "of mission 3")
             #expect(run.lines[0].hasPrefix("MISSION  SHOPPER  SCORE"))
             let greedy = try await solve(Self.contested, "--greedy")
-            greedy.expect(0, "10, of not more than 18")
-            try await solve(Self.contested, "--greedy", "--limit", "1s").expect(2, "give one")
+            greedy.expect(0, "total score 10 (upper bound 18)")
+            try await solve(Self.contested, "--greedy", "--limit", "1s")
+                .expect(2, "cannot be combined")
             let chosen = try await solve(Self.contested, "-ocsv", "--columns", "shopper")
             chosen.expect(0)
             #expect(chosen.output == "shopper\r\n-8\r\n7\r\n")
         }
 
-        @Test func `reads a file, and says when there is none`() async throws {
+        @Test func `reads a file, and reports a missing one`() async throws {
             let file = FileManager.default.temporaryDirectory
                 .appending(path: "instance-\(UUID().uuidString).json")
             try Data(Self.contested.utf8).write(to: file)
@@ -93,10 +93,10 @@ extension AppCommands {
                 "mission", "solve", "--instance", file.path + ".no", environment: Self.bare
             ).expect(3, "cannot read")
             try await errand("mission", "solve", environment: Self.bare)
-                .expect(2, "--instance FILE is needed")
+                .expect(2, "--instance FILE is required")
         }
 
-        @Test func `nothing in, nothing out`() async throws {
+        @Test func `an empty instance has an empty result`() async throws {
             let run = try await solve(#"{"edges":[],"missions":[],"shoppers":[]}"#)
             run.expect(0, "nothing can be assigned", "0 of 0 slots")
             #expect(run.output.isEmpty)
@@ -112,19 +112,22 @@ extension AppCommands {
             #"{"missions":[\#(missions)],"shoppers":[\#(shoppers)],"edges":[\#(edges)]}"#
         }
 
-        @Test func `rows that contradict each other are named`() async throws {
+        @Test func `errors name the conflicting rows`() async throws {
             let edge = #"{"mission":1,"shopper":7,"score":5}"#
             for (text, message) in [
                 (Self.instance(edges: #"{"mission":2,"shopper":7,"score":5}"#), "mission 2"),
                 (Self.instance(edges: #"{"mission":1,"shopper":9,"score":5}"#), "shopper 9"),
-                (Self.instance(edges: "\(edge),\(edge)"), "mission 1 and shopper 7 is there twice"),
+                (
+                    Self.instance(edges: "\(edge),\(edge)"),
+                    "duplicate edge of mission 1 and shopper 7"
+                ),
                 (
                     Self.instance(missions: #"{"id":1,"slots":1},{"id":1,"slots":2}"#),
-                    "mission 1 is there twice"
+                    "duplicate mission 1"
                 ),
                 (
                     Self.instance(shoppers: #"{"id":7,"capacity":1},{"id":7,"capacity":1}"#),
-                    "shopper 7 is there twice"
+                    "duplicate shopper 7"
                 ),
                 (Self.instance(missions: #"{"id":1,"slots":-1}"#), "mission 1 has -1 slots"),
                 (Self.instance(shoppers: #"{"id":7,"capacity":-3}"#), "a capacity of -3"),
@@ -140,17 +143,20 @@ extension AppCommands {
             #expect(try run.failure["code"] == "refused")
         }
 
-        @Test func `what is no instance is named by its place`() async throws {
+        @Test func `errors name the position in an invalid instance`() async throws {
             for (text, message) in [
                 ("", "line 1, column 1: expected an object"),
                 ("missions", "line 1, column 1: expected an object"),
                 ("[]", "expected an object"),
-                (#"{"missions":[],"shoppers":[]}"#, #""edges" is missing"#),
-                ("{\"missions\":[],\n \"missions\":[]}", #"line 2, column 2: "missions" is there"#),
+                (#"{"missions":[],"shoppers":[]}"#, #"missing member "edges""#),
+                (
+                    "{\"missions\":[],\n \"missions\":[]}",
+                    #"line 2, column 2: duplicate member "missions""#
+                ),
                 ("{\"missions\n\":[]}", "line 1, column 11: expected an escaped control"),
-                (#"{"missions":[],"people":[]}"#, #""people" is not known: expected missions, "#),
+                (#"{"missions":[],"people":[]}"#, #"unknown member "people": expected missions, "#),
                 (#"{"missions":{}}"#, "expected an array"),
-                (#"{"missions":[{"id":1}]}"#, #""slots" is missing"#),
+                (#"{"missions":[{"id":1}]}"#, #"missing member "slots""#),
                 (#"{"missions":[{"id":1,"slots":1}{}]}"#, "expected a comma or ]"),
                 (#"{"missions":[{"id":1,"slots":1},]}"#, "expected an object"),
                 (#"{"missions":[{"id":1,"slots":1.5}]}"#, "expected a whole number"),

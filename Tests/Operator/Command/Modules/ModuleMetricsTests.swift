@@ -14,7 +14,7 @@ import Testing
             self.families = families
         }
 
-        func metrics(of checkup: Checkup) async throws -> [MetricFamily] {
+        func metrics(of context: ModuleContext) async throws -> [MetricFamily] {
             guard let families else { throw Broken() }
             return families.map { MetricFamily($0, .gauge, "Of a trial", 1) }
         }
@@ -43,14 +43,14 @@ import Testing
     @Test func `a metric in another's name is left out`() async throws {
         let result = try await Self.metrics(Trial("a", ["a_x", "errand_up", "ab"]))
         #expect(result.names == ["a_x"])
-        #expect(result.failure == "errand_up of a has to be a_…")
+        #expect(result.failure == "metric errand_up of module a: the name must begin with a_")
     }
 
     @Test func `a module that is not installed is not asked`() async throws {
         struct Absent: Module {
             let migrations = MigrationLine(
                 module: "absent", files: [.init("tables/001_a.sql", "CREATE SCHEMA absent")])
-            func metrics(of checkup: Checkup) async throws -> [MetricFamily] {
+            func metrics(of context: ModuleContext) async throws -> [MetricFamily] {
                 throw Trial.Broken()
             }
         }

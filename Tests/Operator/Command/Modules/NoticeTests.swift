@@ -55,7 +55,7 @@ extension AppCommands {
                     environment["ERRAND_LOG"] = "debug"
                     let run = try await errand(
                         "work", "--queues", Self.queues, "--drain", environment: environment)
-                    run.expect(0, "notices leave by apns: APNs team TEAM123456")
+                    run.expect(0, "sending notices by apns: APNs team TEAM123456")
 
                     let pushed = try push.requests("apns")
                     #expect(pushed.map(\.verdict) == ["accepted"])

@@ -84,8 +84,8 @@ extension AppCommands {
                 (["payout.returned", "--data", "[1]"], 2, "are not a JSON object"),
                 (["payout.returned", "--data", "@/dev/null/x"], 3, "/dev/null/x"),
                 (["payout.returned", "--channel", "fax"], 2, "expected push, email or inbox"),
-                (["mission.waiting", "--channel", "email"], 2, "is not told by email"),
-                (["mission.waiting", "--html", "x.html"], 2, "--html goes with e-mail"),
+                (["mission.waiting", "--channel", "email"], 2, "is not sent by email"),
+                (["mission.waiting", "--html", "x.html"], 2, "--html requires the channel email"),
                 (["mission.waiting", "--zone", "Mars/Base"], 2, "--zone: "),
                 (["company.news", "--html", "/dev/null/x"], 1, "cannot write /dev/null/x"),
             ] {
@@ -95,7 +95,7 @@ extension AppCommands {
             }
             let own = ["ERRAND_NOTICES": "/dev/null/x", "DATABASE_URL": ""]
             try await errand("notification", "kinds", environment: own)
-                .expect(2, "the words of notices are not right", "ERRAND_NOTICES")
+                .expect(2, "the notice templates are invalid", "ERRAND_NOTICES")
         }
 
         @Test func `why says what would happen, by which ways, and why not`() async throws {
@@ -114,19 +114,19 @@ extension AppCommands {
             let asked = ["--person", "1", "--kind", "payout.returned"]
             let day = try await why(
                 asked[0], asked[1], asked[2], asked[3], "--at", "2026-11-20T12:00:00Z")
-            #expect(day["decision"] == "tell" && day["zone"] == "Europe/Berlin")
+            #expect(day["decision"] == "send" && day["zone"] == "Europe/Berlin")
             let ways = day["channels"].elements
             #expect(ways.map { $0["channel"] } == ["push", "email", "inbox"])
             #expect(ways.map { $0["is_open"] } == [false, true, false])
-            #expect(ways[0]["because"] == "no device of the app takes pushes")
-            #expect(ways[2]["because"] == "the person has switched it off")
+            #expect(ways[0]["explanation"] == "no device of the app takes pushes")
+            #expect(ways[2]["explanation"] == "the person has switched it off")
             let night = try await why(
                 asked[0], asked[1], asked[2], asked[3], "--at", "2026-11-20T23:00:00Z")
             #expect(night["decision"] == "hold")
             #expect(night["hold_until"] == "2026-11-21T06:00:00.000000Z")
-            #expect(night["because"].text?.hasPrefix("quiet hours until") == true)
+            #expect(night["explanation"].text?.hasPrefix("quiet hours until") == true)
             let child = try await why("--person", "2", "--kind", "payout.returned")
-            #expect(child["decision"] == "drop" && child["because"] == "the person is under 16")
+            #expect(child["decision"] == "drop" && child["explanation"] == "the person is under 16")
             let card = try await errand(["notification", "why"] + asked)
             card.expect(0)
             #expect(card.output.contains("decision") && card.output.contains("email"))
@@ -137,7 +137,7 @@ extension AppCommands {
                 .expect(3, "there is no person 9")
             try await errand(all + ["--person", "1", "--kind", "company.new"])
                 .expect(3, "did you mean company.news?")
-            try await errand(all + ["--person", "1"]).expect(2, "--kind KIND is needed")
+            try await errand(all + ["--person", "1"]).expect(2, "--kind KIND is required")
             try await errand(all + asked + ["--at", "noon"]).expect(2, "--at noon")
         }
     }

@@ -54,7 +54,7 @@ extension AppCommands {
         }
 
         @Test func `ls has the newest first, by filter and page`() async throws {
-            try await errand("notification", "ls").expect(0, "no notice passes these filters")
+            try await errand("notification", "ls").expect(0, "no notices match")
             let ids = try await ground()
             func listed(_ words: String...) async throws -> [String] {
                 let run = try await errand(["notification", "ls", "-ojson"] + words)
@@ -97,8 +97,8 @@ extension AppCommands {
                 """)
             let words = ["notification", "ls", "--kind", "first.of.all"]
             let run = try await errand(words)
-            run.expect(0, "none so far", "looked through all notices down to id 2;")
-            run.expect(0, "go on: errand notification ls --kind first.of.all --cursor 2")
+            run.expect(0, "no match so far", "stopped early, at id 2;")
+            run.expect(0, "continue: errand notification ls --kind first.of.all --cursor 2")
             let next = try await errand(words + ["--cursor", "2", "-oname"])
             next.expect(0)
             #expect(next.output == "1\n")
@@ -109,11 +109,11 @@ extension AppCommands {
             let failed = ["notification", "ls", "--status", "failed,held"]
             let found = try await errand(failed + ["--kind", "first.of.all"])
             found.expect(0)
-            #expect(!found.errors.contains("looked through"))
+            #expect(!found.errors.contains("stopped early"))
             #expect(try await errand(failed + ["-oname"]).output == "1\n")
             try await change("UPDATE notification.notices SET status = 'failed'")
             try await errand(words + ["--status", "failed", "--cursor", "5002"])
-                .expect(0, "none so far", "looked through all notices down to id 2;")
+                .expect(0, "no match so far", "stopped early, at id 2;")
             #expect(
                 try await errand(words + ["--status", "failed", "--cursor", "2", "-oname"]).output
                     == "1\n")
@@ -154,26 +154,26 @@ extension AppCommands {
             try await errand("notification", "show", "999").expect(3, "there is no notice 999")
             try await errand("notification", "show", "x").expect(2, "ID 'x'")
             try await errand("notification", "show", ids[0], "--reason", "x")
-                .expect(2, "--reason goes with --reveal")
+                .expect(2, "--reason requires --reveal")
         }
 
-        @Test func `trace tells every step to the provider's answer`() async throws {
+        @Test func `trace shows every step to the provider's answer`() async throws {
             let ids = try await ground()
-            let story = try await made("notification", "trace", ids[0])
-            #expect(story["dedupe_key"] == "a" && story["told_by"].number != nil)
-            let texts = story["story"].elements.compactMap { $0["text"].text }
-            #expect(texts.prefix(2) == ["recorded", "decided to be told"])
-            #expect(texts.contains("put into the inbox"))
+            let history = try await made("notification", "trace", ids[0])
+            #expect(history["dedupe_key"] == "a" && history["decided_by"].number != nil)
+            let texts = history["history"].elements.compactMap { $0["text"].text }
+            #expect(texts.prefix(2) == ["recorded", "decided to send"])
+            #expect(texts.contains("added to the inbox"))
             #expect(texts.contains { $0.hasSuffix("is gone after 2 attempts: 404 UNREGISTERED") })
             #expect(texts.contains { $0.contains("by fcm to device 1 begins") })
-            let ways = story["deliveries"].elements
+            let ways = history["deliveries"].elements
             #expect(Set(ways.map { $0["provider"] }.compactMap(\.text)) == ["fcm", "mail"])
             let push = try #require(ways.first { $0["provider"] == "fcm" })
             #expect(push["device"] == 1 && push["status"] == "gone" && push["attempt"] == 2)
             #expect(push["reply"] == "404 UNREGISTERED")
             let card = try await errand("notification", "trace", ids[2])
             card.expect(0)
-            #expect(card.output.contains("story"))
+            #expect(card.output.contains("history"))
             #expect(card.output.contains("ended as sent"))
             #expect(!card.output.contains("deliveries"))
             try await errand("notification", "trace", "999").expect(3, "there is no notice 999")
@@ -196,7 +196,7 @@ extension AppCommands {
             #expect(table.lines[0].contains("TOKEN") && table.lines[1].contains("wxyz"))
             try await errand("notification", "devices", "--person", "9")
                 .expect(3, "there is no person 9")
-            try await errand("notification", "devices").expect(2, "--person ID is needed")
+            try await errand("notification", "devices").expect(2, "--person ID is required")
         }
 
         @Test func `what is cancelled reaches nobody, and stands in the audit`() async throws {
@@ -210,7 +210,7 @@ extension AppCommands {
             for id in [ids[1], undecided] {
                 let notice = try await made("notification", "show", id)
                 #expect(notice["status"] == "withdrawn")
-                #expect(notice["reason"] == "taken back by an operator: wrong day")
+                #expect(notice["reason"] == "withdrawn by an operator: wrong day")
                 #expect(notice["ended_at"].text != nil)
             }
             let ways = try await made("notification", "trace", ids[1])["deliveries"].elements
@@ -236,9 +236,9 @@ extension AppCommands {
             #expect(try await made("notification", "show", ids[1])["status"] == "sent")
             try await errand("notification", "cancel", ids[2])
                 .expect(4, "notice \(ids[2]): it has ended", "errand notification trace")
-            try await errand("notification", "cancel", "999").expect(3, "there is no such notice")
+            try await errand("notification", "cancel", "999").expect(3, "it does not exist")
             let mixed = try await errand("notification", "cancel", ids[0], "999", ids[2])
-            mixed.expect(7, "2 of 3 notices were left as they are")
+            mixed.expect(7, "2 of 3 notices were not changed")
             try await errand("notification", "cancel", ids[0], "--read-only").expect(5)
             try await errand("notification", "cancel").expect(2, "needs ID")
         }

@@ -43,19 +43,20 @@ extension AppCommands {
                 func finding(_ text: String) async throws -> JSON? {
                     let doctor = try await errand("doctor", "-ojson", environment: environment)
                     return try doctor.records.first {
-                        $0["check"] == "votes" && $0["found"].text?.contains(text) == true
+                        $0["check"] == "votes" && $0["message"].text?.contains(text) == true
                     }
                 }
-                #expect(try await finding("1 votes, none is late")?["grade"] == "ok")
+                #expect(try await finding("1 votes, none is late")?["severity"] == "ok")
                 try await errand("vote", "close", "1", "--yes").expect(0)
                 try await work(environment)
-                #expect(try await finding("look at equal names: 1")?["grade"] == "note")
+                #expect(try await finding("in review of equal names: 1")?["severity"] == "note")
                 try await change(
                     "UPDATE votes.votes SET review_until = now() - interval '10 minutes'")
-                #expect(try await finding("longer than the rules say: 1")?["grade"] == "warning")
+                let late = try await finding("in review after the time limit: 1")
+                #expect(late?["severity"] == "warning")
                 try await change("DELETE FROM votes.open_keys")
-                #expect(try await finding("nobody can cast: 1")?["grade"] == "critical")
-                #expect(try await finding("0 of 1000 keys are ready")?["grade"] == "critical")
+                #expect(try await finding("nobody can cast: 1")?["severity"] == "critical")
+                #expect(try await finding("0 of 1000 keys are ready")?["severity"] == "critical")
             }
         }
 
@@ -68,7 +69,7 @@ extension AppCommands {
                 #expect(try open.record["state"] == "open")
                 #expect(try open.record["participants"].number == 3)
                 try await errand("vote", "verify", "--receipt", Self.receipt)
-                    .expect(3, "the result of vote 1 is not out")
+                    .expect(3, "the result of vote 1 is not published")
                 try await errand("vote", "publish", "1").expect(4, "vote 1 is open")
                 try await errand("vote", "close", "1").expect(5, "not confirmed")
                 try await errand("vote", "close", "1", "--yes").shows("closed for", "by_hand")
@@ -94,8 +95,9 @@ extension AppCommands {
                 #expect(try verified.record["root"] == shown["root"])
                 try await errand(
                     "vote", "verify", "--receipt", Self.receipt.replacing("1.1.q", with: "1.2.q")
-                ).expect(5, "does not have that ballot")
-                try await errand("vote", "verify", "--receipt", "v1.1").expect(2, "no receipt")
+                ).expect(5, "does not include that ballot")
+                try await errand("vote", "verify", "--receipt", "v1.1")
+                    .expect(2, "the receipt is invalid")
                 // Not in the list of processes.
                 try await errand(["vote", "verify", "--receipt", "-"], input: Self.receipt + "\n")
                     .shows("is included", "yes")
@@ -104,7 +106,7 @@ extension AppCommands {
                 #expect(left.map { $0["name"].text } == ["ZOE  ROY"])
                 let listed = try await errand("vote", "ls", "--state", "published", "-ojson")
                 #expect(try listed.records.map { $0["id"].id } == ["1"])
-                try await errand("vote", "ls", "--initiator", "41").expect(0, "no vote passes")
+                try await errand("vote", "ls", "--initiator", "41").expect(0, "no votes match")
                 let audit = try await errand("audit", "ls", "-ojson").records
                 #expect(
                     Set(audit.compactMap { $0["action"].text }).isSuperset(

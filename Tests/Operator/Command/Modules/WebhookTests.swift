@@ -91,7 +91,7 @@ extension AppCommands {
                     "webhook", "add", "--url", "https://h/", "--owner", "app:a"
                 ).expect(2, "ERRAND_KEYS_FILE is not set", "'errand key new'")
                 try await errand("webhook", "secret", "1", environment: keys)
-                    .expect(2, "say --rotate or --finish")
+                    .expect(2, "--rotate or --finish is required")
                 let wrong = keys.merging(["ERRAND_WEBHOOKS_PRIVATE": "yes"]) { $1 }
                 try await errand("work", "--drain", environment: wrong)
                     .expect(2, "ERRAND_WEBHOOKS_PRIVATE: expected allow")
@@ -107,10 +107,10 @@ extension AppCommands {
                     try await errand(
                         ["webhook", "secret", id, "-ojson"] + words, environment: keys)
                 }
-                try await secret("--finish").expect(4, "has one secret only")
+                try await secret("--finish").expect(4, "has only one secret")
                 let second = try await secret("--rotate").record
                 #expect(second["secrets"] == 2 && second["secret"] != made["secret"])
-                try await secret("--rotate").expect(4, "has two secrets already")
+                try await secret("--rotate").expect(4, "already has two secrets")
                 let finished = try await secret("--finish")
                 #expect(try finished.record["secrets"] == 1)
                 #expect(!finished.output.contains("whsec_"))
@@ -140,7 +140,7 @@ extension AppCommands {
                     let run = try await errand(
                         "work", "--queues", "webhooks", "--drain",
                         environment: environment.merging(["ERRAND_LOG": "debug"]) { $1 })
-                    run.expect(0, "webhooks leave, sealed by key k1, private addresses allowed")
+                    run.expect(0, "sending webhooks, sealed by key k1, private addresses allowed")
                     let events = try await errand("webhook", "events", "-ojson")
                     #expect(
                         try events.records.map { $0["status"] } == ["pending", "delivered"])
@@ -202,7 +202,7 @@ extension AppCommands {
                                 environment: environment)["id"].id)
                     }
                     try await errand("webhook", "test", ids[0], "--timeout", "1s")
-                        .expect(8, "there was no answer by then", "does a worker work the queue")
+                        .expect(8, "timed out: no answer", "a worker must run the queue webhooks")
                     let worker = try start(
                         ["work", "--queues", "webhooks", "--no-schedules"],
                         environment: environment)
@@ -212,7 +212,7 @@ extension AppCommands {
                     #expect(try good.record["reply"] == "204")
                     for _ in 0..<6 {
                         try await errand("webhook", "test", ids[1])
-                            .expect(1, "the event was not taken: the endpoint answered 500")
+                            .expect(1, "the event was not accepted: the endpoint answered 500")
                     }
                     try await errand("webhook", "test", ids[2]).expect(1, "answered 410")
                     try await errand("webhook", "test", ids[2])
@@ -233,7 +233,7 @@ extension AppCommands {
                     #expect(try failing.records.map { $0["state"] } == ["failing", "disabled"])
                     let doctor = try await errand("doctor", "-ojson", environment: keys)
                     let found = try doctor.records.first { $0["check"] == "webhooks" }
-                    #expect(found?["grade"] == "note")
+                    #expect(found?["severity"] == "note")
                     #expect(found?["remedy"] == "errand webhook ls --failing")
                     // A test is never tried again, and no dead letter.
                     #expect(try await number("SELECT count(*) FROM errand.dead_jobs") == 0)
@@ -249,20 +249,20 @@ extension AppCommands {
             try await withKeys { keys in
                 _ = try await add(environment: keys)
                 let run = try await errand("work", "--queues", "webhooks", "--drain")
-                run.expect(0, "no webhook leaves from here: ERRAND_KEYS_FILE is not set")
+                run.expect(0, "this worker sends no webhooks: ERRAND_KEYS_FILE is not set")
                 let doctor = try await errand("doctor", "-ojson")
                 doctor.expect(11)
                 let records = try doctor.records
                 let found = records.first { $0["check"] == "webhooks" }
-                #expect(found?["grade"] == "warning")
+                #expect(found?["severity"] == "warning")
                 let remedy = "errand work --queues webhooks  # with ERRAND_KEYS_FILE set"
                 #expect(found?["remedy"] == .text(remedy))
                 let missing = records.first { $0["check"] == "keys" }
-                #expect(missing?["grade"] == "critical")
-                #expect(missing?["found"].text?.contains("a key that is not there: k1") == true)
+                #expect(missing?["severity"] == "critical")
+                #expect(missing?["message"].text?.contains("a missing key: k1") == true)
                 let fine = try await errand("doctor", "-ojson", environment: keys)
                 let grades = try fine.records.filter { ["keys", "webhooks"].contains($0["check"]) }
-                #expect(grades.map { $0["grade"] } == ["ok", "ok"])
+                #expect(grades.map { $0["severity"] } == ["ok", "ok"])
             }
         }
     }

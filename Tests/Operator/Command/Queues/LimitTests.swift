@@ -63,7 +63,8 @@ extension CommandLine {
             for arguments in [
                 ["queue", "pause", "x"], ["job", "tail"], ["work"], ["context", "use", "x"],
             ] {
-                try await errand(arguments + ["--watch", "2"]).expect(2, "only look")
+                try await errand(arguments + ["--watch", "2"]).expect(
+                    2, "repeats read-only commands")
             }
             try await errand("status", "--watch", "0.2").expect(2, "a number from 0.5")
         }
@@ -76,7 +77,7 @@ extension CommandLine {
             let session = try TestDatabase.here().session()
             try await session.script("BEGIN; LOCK TABLE errand.queues, errand.jobs")
             let late = try await errand("queue", "ls", "--command-timeout", "400ms")
-            late.expect(8, "ended after 400ms", "--command-timeout", "errand doctor")
+            late.expect(8, "timed out after 400ms", "--command-timeout", "errand doctor")
             let json = try await errand(
                 "queue", "pause", "x", "--command-timeout", "400ms", "-ojson")
             json.expect(8)
@@ -84,7 +85,7 @@ extension CommandLine {
             for more in [[], ["--count", "5000"]] {
                 try await errand(
                     ["enqueue", "demo.noop", "--command-timeout", "400ms"] + more
-                ).expect(8, "ended after 400ms")
+                ).expect(8, "timed out after 400ms")
             }
             try await eventually("the end of its statements") {
                 try await number(
@@ -104,7 +105,8 @@ extension CommandLine {
             let job = try await made("enqueue", "demo.noop", "--in", "1h")
             try await errand("job", "wait", job["id"].id, "--command-timeout", "300ms").expect(8)
             try await errand("status", "--watch", "1", "--command-timeout", "300ms").expect(8)
-            try await errand("work", "--command-timeout", "1s").expect(2, "runs until told to stop")
+            try await errand("work", "--command-timeout", "1s")
+                .expect(2, "runs until it is stopped")
         }
 
         @Test func `a terminal comes back when a server hangs, and says why`() async throws {
@@ -121,7 +123,7 @@ extension CommandLine {
                 "postgresql://u@127.0.0.1:\(port)/d", steps: [])
             #expect(run.code == 8)
             let restored = try #require(run.output.range(of: "\u{1B}[?7h\u{1B}[?25h"))
-            let complaint = try #require(run.output.range(of: "as --command-timeout says"))
+            let complaint = try #require(run.output.range(of: "(--command-timeout)"))
             #expect(restored.upperBound < complaint.lowerBound)
             server.signal(SIGKILL)
             _ = try await server.end(within: .seconds(20))
@@ -146,7 +148,7 @@ extension CommandLine {
             for line in Self.changing {
                 let words = line.split(separator: " ").map(String.init)
                 try await errand(words + ["--read-only"], environment: nowhere)
-                    .expect(5, "changes something, and this is read-only")
+                    .expect(5, "read-only mode: ", " makes changes")
             }
             try await errand(
                 "queue", "pause", "x",

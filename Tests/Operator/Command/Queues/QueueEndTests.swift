@@ -41,7 +41,7 @@ extension JobCommands {
             try await made("enqueue", "demo.noop", "--in", "1h")
             try await errand("queue", "drain", "default")
                 .expect(
-                    4, "no worker works queue default", "'errand work --queues default --drain'")
+                    4, "no live worker works queue default", "'errand work --queues default'")
             let worker = try start(["work", "--grace", "0s"])
             try await eventually("the worker to sign on") {
                 try await number("SELECT count(*) FROM errand.workers") == 1
@@ -52,7 +52,7 @@ extension JobCommands {
             #expect(try await number("SELECT count(*) FROM errand.finished_jobs") == 1)
             try await made("enqueue", "demo.sleep", #"{"ms": 600000}"#)
             try await errand("queue", "drain", "default", "--timeout", "200ms")
-                .expect(8, "1 jobs that are due or run were still in queue default")
+                .expect(8, "timed out: 1 due or running jobs are left in queue default")
             try await made("queue", "pause", "default")
             try await errand("queue", "drain", "default")
                 .expect(4, "queue default is paused", "errand queue resume default")
@@ -66,7 +66,7 @@ extension JobCommands {
                 "enqueue", "demo.sleep", #"{"ms": 1}"#, "--in", "1h", "--priority", "low")
             let other = try await made("enqueue", "demo.noop", "--queue", "mail")["id"]
             try await errand("queue", "purge", "default")
-                .expect(5, "end all jobs that wait in queue default, 4,501 of them", "--yes")
+                .expect(5, "cancel all 4,501 waiting jobs of queue default?", "--yes")
             #expect(try await number("SELECT count(*) FROM errand.jobs") == 4502)
             let dry = try await errand("queue", "purge", "default", "--dry-run", "-ojson")
             #expect(try dry.record["count"] == 4501)
@@ -84,7 +84,7 @@ extension JobCommands {
                     """) == 4501)
             #expect(try await made("job", "show", other.id)["state"] == "available")
             let again = try await errand("queue", "purge", "default")
-            again.expect(0, "nothing to do: no job passes these filters")
+            again.expect(0, "nothing to do: no jobs match")
         }
 
         @Test func `purge leaves what runs`() async throws {

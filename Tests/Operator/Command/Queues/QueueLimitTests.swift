@@ -10,7 +10,7 @@ extension JobCommands {
             let set = try await made(
                 "queue", "limit", "default", "--running", "1", "--reason", "their server")
             #expect(set["limit_running"] == 1)
-            #expect(set["limit_held"] == 0)
+            #expect(set["limit_in_use"] == 0)
             #expect(set["limit_set_by"] == "tester")
             let long = try await made("enqueue", "demo.sleep", #"{"ms": 600000}"#)
             let worker = try start(["work", "--grace", "0s"])
@@ -20,7 +20,8 @@ extension JobCommands {
             let next = try await made("enqueue", "demo.noop")
             let why = try await made("job", "why", next["id"].id)
             #expect(why["cause"] == "queue_limit")
-            #expect(why["because"].text?.hasPrefix("its queue default runs 1 of at most 1") == true)
+            #expect(
+                why["explanation"].text?.hasPrefix("its queue default runs 1 of at most 1") == true)
             let table = try await errand("queue", "ls")
             #expect(table.lines[0].contains("LIMIT"))
             #expect(table.lines[1].contains("1 of 1"))
@@ -61,15 +62,15 @@ extension JobCommands {
             #expect(try await number(claimed) == 1)
             second.signal(SIGTERM)
             try await finish(second).expect(0)
-            #expect(try await made("queue", "show", "default")["limit_held"] == 0)
+            #expect(try await made("queue", "show", "default")["limit_in_use"] == 0)
         }
 
         @Test func `bad input`() async throws {
             try await errand("queue", "limit", "defalt", "--running", "1")
                 .expect(3, "there is no queue defalt", "did you mean default?")
-            try await errand("queue", "limit", "default").expect(2, "say --running, --rate")
+            try await errand("queue", "limit", "default").expect(2, "pass --running, --rate")
             try await errand("queue", "limit", "default", "--none", "--rate", "1/s")
-                .expect(2, "say --running, --rate")
+                .expect(2, "pass --running, --rate")
             for rate in ["5", "0/s", "x/s", "5/d", "/s"] {
                 try await errand("queue", "limit", "default", "--rate", rate)
                     .expect(2, "a rate such as 100/s")

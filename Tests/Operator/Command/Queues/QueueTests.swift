@@ -47,7 +47,7 @@ extension JobCommands {
                 .expect(3, "there is no queue defalt", "did you mean default?")
             let json = try await errand("queue", verb, "xyz", "-ojson")
             json.expect(3)
-            #expect(try json.failure["hint"] == "there are: default")
+            #expect(try json.failure["hint"] == "queues: default")
             try await errand("queue", verb).expect(2, "needs NAME", "usage: errand queue \(verb)")
         }
 
@@ -55,7 +55,7 @@ extension JobCommands {
             try await errand("worker", "ls").expect(0, "no worker is running: start one")
             let idle = try await errand("status")
             idle.expect(0)
-            #expect(idle.output.contains("0 alive, 0 silent: start one with 'errand work'"))
+            #expect(idle.output.contains("0 alive, 0 unresponsive: start one with 'errand work'"))
             let worker = try start(["work", "--queues", "default:3,mail:2:5"])
             try await eventually("the worker to sign on") {
                 try await number("SELECT count(*) FROM errand.workers") == 1
@@ -70,24 +70,24 @@ extension JobCommands {
             #expect(record["version"].text?.isEmpty == false)
             let status = try await made("status")
             #expect(status["workers"] == 1)
-            #expect(status["silent_workers"] == 0)
+            #expect(status["unresponsive_workers"] == 0)
             #expect(status["queues"].elements.map { $0["workers"] } == [1, 1])
             #expect(status["queues"].elements.map { $0["slots"] } == [3, 2])
             worker.signal(SIGTERM)
             try await finish(worker).expect(0)
         }
 
-        @Test func `a worker that was killed is shown as silent`() async throws {
+        @Test func `a worker that was killed is shown as unresponsive`() async throws {
             let worker = try start(["work", "--lease", "500ms"])
             try await eventually("the worker to sign on") {
                 try await number("SELECT count(*) FROM errand.workers") == 1
             }
             worker.signal(SIGKILL)
             try await eventually("it to be missed") {
-                try await made("status")["silent_workers"] == 1
+                try await made("status")["unresponsive_workers"] == 1
             }
             let run = try await errand("worker", "ls")
-            #expect(run.lines[1].contains("silent"))
+            #expect(run.lines[1].contains("unresponsive"))
         }
 
         @Test func `rates, waits and slots`() async throws {

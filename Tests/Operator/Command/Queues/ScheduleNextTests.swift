@@ -82,7 +82,7 @@ extension CommandLine {
                     "2026-11-02T06:30:00.000000Z",
                 ])
             #expect(once[0]["note"] == nil)
-            #expect(once[1]["note"].text?.contains("only now, the first time") == true)
+            #expect(once[1]["note"].text?.contains("runs only the first time") == true)
             #expect(once[2]["note"] == nil)
             let twice = try await changing("30 1 * * *", from, "--repeat", "both")
             #expect(twice[1]["note"].text?.hasPrefix("first of two") == true)
@@ -90,7 +90,7 @@ extension CommandLine {
             #expect(twice[2]["note"].text?.hasPrefix("second of two") == true)
             let last = try await changing("30 1 * * *", from, "--repeat", "last")
             #expect(last[1]["local"] == "2026-11-01T01:30:00-05:00")
-            #expect(last[1]["note"].text?.contains("only now, the last time") == true)
+            #expect(last[1]["note"].text?.contains("runs only the last time") == true)
         }
 
         @Test func `the beginning of daylight saving time`() async throws {
@@ -181,7 +181,7 @@ extension CommandLine {
                 (["--count", "0"], "from 1 to 10000"), (["--count", "10001"], "from 1 to 10000"),
                 (["--gap", "move"], "expected shift or skip"),
                 (["--repeat", "twice"], "expected first, last or both"),
-                (["9", "*"], "'9' is too many"),
+                (["9", "*"], "unexpected '9'"),
             ] {
                 try await errand(["schedule", "next", "@daily"] + options, environment: Self.bare)
                     .expect(2, text)
@@ -196,16 +196,16 @@ extension CommandLine {
                 "schedule", "add", "a.b", "0 12 * * *", "--kind", "demo.noop", "--tz",
                 "Asia/Tokyo", "--starts", "2095-01-01T00:00:00Z", "--ends", "2095-01-03T00:00:00Z")
             let run = try await errand("schedule", "next", "a.b", "-ojson")
-            run.expect(0, "no more comes after that moment")
+            run.expect(0, "no more occurrences after that time")
             #expect(
                 try run.records.map { $0["local"] }
                     == ["2095-01-01T12:00:00+09:00", "2095-01-02T12:00:00+09:00"])
             try await errand("schedule", "next", "a.b", "--tz", "UTC")
-                .expect(2, "--tz does not go with a schedule", "'0 12 * * *'")
+                .expect(2, "--tz works only with an expression", "'0 12 * * *'")
             try await errand("schedule", "next", "a.c")
                 .expect(3, "there is no schedule a.c", "did you mean a.b?")
             try await errand("schedule", "next", "weekdays")
-                .expect(2, "'weekdays' is no expression", "no schedule either")
+                .expect(2, "'weekdays' is neither a schedule nor an expression")
         }
     }
 }

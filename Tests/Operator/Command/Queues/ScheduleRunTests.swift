@@ -88,7 +88,8 @@ extension CommandLine {
             let empty = try TestDatabase.url(of: "postgres")
             for verb in ["tick", "run", "ls"] {
                 try await errand("schedule", verb, "--database-url", empty)
-                    .expect(5, "the database lacks ", "run 'errand migrate' first")
+                    .expect(
+                        5, "schema", "run 'errand migrate' first")
             }
         }
 
@@ -102,13 +103,13 @@ extension CommandLine {
             }
             process.signal(SIGTERM)
             try await finish(process).expect(0)
-            try await errand("schedule", "run", "--pace", "2").expect(2, "--pace goes with --now")
+            try await errand("schedule", "run", "--speed", "2").expect(2, "--speed needs --now")
         }
 
         @Test func `run rehearses a night with a clock of its own`() async throws {
             try await add("a.b", "30 1 * * *", "--tz", "America/Toronto", "--repeat", "both")
             let process = try start([
-                "schedule", "run", "--now", "2026-11-01T05:00:00Z", "--pace", "3600",
+                "schedule", "run", "--now", "2026-11-01T05:00:00Z", "--speed", "3600",
             ])
             try await eventually("both passes") {
                 try await number("SELECT count(*) FROM errand.schedule_occurrences") >= 2
@@ -158,7 +159,7 @@ extension CommandLine {
             #expect(entries.map { $0["origin"] } == ["catch-up", "schedule", "schedule"])
             #expect(entries[1]["due_at"] == "2095-01-01T12:00:00.000000Z")
             #expect(entries[1]["last_due"] == "2095-01-01T14:00:00.000000Z")
-            #expect(entries[1]["reason"].text?.contains("the latest stands for it") == true)
+            #expect(entries[1]["reason"].text?.contains("only the latest was run") == true)
             #expect(
                 entries[0].names == [
                     "due_at", "last_due", "count", "decided_at", "late", "job", "origin",
@@ -172,7 +173,8 @@ extension CommandLine {
             let table = try await errand("schedule", "history", "a.b")
             #expect(table.output.contains("3 up to 2095-01-01 14:00:00Z: no scheduler ran"))
             try await add("a.c", "0 * * * *")
-            try await errand("schedule", "history", "a.c").expect(0, "nothing of a.c was due")
+            try await errand("schedule", "history", "a.c")
+                .expect(0, "a.c has had no occurrence yet")
         }
 
         // MARK: backfill
@@ -192,12 +194,12 @@ extension CommandLine {
                         "last": "2026-11-01T23:00:00.000000Z",
                     ]))
             try await errand(["schedule", "backfill", "a.b"] + span)
-                .expect(5, "make 24 jobs of a.b now?", "--yes")
+                .expect(5, "create 24 jobs of a.b now?", "--yes")
             #expect(try await number("SELECT count(*) FROM errand.jobs") == 0)
             let run = try await errand(
                 ["schedule", "backfill", "a.b", "--yes", "-ojson"] + span)
             run.expect(0)
-            #expect(try run.record["made"] == 24)
+            #expect(try run.record["created"] == 24)
             let again = try await errand(["schedule", "backfill", "a.b", "--yes"] + span)
             again.expect(0, "nothing to do")
             #expect(again.output.contains("already run  24"))
@@ -207,8 +209,8 @@ extension CommandLine {
         @Test func `what backfill refuses`() async throws {
             try await add("a.b", "* * * * * *")
             for (times, code, text) in [
-                (["2026-11-02T00:00:00Z", "2026-11-01T00:00:00Z"], 2, "does not come after"),
-                (["2026-11-01T00:00:00Z", "2095-11-01T00:00:00Z"], 5, "lies in the future"),
+                (["2026-11-02T00:00:00Z", "2026-11-01T00:00:00Z"], 2, "is not after"),
+                (["2026-11-01T00:00:00Z", "2095-11-01T00:00:00Z"], 5, "is in the future"),
                 (["2026-01-01T00:00:00Z", "2026-11-01T00:00:00Z"], 5, "more than 100,000"),
             ] as [([String], Int32, String)] {
                 try await errand(
@@ -218,9 +220,9 @@ extension CommandLine {
             try await errand(
                 "schedule", "backfill", "a.b", "--from", "2026-01-01T00:00:00Z", "--to",
                 "2026-11-01T00:00:00Z"
-            ).expect(5, "the first 100,000 end with --to 2026-01-02T03:46:40Z")
+            ).expect(5, "--to 2026-01-02T03:46:40Z covers the first 100,000")
             try await errand(["schedule", "backfill", "a.c"] + span).expect(3, "did you mean a.b?")
-            try await errand("schedule", "backfill", "a.b").expect(2, "--from TIME is needed")
+            try await errand("schedule", "backfill", "a.b").expect(2, "--from TIME is required")
         }
 
         @Test func `a backfill that is interrupted says how far it came`() async throws {
@@ -234,7 +236,8 @@ extension CommandLine {
             }
             process.signal(SIGINT)
             let run = try await finish(process)
-            run.expect(7, "interrupted: ", " of 86,400 jobs were made", "run the same again")
+            run.expect(
+                7, "interrupted: ", " of 86,400 jobs were created", "run the same command again")
             let count = try await number("SELECT count(*) FROM errand.jobs")
             #expect(count < 86_400)
             #expect(count % 500 == 0)

@@ -52,7 +52,7 @@ extension CommandLine {
         @Test func `add takes a name once, however many add it`() async throws {
             try await add("a.b")
             try await errand("schedule", "add", "a.b", "@daily", "--kind", "demo.noop")
-                .expect(4, "there is a schedule a.b already", "errand schedule edit a.b")
+                .expect(4, "the schedule a.b already exists", "errand schedule edit a.b")
             let racers = try (0..<4).map { _ in
                 try start(["schedule", "add", "a.c", "@daily", "--kind", "demo.noop"])
             }
@@ -64,7 +64,7 @@ extension CommandLine {
 
         @Test func `what add refuses`() async throws {
             for (arguments, code, text) in [
-                (["Bad Name", "@daily", "--kind", "demo.noop"], 2, "cannot name a schedule"),
+                (["Bad Name", "@daily", "--kind", "demo.noop"], 2, "not a valid schedule name"),
                 (["a.b", "@daily"], 2, "--kind KIND is needed"),
                 (["a.b", "@daily", "--kind", "demo.nop"], 3, "did you mean demo.noop?"),
                 (["a.b", "61 * * * *", "--kind", "demo.noop"], 2, "61 is too large"),
@@ -82,7 +82,7 @@ extension CommandLine {
                     [
                         "a.b", "@daily", "--kind", "demo.noop", "--starts",
                         "2095-01-02T00:00:00Z", "--ends", "2095-01-01T00:00:00Z",
-                    ], 2, "does not come after the start"
+                    ], 2, "is not after the start"
                 ),
             ] as [([String], Int32, String)] {
                 try await errand(["schedule", "add"] + arguments).expect(code, text)
@@ -97,7 +97,7 @@ extension CommandLine {
             let added = try await made(
                 "schedule", "add", "a.b", "@every 1s", "--kind", "demo.noop", "--paused", "later")
             #expect(added["state"] == "paused")
-            #expect(added["pause_note"] == "later")
+            #expect(added["pause_reason"] == "later")
             #expect(added["paused_by"] == "tester")
         }
 
@@ -128,7 +128,7 @@ extension CommandLine {
             let table = try await errand("schedule", "ls")
             #expect(table.lines[0].hasPrefix("NAME"))
             #expect(table.lines[3].contains("overdue"))
-            try await errand("schedule", "ls", "--kind", "no.such").expect(0, "no schedule passes")
+            try await errand("schedule", "ls", "--kind", "no.such").expect(0, "no schedules match")
         }
 
         // MARK: edit
@@ -150,14 +150,14 @@ extension CommandLine {
         @Test func `what edit refuses`() async throws {
             try await add("a.b", "--starts", "2095-01-01T00:00:00Z")
             for (arguments, code, text) in [
-                (["a.b"], 2, "nothing is to be changed"),
-                (["a.b", "--cron", "0 9 * * *"], 2, "all is so already"),
+                (["a.b"], 2, "no setting is given"),
+                (["a.b", "--cron", "0 9 * * *"], 2, "already has these settings"),
                 (["a.c", "--cron", "0 8 * * *"], 3, "did you mean a.b?"),
                 (["a.b", "--cron", "0 8 * *"], 2, "only 4 fields"),
-                (["a.b", "--reset", "cron"], 4, "there is nothing to go back to"),
+                (["a.b", "--reset", "cron"], 4, "so --reset has no values"),
                 (["a.b", "--clear", "kind"], 2, "--clear kind: expected gap"),
-                (["a.b", "--clear", "ends", "--ends", "2096-01-01T00:00:00Z"], 2, "named twice"),
-                (["a.b", "--ends", "2090-01-01T00:00:00Z"], 2, "does not come after the start"),
+                (["a.b", "--clear", "ends", "--ends", "2096-01-01T00:00:00Z"], 2, "given twice"),
+                (["a.b", "--ends", "2090-01-01T00:00:00Z"], 2, "is not after the start"),
                 (["a.b", "--kind", "no.such"], 3, "no program has declared the kind"),
             ] as [([String], Int32, String)] {
                 try await errand(["schedule", "edit"] + arguments).expect(code, text)
@@ -197,9 +197,9 @@ extension CommandLine {
         @Test func `rm asks, and says what a declared one does`() async throws {
             try await add("a.b")
             try await errand("schedule", "rm", "a.b")
-                .expect(5, "forget the schedule a.b and its history of 0 runs?", "--yes")
+                .expect(5, "delete the schedule a.b and its history of 0 runs?", "--yes")
             #expect(try await made("schedule", "rm", "a.b", "--yes")["result"] == "removed")
-            try await errand("schedule", "rm", "a.b", "--yes").expect(3, "there are none yet")
+            try await errand("schedule", "rm", "a.b", "--yes").expect(3, "there are no schedules")
             try await declare("a.c", "0 9 * * *")
             try await errand("schedule", "rm", "a.c", "--yes")
                 .expect(0, "will add it again when it starts", "errand schedule pause a.c")
@@ -210,7 +210,7 @@ extension CommandLine {
             let paused = try await made("schedule", "pause", "a.b", "--note", "stocktaking")
             #expect(paused["state"] == "paused")
             #expect(paused["paused_by"] == "tester")
-            #expect(paused["pause_note"] == "stocktaking")
+            #expect(paused["pause_reason"] == "stocktaking")
             try await change(
                 """
                 UPDATE errand.schedules SET replan = NULL,
@@ -219,7 +219,7 @@ extension CommandLine {
                 """)
             let resumed = try await errand("schedule", "resume", "a.b", "-ojson")
             resumed.expect(
-                0, "the pause passed over ", " occurrences since ", "errand schedule backfill a.b",
+                0, "the pause skipped ", " occurrences since ", "errand schedule backfill a.b",
                 "next: ")
             #expect(try resumed.record["state"] == "active")
             // Neither is a mistake the second time.

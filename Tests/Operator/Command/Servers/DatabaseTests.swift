@@ -36,7 +36,7 @@ extension CommandLine {
             let oldest = try #require(status["oldest_transactions"].elements.first)
             #expect(oldest["application"] == "holder")
             #expect(oldest["state"] == "idle in transaction")
-            #expect(oldest["holds_back_cleaning"] == true)
+            #expect(oldest["blocks_vacuum"] == true)
             // What it asks is shown, and not about whom.
             #expect(oldest["query"] == "SELECT pg_current_xact_id(), '…', …")
             let wait = try #require(status["lock_waits"].elements.first)

@@ -18,7 +18,7 @@ extension CommandLine {
         private func leader(_ server: OwnServer) async throws -> Program {
             let worker = try start(["work"], environment: server.environment)
             try await eventually("the worker to lead") {
-                try await made("leader", "show", "duties")["state"] == "leads"
+                try await made("leader", "show", "feeder")["state"] == "active"
             }
             return worker
         }
@@ -43,8 +43,8 @@ extension CommandLine {
             let record = try fine.record
             #expect(record["policy"] == "noeviction")
             #expect(record["staged"] == 20)
-            #expect(record["fed"] == true)
-            #expect(record["trouble"] == [])
+            #expect(record["staging_marker"] == true)
+            #expect(record["problems"] == [])
             let lane = record["windows"].elements.first { $0["kind"] == "demo.noop" }
             #expect(lane?["size"] == 20)
             #expect(lane?["stale"] == 0)
@@ -100,12 +100,12 @@ extension CommandLine {
                 """)
             let missing = try await check(server)
             missing.expect(1)
-            let trouble = try #require(try missing.record["trouble"].elements.first)
-            #expect(trouble["found"].text?.contains("due and not staged") == true)
+            let trouble = try #require(try missing.record["problems"].elements.first)
+            #expect(trouble["message"].text?.contains("due but not staged") == true)
             #expect(trouble["remedy"].text?.hasPrefix("errand redis rebuild") == true)
             _ = try await server.connection.send(Command("FLUSHALL"))
             let empty = try await errand("redis", "check", environment: server.environment)
-            empty.expect(1, "Redis has lost what was staged", "errand redis rebuild")
+            empty.expect(1, "Redis has lost the staged jobs", "errand redis rebuild")
             worker.signal(SIGCONT)
             try await errand("redis", "rebuild", "--yes", environment: server.environment)
                 .expect(0)
@@ -123,16 +123,17 @@ extension CommandLine {
             let run = try await check(server)
             run.expect(1)
             #expect(try run.record["policy"] == "allkeys-lru")
-            let found = try run.record["trouble"].elements.map { $0["remedy"].text ?? "" }
+            let found = try run.record["problems"].elements.map { $0["remedy"].text ?? "" }
             #expect(found.contains { $0.contains("maxmemory-policy noeviction") })
             let away = ["REDIS_URL": "redis://127.0.0.1:1/0"]
-            try await errand("redis", "check", environment: away).expect(6, "Redis cannot be used")
+            try await errand("redis", "check", environment: away).expect(
+                6, "Redis is not available")
             try await errand("redis", "rebuild", "--yes", environment: away).expect(6)
-            try await errand("redis", "check", "now").expect(2, "'now' is too many")
+            try await errand("redis", "check", "now").expect(2, "unexpected 'now'")
             try await errand("redis", "rebuild", "--timeout", "5").expect(2, "a duration")
             // Without a worker nobody fills it, which is said.
             try await errand("redis", "rebuild", "--yes", environment: server.environment)
-                .expect(0, "no worker leads in feeding")
+                .expect(0, "no worker is the feeder")
         }
     }
 }

@@ -96,7 +96,7 @@ import Testing
         let doctor = try await errand(
             "doctor", "--output", "json", environment: redis.environment("inspector"))
         for finding in try doctor.records where finding["check"].text?.hasPrefix("redis") == true {
-            #expect(finding["grade"] == "ok", "\(finding)")
+            #expect(finding["severity"] == "ok", "\(finding)")
         }
         // Operators' commands are a worker's.
         try await errand("worker", "quiet", "1", environment: redis.environment("worker")).expect(0)
@@ -127,7 +127,7 @@ import Testing
         for words in [
             ["DEL", window], ["ZREM", window, "1"], ["UNLINK", window], ["SCAN", "0"], ["INFO"],
             ["BZMPOP", "1", "1", window, "MIN"], ["HSET", "errand:{12345678}:behind", "a", "1"],
-            ["SET", "errand:{12345678}:fed", "1"], ["ZADD", "errand:{12345678}:poke:1", "0", "x"],
+            ["SET", "errand:{12345678}:fed", "1"], ["ZADD", "errand:{12345678}:wake:1", "0", "x"],
         ] {
             let answer = await redis.refusal("client", words)
             #expect(answer?.contains("NOPERM") == true, "client \(words): \(answer ?? "done")")

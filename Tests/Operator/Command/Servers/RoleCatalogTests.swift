@@ -111,7 +111,7 @@ import Testing
         #expect(
             try await tables(of: "errand_scheduler") == [
                 "errand.activity S", "errand.dead_jobs S", "errand.finished_jobs S",
-                "errand.instance S", "errand.jobs SI", "errand.kinds S", "errand.leads SIUD",
+                "errand.instance S", "errand.jobs SI", "errand.kinds S", "errand.leaders SIUD",
                 "errand.migrations S", "errand.modules S",
                 "errand.queues SI", "errand.schedule_misses SIUD",
                 "errand.schedule_occurrences SIUD", "errand.schedules SIU", "errand.workers S",

@@ -114,7 +114,7 @@ import Testing
         let program = try start(
             ["schedule", "run"], environment: ground.environment("errand_tick"))
         try await eventually("the scheduler leads") {
-            program.errors.contains("schedules run here")
+            program.errors.contains("running schedules with")
         }
         program.signal(SIGTERM)
         #expect(try await program.end(within: .seconds(30)) == .exited(0))

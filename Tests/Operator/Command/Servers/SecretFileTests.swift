@@ -40,8 +40,8 @@ extension CommandLine {
                 ("/nonexistent/url", "DATABASE_URL_FILE: cannot read /nonexistent/url: No such"),
                 (try file(" \n\n"), "is empty"),
                 (try file("\(secret)\n\(secret)\n"), "has 2 lines"),
-                (secret, "DATABASE_URL_FILE: expected the path of a file, not what it holds"),
-                (FileManager.default.temporaryDirectory.path, "is no file of text"),
+                (secret, "DATABASE_URL_FILE: expected the path of a file, not its content"),
+                (FileManager.default.temporaryDirectory.path, "is not a text file"),
             ]
             for (path, words) in cases {
                 let run = try await errand(

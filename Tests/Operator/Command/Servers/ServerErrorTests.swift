@@ -41,7 +41,8 @@ extension CommandLine {
             for command in Self.commands where command.first != "migrate" {
                 let url = try TestDatabase.url(of: "template1")
                 try await errand(command, environment: ["DATABASE_URL": url])
-                    .expect(5, "the database lacks ", "run 'errand migrate' first")
+                    .expect(
+                        5, "schema", "run 'errand migrate' first")
             }
         }
 
@@ -49,7 +50,8 @@ extension CommandLine {
             for command in Self.commands {
                 try await errand(command, environment: ["DATABASE_URL": ""])
                     .expect(
-                        2, "no PostgreSQL is named", "pass --database-url URL, or set DATABASE_URL")
+                        2, "the URL of PostgreSQL is missing",
+                        "pass --database-url URL, or set DATABASE_URL")
             }
         }
 
@@ -83,13 +85,13 @@ extension CommandLine {
         @Test func `a worker needs Redis at its start`() async throws {
             for url in ["redis://:sekret@127.0.0.1:1", "unix:///nowhere/redis.sock"] {
                 let run = try await errand("work", environment: ["REDIS_URL": url])
-                run.expect(6, "Redis cannot be used", "check --redis-url (REDIS_URL)")
+                run.expect(6, "Redis is not available", "check --redis-url (REDIS_URL)")
                 #expect(!run.errors.contains("sekret"))
             }
             let url = try TestDatabase.environment("REDIS_URL")
             let wrong = url.replacingOccurrences(of: "unix://", with: "unix://:sekret@")
             let refused = try await errand("work", environment: ["REDIS_URL": wrong])
-            refused.expect(6, "does not let us in", "check --redis-url")
+            refused.expect(6, "refuses access", "check --redis-url")
             #expect(!refused.errors.contains("sekret"))
             #expect(try await number("SELECT count(*) FROM errand.workers") == 0)
         }
@@ -97,7 +99,8 @@ extension CommandLine {
         @Test func `Redis is not named, or is nonsense`() async throws {
             for command in [["work"], ["enqueue", "demo.noop"]] {
                 try await errand(command, environment: ["REDIS_URL": ""])
-                    .expect(2, "no Redis is named", "pass --redis-url URL, or set REDIS_URL")
+                    .expect(
+                        2, "the URL of Redis is missing", "pass --redis-url URL, or set REDIS_URL")
                 try await errand(command, environment: ["REDIS_URL": "localhost"])
                     .expect(2, "expected redis://host:6379/0 or unix:///path/to.sock")
             }
@@ -108,7 +111,7 @@ extension CommandLine {
             try await other.script("BEGIN; LOCK TABLE errand.queues")
             let url = try TestDatabase.here().url + "&options=-c%20lock_timeout%3D200ms"
             try await errand("queue", "ls", "--database-url", url)
-                .expect(8, "PostgreSQL took too long", "'errand doctor'")
+                .expect(8, "PostgreSQL timed out", "'errand doctor'")
             await other.close()
         }
     }

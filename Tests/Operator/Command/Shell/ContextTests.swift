@@ -112,7 +112,7 @@ extension CommandLine {
             let names = try await errand(
                 "context", "ls", "-oname", environment: settings.environment)
             #expect(names.output == "here\nprod\nclosed\nsecret\n")
-            try await errand("context", "ls").expect(0, "there are none", "contexts.json")
+            try await errand("context", "ls").expect(0, "no contexts", "contexts.json")
         }
 
         @Test func `use writes the current context and nothing else`() async throws {
@@ -144,11 +144,11 @@ extension CommandLine {
             let environment = settings.with(["ERRAND_CONTEXT": "here", "DATABASE_URL": url])
             let pause = ["queue", "pause", "default"]
             let run = try await errand(pause, environment: environment)
-            run.expect(0, "DATABASE_URL (", "of the environment wins over the context here")
+            run.expect(0, "DATABASE_URL (", "in the environment overrides the context here")
             #expect(run.errors.split(separator: "\n").count == 1)
             let shown = try await errand("context", "show", "-ojson", environment: environment)
             #expect(try shown.record["database_from"] == "environment")
-            #expect(try shown.record["database_in_force"].text == url)
+            #expect(try shown.record["database_in_use"].text == url)
             #expect(try shown.record["database_url"].text != url)
             for silent in [
                 pause + ["-q"], ["queue", "ls"], pause + ["--context", "here"],
@@ -162,7 +162,7 @@ extension CommandLine {
                 "context", "show", "--context", "secret", "-ojson", environment: environment)
             #expect(try own.record["database_from"] == "context")
             try await errand("context", "use", "prod", environment: environment)
-                .expect(0, "of the environment wins over it, unless '--context prod'")
+                .expect(0, "in the environment overrides it, unless '--context prod'")
         }
 
         @Test func `production refuses off a terminal, unless told yes`() async throws {
@@ -172,8 +172,8 @@ extension CommandLine {
             try await made("enqueue", "demo.noop")
             let pause = ["queue", "pause", "default", "--context", "prod"]
             try await errand(pause, environment: environment).expect(
-                5, "'queue pause' changes something in prod (", "/errand",
-                "), which is in production",
+                5, "'queue pause' makes changes in prod (", "/errand",
+                "), a production context",
                 "--yes")
             #expect(try await Self.changes() == 0)
             try await errand(pause + ["--yes"], environment: environment).expect(0)
@@ -183,7 +183,7 @@ extension CommandLine {
                 environment: environment
             ).expect(0)
             try await errand("work", "--drain", "--context", "prod", environment: environment)
-                .expect(5, "in production")
+                .expect(5, "a production context")
         }
 
         @Test func `production asks for its name on a terminal`() async throws {
@@ -193,14 +193,14 @@ extension CommandLine {
             try await made("enqueue", "demo.noop")
             let wrong = try await onTerminal(
                 "queue", "pause", "default", "--context", "prod",
-                steps: [.wait("Type the context's name to go on: "), .send("yes\r")],
+                steps: [.wait("Type the context's name to continue: "), .send("yes\r")],
                 environment: environment)
             #expect(wrong.code == 5)
             #expect(wrong.text.contains("not confirmed"))
             #expect(try await Self.changes() == 0)
             let right = try await onTerminal(
                 "queue", "pause", "default", "--context", "prod",
-                steps: [.wait("Type the context's name to go on: "), .send("prod\r")],
+                steps: [.wait("Type the context's name to continue: "), .send("prod\r")],
                 environment: environment)
             #expect(right.code == 0)
             #expect(try await Self.changes() == 1)
@@ -215,11 +215,11 @@ extension CommandLine {
             _ = try await onFullScreen(
                 80, 24, ["top", "--context", "prod"], environment: settings.environment,
                 .wait("^> default"), .press("P\r"), .wait("pause queue default\\? type prod:"),
-                .press("yes\r"), .wait("that is not prod"), .press("P\rprod\r"),
+                .press("yes\r"), .wait("the text is not prod"), .press("P\rprod\r"),
                 .wait("queue default is paused"), .press("q"), .end(nil))
             _ = try await onFullScreen(
                 80, 24, ["top", "--context", "closed"], environment: settings.environment,
-                .wait("^> default"), .press("Uy"), .wait("this is read-only"), .press("q"),
+                .wait("^> default"), .press("Uy"), .wait("read-only mode"), .press("q"),
                 .end(nil))
             #expect(try await Self.changes() == 1)
         }
@@ -239,7 +239,7 @@ extension CommandLine {
             let settings = try Settings("{\"contexts\": {\"a\": {\n\n\"produktion\": true}}}")
             defer { settings.remove() }
             try await errand("queue", "ls", environment: settings.environment).expect(
-                2, "contexts.json:3: \"produktion\" is not known",
+                2, "contexts.json:3: \"produktion\" is unknown",
                 "did you mean \"production\"?")
             try await errand("queue", "ls", "--help", environment: settings.environment).expect(0)
         }
@@ -250,7 +250,7 @@ extension CommandLine {
             let old = settings.file.deletingLastPathComponent().appending(path: "contexts.toml")
             try FileManager.default.moveItem(at: settings.file, to: old)
             try await errand("queue", "ls", environment: settings.environment).expect(
-                2, "\(old.path) is not read any more", "contexts.json", "errand help context ls")
+                2, "\(old.path) is no longer supported", "contexts.json", "errand help context ls")
             let help = try await errand(
                 "help", "context", "ls", environment: settings.environment)
             help.expect(0)

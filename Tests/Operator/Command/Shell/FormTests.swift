@@ -63,7 +63,7 @@ extension CommandLine {
             if form == "csv" { #expect(two.output == "dead,queue\r\n0,default\r\n") }
             if form == "table" { #expect(two.output == "DEAD  QUEUE\n   0  default\n") }
             let wrong = try await errand("queue", "ls", "--columns", "queu", "-o", form)
-            wrong.expect(2, "there is no column 'queu'", "there are: queue, ")
+            wrong.expect(2, "there is no column 'queu'", "columns: queue, ")
             #expect(wrong.output == "")
         }
 
@@ -77,7 +77,7 @@ extension CommandLine {
                 run.expect(0)
                 #expect(run.output == "")
             }
-            try await errand(columns).expect(0, "no job passes these filters")
+            try await errand(columns).expect(0, "no jobs match")
         }
 
         @Test func `a change is made although a column is not there`() async throws {

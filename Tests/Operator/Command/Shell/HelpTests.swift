@@ -36,7 +36,7 @@ extension CommandLine {
             "mission withdraw", "mission review", "mission lock", "mission unlock",
             "mission cancel", "mission simulate", "mission solve", "shopper ls", "shopper show",
             "shopper hire", "shopper refuse", "shopper suspend",
-            "household ls", "household show", "household dues", "household remind",
+            "household ls", "household show", "household balances", "household remind",
             "household chores", "household feed", "household stats",
             "op ls", "op show", "op cancel", "op resume", "audit ls", "key new", "key ls",
             "key rotate",
@@ -76,7 +76,7 @@ extension CommandLine {
 
         @Test func `a slip is named with what was meant`() async throws {
             for (arguments, message, hint) in [
-                ([], "no command is given", "'errand --help'"),
+                ([], "the command is missing", "'errand --help'"),
                 (["jbo"], "there is no command 'jbo'", "did you mean 'errand job'?"),
                 (["job"], "'job' needs a verb", "'errand job --help'"),
                 (["job", "lst"], "there is no command 'job lst'", "did you mean 'errand job ls'?"),

@@ -103,7 +103,7 @@ extension CommandLine {
 
         @Test func `a manual cannot be written where a file stands`() async throws {
             try await errand("manual", "/dev/null/x").expect(
-                1, "cannot make the folder /dev/null/x")
+                1, "cannot create the folder /dev/null/x")
             try await errand("manual").expect(2, "needs FOLDER")
             try await errand("completion", "tcsh").expect(2, "expected bash, zsh or fish")
         }

@@ -54,12 +54,12 @@ extension CommandLine {
             #expect(limited.output.contains("limit running"))
             let worker = try start(["work"])
             try await eventually("the worker to lead") {
-                try await made("leader", "show", "duties")["state"] == "leads"
+                try await made("leader", "show", "feeder")["state"] == "active"
             }
-            let resigned = try await errand("leader", "resign", "duties")
+            let resigned = try await errand("leader", "resign", "feeder")
             resigned.expect(0)
-            #expect(resigned.lines[0].hasPrefix("LEAD"))
-            #expect(resigned.output.contains("leads"))
+            #expect(resigned.lines[0].hasPrefix("ROLE"))
+            #expect(resigned.output.contains("active"))
             worker.signal(SIGTERM)
             try await finish(worker, ["work"]).expect(0)
         }
@@ -72,7 +72,7 @@ extension CommandLine {
             #expect(try run.records.allSatisfy { $0["meaning"].text?.isEmpty == false })
             let one = try await errand("fields", "p95_wait")
             one.expect(0)
-            #expect(one.lines[0].hasPrefix("FIELD") && one.output.contains("95 of 100"))
+            #expect(one.lines[0].hasPrefix("FIELD") && one.output.contains("95th percentile"))
         }
 
         @Test func `a change by hand stands in the audit, whoever makes it`() async throws {

@@ -26,9 +26,9 @@ extension CommandLine {
         {
             let none = try await errand("leader", "show", "-ojson")
             none.expect(0)
-            #expect(try none.records.map { $0["lead"] } == ["duties", "scheduler"])
-            #expect(try none.records.allSatisfy { $0["state"] == "nobody" })
-            try await errand("leader", "resign").expect(4, "nobody leads in duties now")
+            #expect(try none.records.map { $0["role"] } == ["feeder", "scheduler"])
+            #expect(try none.records.allSatisfy { $0["state"] == "none" })
+            try await errand("leader", "resign").expect(4, "no process is the feeder now")
             let (first, firstId) = try await worker()
             try await eventually("it to lead") {
                 try await leads(firstId)
@@ -38,14 +38,14 @@ extension CommandLine {
                 let all = try await errand("leader", "show", "-ojson").records
                 return all.allSatisfy { $0["standbys"] == .array([.text(secondId.id)]) }
             }
-            let shown = try await leader("duties")
-            #expect(shown["state"] == "leads")
+            let shown = try await leader("feeder")
+            #expect(shown["state"] == "active")
             #expect(shown["pid"].id == "\(first.id)")
             #expect(shown["taken_at"].text?.hasSuffix("Z") == true)
             let table = try await errand("leader", "show")
-            #expect(table.lines[0].hasPrefix("LEAD"))
-            #expect(table.lines[1].hasPrefix("duties"))
-            let moved = try await made("leader", "resign", "duties", "--reason", "busy host")
+            #expect(table.lines[0].hasPrefix("ROLE"))
+            #expect(table.lines[1].hasPrefix("feeder"))
+            let moved = try await made("leader", "resign", "feeder", "--reason", "busy host")
             #expect(moved["worker"] == secondId)
             #expect(try await leader("scheduler")["worker"] == firstId)
             // What is enqueued in SQL alone needs the new feeder.
@@ -55,7 +55,7 @@ extension CommandLine {
             }
             let audit = try await made("audit", "ls", "--action", "leader")
             #expect(audit["action"] == "leader resign")
-            #expect(audit["subject"] == "duties")
+            #expect(audit["subject"] == "feeder")
             #expect(audit["reason"] == "busy host")
             #expect(audit["change"]["worker"] == firstId)
             for program in [first, second] {
@@ -72,17 +72,17 @@ extension CommandLine {
             let again = try await made("leader", "resign", "scheduler")
             #expect(again["worker"] == id)
             program.signal(SIGTERM)
-            try await finish(program).expect(0, "letting go of the lead in scheduler")
+            try await finish(program).expect(0, "stepping down as scheduler")
         }
 
         @Test func `one that hangs is not waited for without end, bad input`() async throws {
             let (program, id) = try await worker()
-            try await eventually("it to lead") { try await leader("duties")["worker"] == id }
+            try await eventually("it to lead") { try await leader("feeder")["worker"] == id }
             program.signal(SIGSTOP)
-            try await errand("leader", "resign", "duties", "--timeout", "200ms")
-                .expect(8, "has not let go by then")
+            try await errand("leader", "resign", "feeder", "--timeout", "200ms")
+                .expect(8, "the feeder has not stepped down")
             program.signal(SIGKILL)
-            try await errand("leader", "show", "dutys").expect(2, "expected duties or scheduler")
+            try await errand("leader", "show", "dutys").expect(2, "expected feeder or scheduler")
             try await errand("leader", "resign", "--timeout", "9").expect(2, "a duration")
         }
     }

@@ -16,7 +16,7 @@ extension CommandLine {
                     environment: worker.environment.merging(
                         ["DATABASE_URL": "", "REDIS_URL": ""]) { $1 })
                 run.expect(0)
-                #expect(try run.record["grade"] == "ok")
+                #expect(try run.record["severity"] == "ok")
             }
             #expect(try await worker.get("/").status == 404)
             #expect(try await worker.get("/metricsx").status == 404)
@@ -153,7 +153,7 @@ extension CommandLine {
             try await errand(
                 "doctor", "--probe", "live",
                 environment: ["ERRAND_LISTEN": "127.0.0.1:\(silent.port)"]
-            ).expect(1, "no answer in time")
+            ).expect(1, "the request timed out")
         }
     }
 
@@ -192,7 +192,7 @@ extension CommandLine {
             try await made("enqueue", "demo.fail", #"{"times": 9}"#, "--max-attempts", "1")
             let run = try await errand(
                 "work", "--drain", environment: ["ERRAND_LOG_FORMAT": "text"])
-            run.expect(0, " warning given up: ", " kind=demo.fail")
+            run.expect(0, " warning the job is a dead letter: ", " kind=demo.fail")
             #expect(!run.errors.contains("{"))
         }
 

@@ -24,7 +24,7 @@ struct Listening {
     }
 
     private static func port(of program: Program) -> String? {
-        let words = "metrics and probes are shown at 127.0.0.1:"
+        let words = "serving metrics and probes at 127.0.0.1:"
         guard let range = program.errors.range(of: words) else { return nil }
         let digits = program.errors[range.upperBound...].prefix { $0.isNumber }
         return digits.endIndex < program.errors.endIndex ? String(digits) : nil

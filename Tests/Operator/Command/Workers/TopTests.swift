@@ -27,7 +27,7 @@ extension CommandLine {
             let seen = try await onFullScreen(
                 columns, rows, ["top"], .wait("^> default"), .press("j"), .wait("^> mail"),
                 .press("\r"), .wait("^> +\(later.id) +demo.sleep"), .press("\r"),
-                .wait("not due for"), .press("\u{1B}"), .wait("^> +\(later.id)"), .press("h"),
+                .wait("is due in"), .press("\u{1B}"), .wait("^> +\(later.id)"), .press("h"),
                 .wait("^> mail"), .press("\u{1B}[A"), .wait("^> default"), .press("\u{1B}[C"),
                 .wait("^> +\(waiting.id) +demo.noop"), .press("jj"), .wait("^> .*dead"),
                 .press("G"), .press("l"), .wait("errand job retry"), .press("qqq"), .end(nil))
@@ -45,7 +45,7 @@ extension CommandLine {
             #expect(seen[0].reversed.count == 1)
             #expect(seen[2].lines[0].hasPrefix("errand top: queues > jobs --queue mail"))
             #expect(seen[3].text.contains("errand job run-now \(later.id)"))
-            #expect(seen[3].text.contains("story"))
+            #expect(seen[3].text.contains("history"))
             // A wide terminal has room for the queue of each job.
             #expect(seen[2].text.contains("QUEUE") == (columns == 200))
             expectGivenBack(seen.last)
@@ -65,7 +65,7 @@ extension CommandLine {
                 .press("\r"), .wait("QUEUE +ABOUT"), .resize(columns: 40, rows: 12),
                 .gone("QUEUE"), .press("f"), .wait("frozen"),
                 .sql("UPDATE errand.jobs SET attempt = 7"), .press("u"), .wait("7/20"),
-                .press("?"), .wait("Small letters look"), .press("x"), .gone("Small"),
+                .press("?"), .wait("Lowercase keys only"), .press("x"), .gone("Lowercase"),
                 .resize(columns: 30, rows: 3), .wait("^errand …"), .resize(columns: 1, rows: 1),
                 .wait("^…$"), .resize(columns: 80, rows: 24), .wait("^errand top: queues"),
                 .press("\u{1A}"), .wait("^errand top: queues"), .end(SIGTERM))
@@ -100,10 +100,10 @@ extension CommandLine {
         @Test func `capital letters change something, after a question`() async throws {
             let (waiting, later) = try await ground()
             let seen = try await onFullScreen(
-                80, 24, ["top"], .wait("^> default"), .press("P"), .wait("is default to be paused"),
+                80, 24, ["top"], .wait("^> default"), .press("P"), .wait("for pausing default"),
                 .press("moving\r"), .wait("pause queue default\\? \\[y/N\\]"), .press("n"),
                 .gone("y/N"), .press("Pthe  disk\ry"), .wait("queue default is paused"),
-                .wait("^> default .*paused"), .press("Uy"), .wait("queue default goes on"),
+                .wait("^> default .*paused"), .press("Uy"), .wait("queue default is resumed"),
                 .press("j\r"), .wait("^> +\(later.id)"), .press("N"), .wait("run job .* now"),
                 .press("y"), .wait("job \(later.id): changed"), .press("C"), .wait("cancel job"),
                 .press("y"), .wait("job \(later.id): cancelled"), .press("C"),
@@ -139,7 +139,7 @@ extension CommandLine {
             let program = Task {
                 try await onFullScreen(
                     80, 24, ["top", "--interval", "500ms"], .wait("lock timeout"), .press("?"),
-                    .wait("Small letters look"), .press("x"), .gone("Small letters"),
+                    .wait("Lowercase keys only"), .press("x"), .gone("Lowercase keys"),
                     .sql(
                         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                             + "WHERE query LIKE 'LOCK%' AND datname = current_database()"),
@@ -160,12 +160,12 @@ extension CommandLine {
             let url = "postgresql://127.0.0.1:\(listener.port)/x"
             let seen = try await onFullScreen(
                 80, 24, ["top"], environment: ["DATABASE_URL": url], .wait("reading …"),
-                .press("?"), .wait("Small letters look"), .press("x"), .gone("Small"),
+                .press("?"), .wait("Lowercase keys only"), .press("x"), .gone("Lowercase"),
                 .press("q"), .end(nil))
             expectGivenBack(seen.last)
             let late = try await onFullScreen(
                 80, 24, ["top", "--command-timeout", "1s"], environment: ["DATABASE_URL": url],
-                .wait("reading …"), .wait("was ended after 1s"), .end(nil))
+                .wait("reading …"), .wait("timed out after 1s"), .end(nil))
             #expect(late.last?.code == 8)
             #expect(late.last?.alternate == false)
             #expect(late.last?.cooked == true)
@@ -190,7 +190,7 @@ extension CommandLine {
         }
 
         @Test func `what top cannot do is refused with what to do instead`() async throws {
-            try await errand("top").expect(2, "no terminal", "--once")
+            try await errand("top").expect(2, "requires a terminal", "--once")
             try await errand("top", "--once", "-ojson").expect(2, "errand status")
             try await errand("top", "--once", "--queue", "nowhere").expect(3, "no queue nowhere")
             try await errand("top", "--interval", "1ms").expect(2, "--interval")

@@ -11,10 +11,10 @@ extension CommandLine {
             #expect(
                 summary.names == [
                     "completed", "failed", "retried", "dead", "cancelled", "snoozed",
-                    "handed_back", "fenced_off", "seconds", "jobs_per_second",
+                    "requeued", "fenced_off", "seconds", "jobs_per_second",
                 ])
             #expect(summary["completed"] == 1000)
-            for name in ["failed", "retried", "dead", "cancelled", "handed_back", "fenced_off"] {
+            for name in ["failed", "retried", "dead", "cancelled", "requeued", "fenced_off"] {
                 #expect(summary[name] == 0)
             }
             #expect(try #require(summary["seconds"].number) > 0)
@@ -33,7 +33,7 @@ extension CommandLine {
             try await made("enqueue", "demo.noop", "--queue", "other")
             try await made("enqueue", "demo.sleep", #"{"minutes": 1}"#)
             let run = try await errand("work", "--drain", "-ojson")
-            run.expect(0, "given up: 'errand job show ")
+            run.expect(0, "the job is a dead letter: 'errand job show ")
             let summary = try run.record
             #expect(summary["completed"] == 0)
             #expect(summary["dead"] == 2)
@@ -158,7 +158,7 @@ extension CommandLine {
                 (["--grace", "20"], "expected a duration"),
                 (["--lease", "1ms"], "from 500ms to 1h"),
                 (["--window", "5"], "expected a whole number from 10"),
-                (["default"], "takes no argument; 'default' is too many"),
+                (["default"], "takes no argument; unexpected 'default'"),
             ] {
                 try await errand(["work", "--drain"] + options).expect(2, "errand: ", text)
             }

@@ -1,5 +1,5 @@
--- Takes an order: its row and the job that confirms it are one transaction. Returns its id.
--- Servers call it, which may not write orders: hence SECURITY DEFINER.
+-- Creates an order and the job that confirms it, in one transaction, and returns the order's id.
+-- It is SECURITY DEFINER because the servers that call it have no right to write orders.
 CREATE OR REPLACE FUNCTION shop.place_order() RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -18,23 +18,25 @@ extension AppCommands {
         }
 
         @Test func `reward ls lists those to whom something is owed`() async throws {
-            try await errand("reward", "ls").expect(0, "nobody has a balance in CAD")
+            try await errand("reward", "ls").expect(0, "no people with a balance in CAD")
             try await ground()
             let table = try await errand("reward", "ls")
             table.expect(0)
             #expect(table.lines[0].hasPrefix("PERSON  BALANCE   CURRENCY"))
             #expect(table.lines[1].contains("3.00"))
             #expect(table.lines[2].contains("1,000.50"))
-            let records = try await errand("reward", "ls", "--least", "1,000.00", "-ojson").records
+            let records = try await errand("reward", "ls", "--min-balance", "1,000.00", "-ojson")
+                .records
             #expect(records.map { $0["person"].id } == ["42"])
             #expect(records[0]["balance"].id == "100050")
             #expect(records[0]["currency"].text == "CAD")
             try await errand("reward", "ls", "--limit", "1").expect(0, "--cursor 41")
             let next = try await errand("reward", "ls", "--cursor", "41", "-ojson").records
             #expect(next.map { $0["person"].id } == ["42"])
-            try await errand("reward", "ls", "--currency", "JPY").expect(0, "nobody")
+            try await errand("reward", "ls", "--currency", "JPY").expect(0, "no people")
             for words in [
-                ["--currency", "cad"], ["--least", "1.001"], ["--least", "much"], ["--limit", "0"],
+                ["--currency", "cad"], ["--min-balance", "1.001"], ["--min-balance", "much"],
+                ["--limit", "0"],
             ] { try await errand(["reward", "ls"] + words).expect(2, words[0]) }
         }
 
@@ -71,7 +73,7 @@ extension AppCommands {
         }
 
         @Test func `ledger balance is a trial balance, or single accounts`() async throws {
-            try await errand("ledger", "balance").expect(0, "nothing was ever posted")
+            try await errand("ledger", "balance").expect(0, "the ledger is empty")
             try await ground()
             func balances(_ words: String...) async throws -> [String] {
                 let run = try await errand(["ledger", "balance", "-ojson"] + words)
@@ -107,7 +109,7 @@ extension AppCommands {
         }
 
         @Test func `ledger lines and show tell what was moved`() async throws {
-            try await errand("ledger", "lines").expect(0, "no line passes these filters")
+            try await errand("ledger", "lines").expect(0, "no lines match")
             try await ground()
             let lines = try await errand("ledger", "lines", "--person", "42", "-ojson")
             lines.expect(0)
@@ -145,7 +147,7 @@ extension AppCommands {
             let reversal = try run.record["transaction"].id
             #expect(try await errand("reward", "show", "41").output.contains("0.00"))
             try await errand("ledger", "reverse", id, "--reason", "again", "--yes").expect(
-                4, "is undone already, by \(reversal)")
+                4, "is already reversed by \(reversal)")
             let show = try await errand("ledger", "show", id, "-ojson").record
             #expect(show["reversed_by"].id == reversal)
             try await errand("ledger", "reverse", "4711", "--reason", "x", "--yes").expect(3)
@@ -161,12 +163,12 @@ extension AppCommands {
             func doctor() async throws -> [String] {
                 try await errand("doctor", "-ojson").records
                     .filter { $0["check"].text == "ledger" }
-                    .map { "\($0["grade"].text ?? ""): \($0["found"].text ?? "")" }
+                    .map { "\($0["severity"].text ?? ""): \($0["message"].text ?? "")" }
             }
-            #expect(try await doctor() == ["ok: nothing was ever posted"])
+            #expect(try await doctor() == ["ok: the ledger is empty"])
             try await errand("ledger", "proofs").expect(0, "was never proved")
             try await ground()
-            #expect(try await doctor().first?.hasPrefix("warning: there are transactions") == true)
+            #expect(try await doctor().first?.hasPrefix("warning: the ledger has") == true)
             let good = try await errand("ledger", "prove", "-ojson")
             good.expect(0)
             #expect(try good.record["postings"].id == "8")
@@ -178,9 +180,9 @@ extension AppCommands {
                 ALTER TABLE ledger.balances ENABLE TRIGGER USER
                 """)
             let broken = try await errand("ledger", "prove")
-            broken.expect(1, "the ledger does not prove")
+            broken.expect(1, "the proof of the ledger failed")
             #expect(
-                try await doctor().first?.hasPrefix("critical: the ledger does not prove: 1 fault")
+                try await doctor().first?.contains("the proof of the ledger failed: 1 fault")
                     == true)
             let proofs = try await errand("ledger", "proofs", "-ojson").records
             #expect(proofs.map { $0["result"].text } == ["broken", "proved"])

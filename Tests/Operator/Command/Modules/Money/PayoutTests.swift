@@ -43,17 +43,17 @@ extension AppCommands {
             #expect(try preview.record["state"] == "preview")
             #expect(preview.output.contains(#""amount":8300"#))
             try await errand("payout", "approve", "2026-Q3", "--yes")
-                .expect(4, "run 2026-Q3 is preview: only one that is closed is approved")
+                .expect(4, "run 2026-Q3 is preview: only closed runs can be approved")
             try await errand("payout", "close", "2026-Q3").expect(5, "not confirmed")
             try await close()
             try await errand("payout", "close", "2026-Q3", "--yes")
-                .expect(4, "2026-Q3 is closed: ann began to close it")
+                .expect(4, "2026-Q3 is closed: ann started the close")
             try await errand("payout", "preview", "2026-Q3").expect(4, "nothing to preview")
             let show = try await errand("payout", "show", "2026-Q3")
             show.shows("closed by", "ann")
             #expect(show.output.contains("83.00"))
             try await errand("payout", "approve", "2026-Q3", "--yes", environment: by("ann"))
-                .expect(5, "somebody else has to approve it", "--allow-same on")
+                .expect(5, "another person must approve it", "--allow-same on")
             try await errand("payout", "approve", "2026-Q3", "--yes", environment: by("bob"))
                 .shows("approved")
             let runs = try await errand("payout", "runs", "-ojson").records
@@ -98,13 +98,13 @@ extension AppCommands {
             }
         }
 
-        @Test func `payouts are held, released and void, with their story`() async throws {
+        @Test func `payouts are held, released and void, with their history`() async throws {
             try await ground()
             try await close()
             let list = try await errand("payout", "ls", "--run", "2026-Q3", "-ojson").records
             #expect(list.map { $0["state"].text } == ["pending", "pending", "held"])
             #expect(list.map { $0["amount"].id } == ["4100", "4200", "4300"])
-            #expect(list.last?["reason"] == "no name and address were given")
+            #expect(list.last?["reason"] == "name and address are missing")
             let held = try await errand(
                 "payout", "ls", "--state", "held", "--run", "2026-Q3", "--limit", "1")
             held.shows("43.00")
@@ -115,14 +115,14 @@ extension AppCommands {
             try await errand("payout", "hold", first, "--reason", "in doubt", "--yes").expect(0)
             #expect(try await errand("reward", "show", "41").output.contains("41.00"))
             try await errand("payout", "hold", first, "--reason", "again", "--yes")
-                .expect(4, "payout \(first) is held: only one that is pending is held")
+                .expect(4, "payout \(first) is held: only pending payouts can be held")
             try await errand("payout", "release", first, "--yes").shows("pending")
             try await errand("payout", "void", first, "--reason", "twice", "--yes").shows("void")
             try await errand("payout", "release", first, "--yes").expect(4)
             try await errand("payout", "reissue", first, "--yes")
                 .expect(5, "was never issued: the next run pays it")
             try await errand("payout", "release", last, "--yes")
-                .expect(5, "no name and address were given")
+                .expect(5, "name and address are missing")
             let show = try await errand("payout", "show", "P\(first)")
             show.expect(0)
             for action in ["hold", "release", "void"] { #expect(show.output.contains(action)) }
@@ -138,7 +138,7 @@ extension AppCommands {
         @Test func `settling names what the bank has paid`() async throws {
             try await ground()
             try await close()
-            try await errand("payout", "settle", "2026-Q3").expect(2, "nothing to settle was named")
+            try await errand("payout", "settle", "2026-Q3").expect(2, "nothing to settle")
             try await errand("payout", "settle", "2026-Q3", "--cheque", "7")
                 .expect(3, "2026-Q3 has no such cheque 7")
             try await errand("payout", "settle", "2026-Q2", "--deposits").expect(3)
@@ -151,12 +151,12 @@ extension AppCommands {
                 .expect(7, "not settled: payout \(one) (pending)")
             try await change("UPDATE payouts.payouts SET cheque_number = 7 WHERE state = 'pending'")
             try await errand("payout", "settle", "2026-Q3", "--cheque", "7")
-                .expect(2, "cheque 7 may be payout \(one) of", "or payout \(two)", "--payout")
+                .expect(2, "cheque 7 is ambiguous: payout \(one)", "or payout \(two)", "--payout")
             try await errand("payout", "settle", "2026-Q3", "--cheque", "7", "--currency", "USD")
                 .expect(3, "2026-Q3 has no such cheque 7")
             let taken = try await number("SELECT id FROM ledger.transactions WHERE kind = 'payout'")
             try await errand("ledger", "reverse", "\(taken)", "--reason", "x", "--yes")
-                .expect(5, "is a payout, which is not reversed by itself", "errand payout hold")
+                .expect(5, "is a payout and cannot be reversed directly", "errand payout hold")
         }
 
         /// A folder for files with a key and a profile, and the environment that names them.
@@ -191,7 +191,7 @@ extension AppCommands {
             let issue = ["payout", "issue", "2026-Q3", "--to", folder.path, "--yes", "-ojson"]
             try await errand(issue).expect(2, "ERRAND_PAYOUTS_FILE is not set")
             try await errand(issue, environment: environment)
-                .expect(4, "run 2026-Q3 is closed: only one that is approved is issued")
+                .expect(4, "run 2026-Q3 is closed: only approved runs can be issued")
             try await errand("payout", "approve", "2026-Q3", "--yes", environment: environment)
                 .expect(0)
             let first = try await errand(issue, environment: environment)
@@ -222,7 +222,7 @@ extension AppCommands {
             try await errand("payout", "return", deposit, "--code", "905", "--yes").expect(0)
             try await errand("payout", "payee", "42").shows("905")
             let doctor = try await errand("doctor", environment: environment)
-            #expect(doctor.output.contains("wait for an issue of their own: 1"))
+            #expect(doctor.output.contains("which need another issue: 1"))
             let second = try await errand(issue, environment: environment)
             second.shows("2026-Q3-2")
             #expect(!second.output.contains("aft"))
@@ -235,7 +235,7 @@ extension AppCommands {
             try await errand("payout", "settle", "2026-Q3", "--cheque", "1001")
                 .shows("issued")
             let voids = ["payout", "voids", "--since", "2026-01-01T00:00:00Z"]
-            try await errand(voids, environment: environment).expect(0, "no cheque was void")
+            try await errand(voids, environment: environment).expect(0, "no cheques were voided")
             let cheque = try await payout(42)
             try await errand("payout", "void", cheque, "--reason", "lost", "--yes").expect(0)
             let list = try await errand(voids, environment: environment)
@@ -288,8 +288,8 @@ extension AppCommands {
                 (#"{"bank":{"institution":"03","transit":"12345","account":"7654321"}}"#, "bank:"),
                 (#"{"bank":{"routing":"021000022","account":"1234","kind":"checking"}}"#, "bank:"),
                 (#"{"bank":{"routing":"021000021","account":"7654321","kind":"x"}}"#, "savings"),
-                (#"{"name":"Zoë"}"#, "address is missing"), ("{}", "nothing to write down"),
-                (#"{"name":"Zoë","address":[]}"#, "1 to 4 lines"), ("7654321", "no JSON object"),
+                (#"{"name":"Zoë"}"#, "address is missing"), ("{}", "nothing to set"),
+                (#"{"name":"Zoë","address":[]}"#, "1 to 4 lines"), ("7654321", "a JSON object"),
             ] {
                 let bad = try await enter(json, environment)
                 bad.expect(2, words)

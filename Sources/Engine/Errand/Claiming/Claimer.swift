@@ -1,0 +1,282 @@
+import ErrandPostgres
+import ErrandRedis
+import Synchronization
+import ErrandThreads
+
+/// Pops due ids from Redis, claims their jobs in PostgreSQL, and passes them to the runners.
+///
+/// Its two connections share one thread, so that no thread switch delays a claim. A worker of
+/// several queues has two claimers: one makes the large claims of the saturated queues, so that a
+/// lone job of another queue does not wait for them.
+actor Claimer {
+    /// The share of the worker's queues that a claimer serves.
+    enum Share: Sendable { case all, normal, saturated }
+
+    private let thread: DedicatedThreadExecutor
+    let claims: Session
+    let window: ReadyWindow
+    let queues: [LocalQueue]
+    private let share: Share
+    let worker: WorkerIdentity
+    private let limits: LimitCache
+    private let stats: WorkerStats
+    /// The maximum duration of one blocking pop.
+    private let timeout: Duration
+    private let log: Log
+    /// Called for jobs that wait again.
+    private let offer: @Sendable (Staged, Lane) -> Void
+    private let redisThrottle = LogThrottle()
+    private let claimThrottle = LogThrottle()
+    /// Raised when a queue has room for more jobs.
+    nonisolated let room = Signal()
+    /// Claims whose answer was lost: this worker may own their jobs.
+    var unsure: [(ids: [Int64], token: Int64)] = []
+    private var turn = 0
+
+    /// The number of popped jobs that makes a queue saturated, and the one below which it is normal
+    /// again.
+    private static let saturation = 64
+    private static let recovery = 16
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.executor
+    }
+
+    init(
+        thread: DedicatedThreadExecutor, claims: Session, window: ReadyWindow, queues: [LocalQueue],
+        share: Share, worker: WorkerIdentity, limits: LimitCache, stats: WorkerStats,
+        timeout: Duration, log: Log,
+        offer: @escaping @Sendable (Staged, Lane) -> Void
+    ) {
+        self.offer = offer
+        self.timeout = timeout
+        self.thread = thread
+        self.claims = claims
+        self.window = window
+        self.queues = queues
+        self.share = share
+        self.worker = worker
+        self.limits = limits
+        self.stats = stats
+        self.log = log
+    }
+
+    deinit { thread.stop() }
+
+    /// The callbacks of a claimer.
+    struct Events: Sendable {
+        /// Called when a queue needs another runner.
+        var start: @Sendable (LocalQueue) -> Void
+        /// Called with claimed jobs that their queue refused.
+        var refuse: @Sendable ([ClaimedJob]) -> Void
+        /// Called when a queue changes to the other claimer.
+        var passOn: @Sendable () -> Void
+        /// Called when no job is available; true ends the run.
+        var isDrained: @Sendable () async -> Bool
+    }
+
+    struct Popped {
+        var ids: [Int64] = []
+        /// The ids by queue, if any queue is limited.
+        var groups: [(queue: LocalQueue, ids: [Int64])] = []
+        var counts: [(queue: LocalQueue, count: Int)] = []
+    }
+
+    /// Claims jobs until stopped, and starts runners as needed.
+    func run(until stop: Stop, _ events: Events) async {
+        var failures = 0
+        limits.join(share)
+        defer { limits.leave(share) }
+        while !stop.isStopped {
+            do {
+                try await settleUnsure()
+                let known = limits.enter(share)
+                let wanted = shares()
+                guard !wanted.isEmpty else {
+                    // All queues are full or paused.
+                    if await events.isDrained() { return }
+                    await room.wait(upTo: min(.milliseconds(500), untilRelease(known)))
+                    continue
+                }
+                let popped = try await pop(wanted, known)
+                redisThrottle.resolved(log, "Redis answers again")
+                stats.redisAnswered()
+                if !popped.groups.isEmpty {
+                    try await claim(popped.groups, under: known) { hand($0, events) }
+                    claimThrottle.resolved(log, "jobs can be claimed again")
+                } else if !popped.ids.isEmpty {
+                    hand(try await claim(popped.ids), events)
+                    claimThrottle.resolved(log, "jobs can be claimed again")
+                }
+                passOn(popped, events)
+                if popped.ids.isEmpty, await events.isDrained() { return }
+                failures = 0
+            } catch {
+                failures += 1
+                let throttle = error is RedisError ? redisThrottle : claimThrottle
+                throttle.warn(log, "no jobs can be claimed: \(error)")
+                if error is RedisError { stats.redisFailed("\(error)") }
+                await stop.sleep(for: .milliseconds(min(20 << min(failures, 6), 1_000)))
+            }
+        }
+    }
+
+    /// Passes queues whose load has changed to the other claimer.
+    private func passOn(_ popped: Popped, _ events: Events) {
+        guard share != .all else { return }
+        for (queue, count) in popped.counts {
+            switch share {
+            case .normal where count >= Self.saturation: queue.isSaturated = true
+            case .saturated where count < Self.recovery: queue.isSaturated = false
+            default: continue
+            }
+            events.passOn()
+        }
+    }
+
+    /// Requeues jobs that this worker may own through claims whose answers were lost.
+    func requeueUnsure() async throws { try await settleUnsure() }
+
+    /// Closes the connections.
+    func close() async {
+        await claims.close()
+        await window.connection.close()
+    }
+
+    private func isMine(_ queue: LocalQueue) -> Bool {
+        switch share {
+        case .all: true
+        case .normal: !queue.isSaturated
+        case .saturated: queue.isSaturated
+        }
+    }
+
+    /// Returns the number of jobs to claim for each queue in this round, by weight.
+    private func shares() -> [(queue: LocalQueue, count: Int)] {
+        let open = queues.compactMap { queue in
+            let wanted = isMine(queue) ? queue.wanted() : 0
+            return wanted > 0 ? (queue: queue, count: wanted) : nil
+        }
+        let total = open.reduce(0) { $0 + $1.queue.options.weight }
+        return open.map { queue, count in
+            (queue, min(count, max(LocalQueue.claimLimit * queue.options.weight / total, 1)))
+        }
+    }
+
+    private func pop(
+        _ wanted: [(queue: LocalQueue, count: Int)], _ known: LimitCache.Limits
+    ) async throws -> Popped {
+        var popped = Popped()
+        turn &+= 1
+        for place in wanted.indices {
+            // Start with a different queue each time.
+            let (queue, count) = wanted[(place + turn) % wanted.count]
+            let most = known[queue.options.name]?.most ?? count
+            let ids = try await window.pop(upTo: min(count, most), from: queue.lanes)
+            popped.ids += ids
+            if !known.isEmpty, !ids.isEmpty { popped.groups.append((queue, ids)) }
+            popped.counts.append((queue, ids.count))
+        }
+        guard popped.ids.isEmpty, share != .saturated else { return popped }
+
+        let full = queues.filter { queue in
+            isMine(queue) && !wanted.contains { $0.queue === queue }
+        }
+        guard full.allSatisfy({ $0.wakeWhenWanted() }) else { return popped }
+        try await window.connection.confirmMaster()
+        // Older servers round times below a millisecond to zero, which means no limit.
+        let one = try await window.popOne(
+            from: wanted.flatMap(\.queue.lanes), worker: worker.id,
+            waiting: max(min(timeout, untilRelease(known)), .milliseconds(1)))
+        guard let one else { return Popped() }
+        var lone = Popped(ids: [one.id])
+        if !known.isEmpty,
+            let queue = wanted.map(\.queue).first(where: { queue in
+                queue.lanes.contains { window.keys.window($0) == one.key }
+            })
+        {
+            lone.groups = [(queue, lone.ids)]
+        }
+        return lone
+    }
+
+    /// Claims jobs of queues without a limit.
+    ///
+    /// A job that was moved to a limited queue meanwhile is left to be popped there.
+    func claim(_ ids: [Int64], outside limited: [String] = []) async throws -> [ClaimedJob] {
+        let token = Int64.random(in: .min ... .max)
+        let sorted = ids.sorted()
+        var parameters: [Parameter] = [.int64Array(sorted), .int64(worker.id), .int64(token)]
+        let jobs: [ClaimedJob]
+        do {
+            let rows: Rows
+            if limited.isEmpty {
+                rows = try await claim(Statements.claim, Statements.claimUnlocked, parameters)
+            } else {
+                parameters.append(.textArray(limited))
+                rows = try await claim(
+                    Statements.claimOutside, Statements.claimUnlockedOutside, parameters)
+            }
+            jobs = try ClaimedJob.read(rows, token: token)
+        } catch {
+            unsure.append((sorted, token))
+            throw error
+        }
+        return inOrder(jobs)
+    }
+
+    private func claim(
+        _ plain: String, _ pastLocks: String, _ parameters: [Parameter]
+    ) async throws -> Rows {
+        do { return try await claims.query(plain, parameters) } catch {
+            // Another transaction has locked one of the jobs.
+            guard error.sqlState == "55P03" else { throw error }
+            return try await claims.query(pastLocks, parameters)
+        }
+    }
+
+    private func settleUnsure() async throws {
+        while let (ids, token) = unsure.last {
+            let freed = try await claims.query(
+                Statements.unclaim, [.int64Array(ids), .int64(token)])
+            unsure.removeLast()
+            for row in 0..<freed.count { try offer(Staged(freed, row), Lane(freed, row)) }
+        }
+    }
+
+    private func hand(_ jobs: [ClaimedJob], _ events: Events) {
+        guard queues.count > 1 else {
+            return add(jobs, to: queues[0], events)
+        }
+        var rest = jobs
+        for queue in queues {
+            let own = rest.filter { $0.lane.queue == queue.options.name }
+            guard !own.isEmpty else { continue }
+            rest.removeAll { $0.lane.queue == queue.options.name }
+            add(own, to: queue, events)
+        }
+        // Run jobs that were moved to a queue of other workers between staging and claim.
+        add(rest, to: queues[0], events)
+    }
+
+    private func add(_ jobs: [ClaimedJob], to queue: LocalQueue, _ events: Events) {
+        guard !jobs.isEmpty else { return }
+        let taken = queue.add(jobs)
+        if !taken.refused.isEmpty { events.refuse(taken.refused) }
+        for _ in 0..<taken.starting { events.start(queue) }
+    }
+}
+
+/// The id of this worker in the table of workers.
+///
+/// It changes when the worker registers again after it was declared dead.
+final class WorkerIdentity: Sendable {
+    private let number: Mutex<Int64>
+
+    init(_ id: Int64) { number = Mutex(id) }
+
+    var id: Int64 {
+        get { number.withLock { $0 } }
+        set { number.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,52 @@
+import ErrandPostgres
+import Synchronization
+
+/// The operators' commands that this worker has received, and the status that it last published.
+final class ReceivedCommands: Sendable {
+    /// The part of the worker's row that other processes wait for.
+    ///
+    /// A change is published at once.
+    struct PublishedStatus: Equatable {
+        var isStopping = false
+        var isQuiet = false
+        /// Whether the worker is quiet and runs no job.
+        var isIdle = false
+        /// The time of the newest limits of queues that the worker applies.
+        var limitsAppliedAt = Instant.negativeInfinity
+    }
+
+    private struct State {
+        var current: WorkerCommand?
+        var published = PublishedStatus()
+        var mustBeat = false
+    }
+
+    private let state = Mutex(State())
+
+    /// The current command.
+    var current: WorkerCommand? { state.withLock(\.current) }
+
+    /// Stores the current command, and returns whether it differs from the last one.
+    func receive(_ current: WorkerCommand?) -> Bool {
+        state.withLock { state in
+            defer { state.current = current }
+            return state.current?.task != current?.task
+        }
+    }
+
+    /// Requests an early heartbeat.
+    func requestBeat() { state.withLock { $0.mustBeat = true } }
+
+    /// Returns whether to send a heartbeat early.
+    func isOutdated(_ now: PublishedStatus) -> Bool {
+        state.withLock { $0.mustBeat || $0.published != now }
+    }
+
+    /// Stores the status that is published now.
+    func published(_ now: PublishedStatus) {
+        state.withLock { state in
+            state.published = now
+            state.mustBeat = false
+        }
+    }
+}

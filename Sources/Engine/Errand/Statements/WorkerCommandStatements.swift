@@ -1,0 +1,79 @@
+extension Statements {
+    // MARK: Workers
+
+    /// The command for worker $1, and the signatures of the roles from which it must step down.
+    package static let receivedCommands = """
+        SELECT command, command_at, command_by, command_reason,
+            ARRAY(SELECT role || ' ' || backend FROM errand.leaders l
+                WHERE l.worker = w.id AND l.resign_requested_at IS NOT NULL) AS resign
+        FROM errand.workers w WHERE id = $1
+        """
+
+    /// Sends the command $2 to live workers ($1); null withdraws the command.
+    ///
+    /// A stop cannot be withdrawn.
+    package static let orderWorkers = """
+        UPDATE errand.workers
+        SET command = $2, command_by = CASE WHEN $2 IS NOT NULL THEN $3 END,
+            command_at = CASE WHEN $2 IS NOT NULL THEN clock_timestamp() END,
+            command_reason = CASE WHEN $2 IS NOT NULL THEN $4 END
+        WHERE id = ANY ($1) AND (command IS DISTINCT FROM 'stop' OR $2 = 'stop')
+          AND last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
+        RETURNING id, pg_notify('errand_control', 'worker ' || id)::text
+        """
+
+    /// Requests a heartbeat of a worker now.
+    package static let requestHeartbeat =
+        "SELECT pg_notify('errand_control', 'beat ' || $1::bigint)::text"
+
+    /// Those of the jobs ($1) reported by worker $2 that it still runs.
+    package static let runningOf = """
+        SELECT id, kind, queue, attempt, claimed_at FROM errand.jobs
+        WHERE id = ANY ($1) AND claimed_by = $2 ORDER BY claimed_at, id
+        """
+
+    // MARK: Roles
+
+    /// Records worker $2 on host $3, process $4, as the holder of role $1, and returns its
+    /// signature.
+    package static let signLeadership = """
+        INSERT INTO errand.leaders (role, worker, host, pid, backend)
+        VALUES ($1, $2, $3, $4, pg_backend_pid())
+        ON CONFLICT (role) DO UPDATE
+        SET worker = excluded.worker, host = excluded.host, pid = excluded.pid,
+            backend = excluded.backend, taken_at = clock_timestamp(), resign_requested_at = NULL
+        RETURNING role || ' ' || backend
+        """
+
+    /// The holders of the locks ($2) of the roles ($1), from their sessions and signatures.
+    package static let leaders = """
+        SELECT n.role, k.pid AS backend, l.worker, l.host, l.pid, l.taken_at, l.resign_requested_at,
+            w.last_seen_at,
+            w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
+                AS is_alive
+        FROM unnest($1::text[], $2::bigint[]) AS n (role, key)
+        LEFT JOIN pg_locks k ON k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
+            AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND k.classid::bigint = n.key >> 32 AND k.objid::bigint = n.key & 4294967295
+        LEFT JOIN errand.leaders l ON l.role = n.role AND l.backend = k.pid
+        LEFT JOIN errand.workers w ON w.id = l.worker
+        ORDER BY n.role
+        """
+
+    /// The live workers with a session of that name ($1 and the worker's id).
+    package static let standbys = """
+        SELECT w.id FROM errand.workers w
+        WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
+          AND EXISTS (
+            SELECT FROM pg_stat_activity a
+            WHERE a.datname = current_database() AND a.application_name = $1 || ' ' || w.id)
+        ORDER BY w.id
+        """
+
+    /// Asks the holder of role $1 to step down if it holds the lock ($2).
+    package static let askToResign = """
+        UPDATE errand.leaders SET resign_requested_at = clock_timestamp()
+        WHERE role = $1 AND backend = $2 AND worker IS NOT NULL
+        RETURNING pg_notify('errand_control', 'resign ' || role)::text
+        """
+}

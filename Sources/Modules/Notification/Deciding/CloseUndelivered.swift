@@ -1,0 +1,158 @@
+package import FoundationEssentials
+package import Errand
+package import ErrandPostgres
+
+/// Ends notices and deliveries whose jobs ended without a result.
+///
+/// A job becomes a dead letter without a call of its handler if its worker is killed on the last
+/// attempt or its handler fails each time. Cancellation by an operator does not call the handler
+/// either.
+package struct CloseUndelivered: Job {
+    package static let kind = "notification.undelivered"
+    package static let options = JobOptions(
+        queue: "notices", priority: .low, maxAttempts: 3, timeout: .seconds(120))
+
+    /// The period it checks, in seconds: long enough to cover missed runs.
+    private static let reach = 86_400.0
+
+    package init() {}
+
+    static func schedule() throws -> Schedule {
+        try Schedule(
+            kind, "*/5 * * * *", run: CloseUndelivered(), catchUp: .latest(within: .seconds(3_600)),
+            overlap: .skip)
+    }
+
+    /// Ends those whose jobs died in the day before `now`.
+    ///
+    /// - Returns: the number of undecided notices, and of deliveries without an answer.
+    @discardableResult
+    package static func run(
+        in database: Pool, now: Date
+    ) async throws -> (notices: Int, deliveries: Int) {
+        let since = Parameter.timestamp(Instant(date: now.addingTimeInterval(-reach)))
+        let ended = try await end(
+            "failed", in: database, now: now,
+            notices: Statement(undecided, [since, .text(DecideNotice.kind)]),
+            deliveries: Statement(
+                unanswered, [since, .textArray([PushDelivery.kind, EmailDelivery.kind])]))
+        let webhooks = try await database.withSession { session in
+            try await session.query(
+                WebhookStatements.endAbandoned, [since, .timestamp(Instant(date: now))]
+            ).affected
+        }
+        return (ended.notices, ended.deliveries + webhooks)
+    }
+
+    /// Withdraws those whose jobs operators cancelled in the day before `now`.
+    ///
+    /// - Returns: the number of withdrawn notices and deliveries.
+    @discardableResult
+    package static func withdrawCancelled(
+        in database: Pool, now: Date
+    ) async throws -> (notices: Int, deliveries: Int) {
+        let since = Parameter.timestamp(Instant(date: now.addingTimeInterval(-reach)))
+        let why = Parameter.text(DeliveryStatements.cancelled)
+        return try await end(
+            "withdrawn", in: database, now: now,
+            notices: Statement(
+                cancelledUndecided, [since, .text(DecideNotice.kind), why]),
+            deliveries: Statement(
+                cancelledUnanswered,
+                [since, .textArray([PushDelivery.kind, EmailDelivery.kind]), why]))
+    }
+
+    /// Ends notices and deliveries, each with its reason.
+    private static func end(
+        _ status: String, in database: Pool, now: Date, notices: Statement, deliveries: Statement
+    ) async throws -> (notices: Int, deliveries: Int) {
+        let lost = try await database.withSession { try await $0.pipeline([notices, deliveries]) }
+        let notices = try lost[0].map { try $0.int64(0) }
+        if !notices.isEmpty {
+            let reasons = try lost[0].map { try $0.text(1) }
+            _ = try await database.withSession {
+                try await $0.query(
+                    endNotices,
+                    [
+                        .int64Array(notices), .textArray(reasons),
+                        .timestamp(Instant(date: now)), .text(status),
+                    ])
+            }
+        }
+        let deliveries = try lost[1].map { try $0.int64(0) }
+        guard !deliveries.isEmpty else { return (notices.count, 0) }
+        var reasons: [Int64: String] = [:]
+        for row in lost[1] { reasons[try row.int64(0)] = try row.text(1) }
+        let rows = try await database.withSession {
+            try await $0.query(DeliveryStatements.read, [.int64Array(deliveries.sorted())])
+        }
+        let answers = try rows.map { row -> DeliveryAnswer in
+            let due = try DueDelivery(row, zones: .shared)
+            return DeliveryAnswer(due, status, reasons[due.id] ?? "its job died", .done)
+        }
+        if !answers.isEmpty {
+            let statements = DeliveryAnswer.statements(
+                answers, now: Instant(date: now), bounceLimit: .max)
+            _ = try await database.withSession { try await $0.pipeline(statements) }
+        }
+        return (notices.count, rows.count)
+    }
+
+    /// Returns the SQL for a member of a dead job's arguments as an id, or NULL if it is not a
+    /// number.
+    static func id(_ member: String) -> String {
+        """
+        CASE WHEN j.args ->> '\(member)' ~ '^[0-9]{1,18}$'
+            THEN (j.args ->> '\(member)')::bigint END
+        """
+    }
+
+    /// The SQL for the reason of a dead job: its last error, which is more specific than its
+    /// reason.
+    static let why =
+        "'its job died: ' || coalesce(j.errors -> -1 ->> 'error', j.reason, 'without a reason')"
+
+    /// Undecided notices whose jobs died since $1; excludes notices held again after that.
+    private static let undecided = """
+        SELECT DISTINCT ON (n.id) n.id, \(why)
+        FROM errand.dead_jobs j JOIN notification.notices n ON n.id = \(id("notice_id"))
+        WHERE j.kind = $2 AND j.finished_at > $1
+          AND (n.status = 'intended' OR n.status = 'held' AND n.hold_until < j.finished_at)
+        ORDER BY n.id, j.id
+        """
+
+    private static let unanswered = """
+        SELECT DISTINCT ON (d.id) d.id, \(why)
+        FROM errand.dead_jobs j JOIN notification.deliveries d ON d.id = \(id("delivery_id"))
+        WHERE j.kind = ANY ($2) AND j.finished_at > $1 AND d.status = 'pending'
+        ORDER BY d.id, j.id
+        """
+
+    /// The condition for jobs of notices that ended without their handlers; matches their index.
+    private static let wasCancelled = """
+        j.outcome = 'cancelled' AND j.reason !~ '^(failed|expired|withdrawn): '
+            AND j.kind IN ('notification.decide', 'notification.email', 'notification.push')
+            AND j.finished_at > $1
+        """
+
+    /// Undecided notices whose jobs were cancelled; excludes notices held again after that.
+    private static let cancelledUndecided = """
+        SELECT DISTINCT n.id, $3
+        FROM errand.finished_jobs j JOIN notification.notices n ON n.id = \(id("notice_id"))
+        WHERE \(wasCancelled) AND j.kind = $2
+          AND (n.status = 'intended' OR n.status = 'held' AND n.hold_until <= j.run_at)
+        """
+
+    private static let cancelledUnanswered = """
+        SELECT DISTINCT d.id, $3
+        FROM errand.finished_jobs j JOIN notification.deliveries d ON d.id = \(id("delivery_id"))
+        WHERE \(wasCancelled) AND j.kind = ANY ($2) AND d.status = 'pending'
+        """
+
+    private static let endNotices = """
+        UPDATE notification.notices n
+        SET status = $4::text::notification.notice_status, reason = f.reason, answered_at = $3
+        FROM unnest($1::bigint[], $2::text[]) AS f (id, reason)
+        WHERE n.id = f.id AND n.status IN ('intended', 'held')
+        """
+}
