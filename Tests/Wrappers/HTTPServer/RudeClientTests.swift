@@ -12,7 +12,7 @@ import Testing
             import socket, struct, sys, time
             port = int(sys.argv[1])
             def connect():
-                made = socket.create_connection(("127.0.0.1", port), 20)
+                made = socket.create_connection(("127.0.0.1", port), 120)
                 return made
             def rest(made):
                 data = b""
@@ -27,7 +27,7 @@ import Testing
             """
         let program = try Program(
             "/usr/bin/env", ["python3", "-c", head + "\n" + script, port])
-        let end = try await program.end(within: .seconds(60))
+        let end = try await program.end(within: .seconds(300))
         guard end == .exited(0) else { throw Program.Trouble(program.errors) }
         return program.output
     }
