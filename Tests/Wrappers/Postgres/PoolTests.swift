@@ -107,6 +107,37 @@ import Testing
         await pool.close()
     }
 
+    @Test func `sessions that are not needed any more are disconnected`() async throws {
+        let database = try TestDatabase.here()
+        let pool = Pool(
+            SessionSettings(database.url, name: "pool-shrinking"), limit: 5,
+            idleTime: .milliseconds(20))
+        let gate = Gate()
+        let connected =
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pool-shrinking'"
+        let watch = database.session("pool-watch")
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<5 {
+                group.addTask {
+                    try await pool.withSession { session in
+                        _ = try await session.query("SELECT 1")
+                        await gate.pass()
+                    }
+                }
+            }
+            try await eventually("five connections") {
+                try await watch.query(connected).int64(0, 0) == 5
+            }
+            await gate.open()
+            try await group.waitForAll()
+        }
+        try await eventually("none") { try await watch.query(connected).int64(0, 0) == 0 }
+        let one = try await pool.withSession { try await $0.query("SELECT 1::int8").int64(0, 0) }
+        #expect(one == 1)
+        await pool.close()
+        await watch.close()
+    }
+
     @Test func `a closed pool turns away those who wait and those who come`() async throws {
         let pool = try TestDatabase.here().pool(1)
         try await pool.withSession { session in

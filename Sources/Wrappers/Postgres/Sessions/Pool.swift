@@ -2,15 +2,24 @@ import Synchronization
 package import ErrandThreads
 
 /// A pool of at most `limit` sessions, which it lends in the order of requests.
+///
+/// It gives connections back that are not needed for a while.
 public final class Pool: Sendable {
+    private struct Idle {
+        var session: Session
+        var since: ContinuousClock.Instant
+    }
+
     private struct Waiter {
         var id: UInt64
         var reply: CheckedContinuation<Session, any Error>
     }
 
     private struct State {
-        var idle: [Session] = []
+        /// The longest unused first.
+        var idle: [Idle] = []
         var made = 0
+        var isShrinking = false
         var waiters: [Waiter] = []
         var nextWaiter: UInt64 = 0
         /// The requests that are about to enter the queue, and whether they were cancelled before.
@@ -21,6 +30,8 @@ public final class Pool: Sendable {
     private let settings: SessionSettings
     /// The maximum number of sessions in use.
     package let limit: Int
+    /// How long a session stays connected without use.
+    private let idleTime: Duration
     private let onMaking: @Sendable (Session) -> Void
     private let state = Mutex(State())
 
@@ -28,13 +39,18 @@ public final class Pool: Sendable {
     ///
     /// It creates its sessions on demand.
     ///
-    /// - Parameter onMaking: called with each new session, so that its statements can be cancelled.
+    /// - Parameters:
+    ///   - settings: the settings of its sessions.
+    ///   - limit: the maximum number of sessions.
+    ///   - idleTime: how long a session stays connected without use.
+    ///   - onMaking: called with each new session, so that its statements can be cancelled.
     public init(
-        _ settings: SessionSettings, limit: Int,
+        _ settings: SessionSettings, limit: Int, idleTime: Duration = .seconds(30),
         onMaking: @escaping @Sendable (Session) -> Void = { _ in }
     ) {
         self.settings = settings
         self.limit = limit
+        self.idleTime = idleTime
         self.onMaking = onMaking
     }
 
@@ -113,7 +129,7 @@ public final class Pool: Sendable {
             return (state.idle, state.waiters)
         }
         for waiter in waiters { waiter.reply.resume(throwing: Self.closed) }
-        for session in idle { await session.close() }
+        for idle in idle { await idle.session.close() }
     }
 
     private static let closed = PostgresError.usage("the pool of sessions is closed")
@@ -123,7 +139,7 @@ public final class Pool: Sendable {
         let answer = state.withLock { state -> Answer in
             if state.isClosed { return .closed }
             // The most recently used session has the warmest caches.
-            if let session = state.idle.popLast() { return .lend(session) }
+            if let idle = state.idle.popLast() { return .lend(idle.session) }
             if state.made < limit {
                 state.made += 1
                 return .make
@@ -152,7 +168,7 @@ public final class Pool: Sendable {
                     }
                     if state.isClosed { return .failure(Self.closed) }
                     // A session may have been returned in the meantime.
-                    if let session = state.idle.popLast() { return .success(session) }
+                    if let idle = state.idle.popLast() { return .success(idle.session) }
                     state.waiters.append(Waiter(id: id, reply: reply))
                     return nil
                 }
@@ -174,13 +190,38 @@ public final class Pool: Sendable {
     private func returnSession(_ session: Session) async {
         // The server rolls back a transaction that was left open.
         if session.hasOpenTransaction { await session.close() }
-        let (waiter, isClosed) = state.withLock { state -> (Waiter?, Bool) in
-            if state.isClosed { return (nil, true) }
-            guard state.waiters.isEmpty else { return (state.waiters.removeFirst(), false) }
-            state.idle.append(session)
-            return (nil, false)
+        let (waiter, isClosed, mustShrink) = state.withLock { state -> (Waiter?, Bool, Bool) in
+            if state.isClosed { return (nil, true, false) }
+            guard state.waiters.isEmpty else { return (state.waiters.removeFirst(), false, false) }
+            state.idle.append(Idle(session: session, since: .now))
+            defer { state.isShrinking = true }
+            return (nil, false, !state.isShrinking)
         }
         waiter?.reply.resume(returning: session)
         if isClosed { await session.close() }
+        if mustShrink { shrink() }
+    }
+
+    /// Closes unused sessions from time to time, while there are idle ones.
+    private func shrink() {
+        Task { [weak self, idleTime] in
+            repeat {
+                try await Task.sleep(for: idleTime / 2)
+            } while await self?.closeUnused() ?? false
+        }
+    }
+
+    /// Closes the sessions that have been idle for too long, and returns whether others are idle.
+    private func closeUnused() async -> Bool {
+        let bound = ContinuousClock.now - idleTime
+        let (unused, isShrinking) = state.withLock { state in
+            let unused = state.idle.prefix { $0.since <= bound }
+            state.idle.removeFirst(unused.count)
+            state.made -= unused.count
+            state.isShrinking = !state.idle.isEmpty
+            return (unused, state.isShrinking)
+        }
+        for idle in unused { await idle.session.close() }
+        return isShrinking
     }
 }
