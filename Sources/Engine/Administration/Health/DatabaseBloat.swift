@@ -9,11 +9,23 @@ package struct DatabaseBloat: Sendable {
         package var live: Int
         package var dead: Int
         package var size: Int
+        /// The estimated size of the living rows.
+        package var expected: Int
         package var indexSize: Int
         package var vacuumed: Instant?
 
-        /// Whether to run VACUUM: autovacuum should have done so by now.
-        package var isBloated: Bool { dead > 1_000 && dead > live / 5 }
+        /// The time after which autovacuum should have been there.
+        private static let vacuumInterval = Duration.seconds(600)
+
+        /// Whether VACUUM helps.
+        ///
+        /// The table of a queue always has many dead rows: autovacuum removes them, unless it does
+        /// not come or is held back.
+        package func needsVacuum(isHeldBack: Bool, at now: Instant = .now()) -> Bool {
+            guard dead > 1_000, dead > live / 5 else { return false }
+            return isHeldBack
+                || vacuumed.map { now.durationSince($0) > Self.vacuumInterval } ?? true
+        }
     }
 
     package struct Index: Sendable {
@@ -57,6 +69,7 @@ extension DatabaseBloat.Table {
         self.init(
             name: try row.text("name"), live: Int(try row.int64("live")),
             dead: Int(try row.int64("dead")), size: Int(try row.int64("size")),
+            expected: Int(try row.int64("expected")),
             indexSize: Int(try row.int64("index_size")),
             vacuumed: try row.optionalTimestamp("vacuumed"))
     }

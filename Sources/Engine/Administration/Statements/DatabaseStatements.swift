@@ -99,23 +99,41 @@ extension Statements {
 
     // MARK: Bloat
 
+    /// The tables with their expected size: per row a header, a pointer and its columns, in pages
+    /// that are as full as the table allows.
     static let tableBloat = """
         SELECT c.relname::text AS name, s.n_live_tup AS live, s.n_dead_tup AS dead,
             \(size("pg_relation_size", of: "c")) AS size,
+            (CASE WHEN s.n_live_tup > 0 THEN 8192 ELSE 0 END
+                + ceil(s.n_live_tup * (28 + w.width) / (w.share * 8168)) * 8192)::bigint
+                AS expected,
             CASE WHEN \(isLocked("c")) THEN 0 ELSE pg_indexes_size(c.oid) END AS index_size,
             greatest(s.last_vacuum, s.last_autovacuum) AS vacuumed
         FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid
+        CROSS JOIN LATERAL (
+            SELECT sum(coalesce(p.avg_width * (1 - p.null_frac),
+                    CASE WHEN a.attlen > 0 THEN a.attlen ELSE 16 END)) AS width,
+                coalesce((SELECT o.option_value::float8 FROM pg_options_to_table(c.reloptions) o
+                    WHERE o.option_name = 'fillfactor'), 100) / 100 AS share
+            FROM pg_attribute a
+            LEFT JOIN pg_stats p ON p.schemaname = 'errand' AND p.tablename = c.relname
+                AND p.attname = a.attname
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        ) w
         WHERE c.relnamespace = to_regnamespace('errand') AND c.relkind = 'r'
         ORDER BY s.n_dead_tup DESC, 4 DESC, c.relname LIMIT 30
         """
 
     /// The B-tree indexes with their expected size: per row a header, a pointer and the aligned
     /// columns, in pages that are 90 % full.
+    ///
+    /// The rows of a partial index are those that the last vacuum or analyze found in it.
     static let indexBloat = """
         SELECT i.relname::text AS name, t.relname::text AS of_table,
             CASE WHEN \(isLocked("t")) THEN i.relpages::bigint * 8192
                 ELSE pg_relation_size(i.oid) END AS size,
-            (16384 + ceil(coalesce(nullif(s.n_live_tup, 0), greatest(t.reltuples, 0))
+            (16384 + ceil(CASE WHEN x.indpred IS NOT NULL THEN greatest(i.reltuples, 0)
+                    ELSE coalesce(nullif(s.n_live_tup, 0), greatest(t.reltuples, 0)) END
                 * (12 + ceil(w.width / 8.0) * 8) / (0.9 * 8152)) * 8192)::bigint AS expected
         FROM pg_index x
         JOIN pg_class i ON i.oid = x.indexrelid

@@ -157,7 +157,9 @@ extension StatusFindings {
     private static let largeTable = 100 << 20
 
     private func bloat(_ table: DatabaseBloat.Table) -> Finding? {
-        guard table.isBloated, table.size > Self.largeTable else { return nil }
+        guard table.needsVacuum(isHeldBack: !(health?.pins ?? []).isEmpty),
+            table.size > Self.largeTable
+        else { return nil }
         return Finding(
             check: "bloat", severity: .warning,
             message: "errand.\(table.name) has \(HumanFormat.count(table.dead)) dead and "

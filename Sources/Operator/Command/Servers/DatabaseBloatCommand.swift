@@ -15,10 +15,11 @@ enum DatabaseBloatCommand {
         "db", "bloat", effect: .read,
         summary: "Show dead rows, bloated indexes, and what holds back vacuum",
         discussion: """
-            Row counts are the server's estimates; the expected size of an index is an estimate \
-            too. Vacuum is held back by old transactions, prepared transactions, replication slots \
-            and standbys. For each of them, and for bloated tables and indexes, the command prints \
-            SQL to paste into psql. It makes no changes.
+            Row counts are the server's estimates; the expected sizes of tables and indexes are \
+            estimates too. A table that is larger has room for new rows, which needs no remedy. \
+            Vacuum is held back by old transactions, prepared transactions, replication slots and \
+            standbys. For each of them, and for bloated tables and indexes, the command prints SQL \
+            to paste into psql. It makes no changes.
             """,
         examples: [.init("errand db bloat", "find out why the table of jobs grows")],
         options: [older]
@@ -27,7 +28,7 @@ enum DatabaseBloatCommand {
             .databaseBloat(pinnedFor: invocation[older])
         var record = Record([("hidden_sessions", .int(bloat.hidden))])
         record.append("pins", .records(bloat.pins.map(Self.record)))
-        record.append("tables", .records(bloat.tables.map(Self.record)))
+        record.append("tables", .records(bloat.tables.map { Self.record($0, bloat) }))
         record.append("indexes", .records(bloat.indexes.map(Self.record)))
         if !invocation.output.isForPeople {
             try invocation.output.show(record)
@@ -40,10 +41,11 @@ enum DatabaseBloatCommand {
 
     private static func show(_ bloat: DatabaseBloat, _ output: Output) throws {
         try output.list(
-            bloat.tables.filter { $0.size > 0 }.map(record),
+            bloat.tables.filter { $0.size > 0 }.map { record($0, bloat) },
             columns: [
                 Column("table", isFlexible: true), Column("live_rows", title: "LIVE"),
                 Column("dead_rows", title: "DEAD"), Column("size"),
+                Column("expected", title: "SHOULD BE"),
                 Column("index_size", title: "INDEXES"), Column("vacuumed_at", title: "VACUUMED"),
             ], empty: "all tables are empty")
         try output.line()
@@ -73,7 +75,7 @@ enum DatabaseBloatCommand {
 
     private static func remedies(_ bloat: DatabaseBloat, _ output: Output) throws {
         let lines =
-            bloat.tables.compactMap { remedy($0) } + bloat.indexes.compactMap { remedy($0) }
+            bloat.tables.compactMap { remedy($0, bloat) } + bloat.indexes.compactMap { remedy($0) }
         guard !lines.isEmpty else { return }
         try output.line(
             bloat.pins.isEmpty
@@ -94,8 +96,9 @@ enum DatabaseBloatCommand {
         }
     }
 
-    private static func remedy(_ table: DatabaseBloat.Table) -> String? {
-        table.isBloated ? "VACUUM (ANALYZE) errand.\(table.name);" : nil
+    private static func remedy(_ table: DatabaseBloat.Table, _ bloat: DatabaseBloat) -> String? {
+        table.needsVacuum(isHeldBack: !bloat.pins.isEmpty)
+            ? "VACUUM (ANALYZE) errand.\(table.name);" : nil
     }
 
     private static func remedy(_ index: DatabaseBloat.Index) -> String? {
@@ -117,14 +120,15 @@ enum DatabaseBloatCommand {
         ])
     }
 
-    private static func record(_ table: DatabaseBloat.Table) -> Record {
+    private static func record(_ table: DatabaseBloat.Table, _ bloat: DatabaseBloat) -> Record {
         let now = Instant.now().date
         return Record([
             ("table", .text(table.name)), ("live_rows", .int(table.live)),
             ("dead_rows", .int(table.dead)),
-            ("size", .bytes(table.size)), ("index_size", .bytes(table.indexSize)),
+            ("size", .bytes(table.size)), ("expected", .bytes(table.expected)),
+            ("index_size", .bytes(table.indexSize)),
             ("vacuumed_at", .optional(table.vacuumed) { .age($0.date, now: now) }),
-            ("remedy", .optional(remedy(table)) { .text($0) }),
+            ("remedy", .optional(remedy(table, bloat)) { .text($0) }),
         ])
     }
 
