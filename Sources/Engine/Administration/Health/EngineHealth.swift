@@ -62,6 +62,17 @@ package struct EngineHealth: Sendable {
     package var interrupted: [Interrupted]?
     /// Live workers by their version.
     package var versions: [(version: String, workers: Int)]?
+    /// A live worker whose clock differs from the database's by ``clockTolerance`` or more.
+    package struct WrongClock: Sendable {
+        package var worker: Int64
+        package var host: String
+        /// How far it is ahead.
+        package var ahead: Duration
+    }
+
+    package var wrongClocks: [WrongClock]?
+    /// The difference from which jobs start early or late and leases seem to have expired.
+    package static let clockTolerance = Duration.seconds(5)
     package var missingPartitions: [MissingPartition]?
     /// Finished jobs of those days in the default partition; counted up to 10,000.
     package var strayFinishedJobs: Int?
@@ -128,6 +139,11 @@ package struct EngineHealth: Sendable {
                     (try $0.text("version"), Int(try $0.int64("workers")))
                 }
             },
+            Part(
+                name: "clocks",
+                statement: Statement(
+                    Statements.wrongClocks, [.double(Self.clockTolerance / .seconds(1))])
+            ) { $0.wrongClocks = try $1.map(WrongClock.init) },
             Part(
                 name: "partitions",
                 statement: Statement(Statements.missingPartitions, [.int32(Int32(daysAhead))])
@@ -247,4 +263,12 @@ extension Inspector {
     /// - Throws: `PostgresError` if the database is not reachable; parts that cannot be read are
     ///   nil.
     package func health() async throws -> EngineHealth { try await EngineHealth.read(session) }
+}
+
+extension EngineHealth.WrongClock {
+    init(_ row: Row) throws {
+        worker = try row.int64("id")
+        host = try row.text("host")
+        ahead = .seconds(try row.double("ahead"))
+    }
 }

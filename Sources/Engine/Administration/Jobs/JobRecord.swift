@@ -100,6 +100,8 @@ package struct WorkerRecord: Sendable {
     package var order: WorkerCommand?
     /// Its longest-running jobs at the last heartbeat.
     package var running: [Int64]
+    /// How far its machine's clock was ahead of the database's at the last heartbeat.
+    package var clockAhead: Duration?
 
     init(_ row: Row) throws {
         id = try row.int64("id")
@@ -116,5 +118,6 @@ package struct WorkerRecord: Sendable {
         isQuiet = try row.bool("quiet")
         order = try WorkerCommand(row)
         running = try row.int64Array("running")
+        clockAhead = try row.optionalDouble("clock_ahead_seconds").map { .seconds($0) }
     }
 }

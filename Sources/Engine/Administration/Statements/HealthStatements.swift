@@ -119,6 +119,14 @@ extension Statements {
         GROUP BY version ORDER BY version
         """
 
+    /// Live workers whose clocks differ from the database's by $1 seconds or more.
+    static let wrongClocks = """
+        SELECT id, host, clock_ahead_seconds AS ahead FROM errand.workers
+        WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
+          AND abs(clock_ahead_seconds) >= $1
+        ORDER BY abs(clock_ahead_seconds) DESC LIMIT 20
+        """
+
     // MARK: Partitions
 
     /// The days without a partition of finished jobs: among the next $1, and before the last day

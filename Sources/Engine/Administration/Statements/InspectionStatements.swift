@@ -93,7 +93,7 @@ extension Statements {
     static let workers = """
         SELECT id, host, pid, version, started_at, last_seen_at, stopping, queues, kinds, quiet,
             lease_seconds::float8 AS lease, command, command_at, command_by, command_reason,
-            running,
+            running, clock_ahead_seconds,
             last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds) AS is_alive
         FROM errand.workers ORDER BY id
         """

@@ -13,6 +13,8 @@ struct ClaimedJob: Sendable {
     var priority: Int16
     var runAt: Instant
     var notAfter: Instant?
+    /// The local time of `notAfter`, by the database's clock at the claim.
+    var latestStart: ContinuousClock.Instant?
     var isCancelRequested: Bool
     var args: [UInt8]
     var overrides: JobOverrides?
@@ -20,7 +22,9 @@ struct ClaimedJob: Sendable {
     static func read(_ rows: Rows, token: Int64) throws -> [ClaimedJob] {
         var jobs: [ClaimedJob] = []
         jobs.reserveCapacity(rows.count)
+        let now = ContinuousClock.now
         for row in 0..<rows.count {
+            let notAfter = rows.isNull(row, 8) ? nil : try rows.timestamp(row, 8)
             jobs.append(
                 ClaimedJob(
                     id: try rows.int64(row, 0), token: token,
@@ -30,13 +34,24 @@ struct ClaimedJob: Sendable {
                     attempt: Int(try rows.int16(row, 4)),
                     maxAttempts: Int(try rows.int16(row, 5)),
                     priority: try rows.int16(row, 6), runAt: try rows.timestamp(row, 7),
-                    notAfter: rows.isNull(row, 8) ? nil : try rows.timestamp(row, 8),
+                    notAfter: notAfter,
+                    latestStart: try notAfter.map {
+                        now + $0.boundedDuration(since: try rows.timestamp(row, 12))
+                    },
                     isCancelRequested: try rows.bool(row, 9), args: try rows.json(row, 10),
                     // An invalid row, written by hand, must not fail the claim of other jobs.
                     overrides: rows.isNull(row, 11)
                         ? nil : try? JobOverrides(json: rows.json(row, 11))))
         }
         return jobs
+    }
+}
+
+extension Instant {
+    /// The time since another instant, limited to a hundred years.
+    fileprivate func boundedDuration(since other: Instant) -> Duration {
+        let limit = Duration.seconds(36_525 * 86_400)
+        return min(max(durationSince(other), .zero - limit), limit)
     }
 }
 

@@ -103,15 +103,22 @@ struct Heartbeat: Sendable {
     private func beat(_ stop: Stop, _ throughput: ThroughputMeter) async throws {
         let status = status(stop)
         commands.published(status)
+        let sent = Instant.now()
         let rows = try await session.query(
             Statements.heartbeat,
             [
                 .int64(identity.id), .json(Self.report(queues, throughput)),
                 .bool(status.isStopping), .bool(status.isQuiet),
                 .int64Array(running.oldest(Self.reportedJobs)), .timestamp(status.limitsAppliedAt),
+                commands.clockAhead.map { .double($0 / .seconds(1)) } ?? .null,
             ])
         stats.beat()
-        guard rows.affected == 0 else { return }
+        if rows.count > 0 {
+            // The database reads its clock about in the middle of the round trip.
+            let middle = sent.adding(Instant.now().durationSince(sent) / 2)
+            commands.clockAhead = middle.durationSince(try rows.timestamp(0, 0))
+            return
+        }
         stats.lostLease()
         // The lease ran out: the jobs that ran here belong to other workers now.
         log.warning(

@@ -19,6 +19,7 @@ final class ReceivedCommands: Sendable {
         var current: WorkerCommand?
         var published = PublishedStatus()
         var mustBeat = false
+        var clockAhead: Duration?
     }
 
     private let state = Mutex(State())
@@ -32,6 +33,12 @@ final class ReceivedCommands: Sendable {
             defer { state.current = current }
             return state.current?.task != current?.task
         }
+    }
+
+    /// How far this machine's clock was ahead of the database's at the last heartbeat.
+    var clockAhead: Duration? {
+        get { state.withLock(\.clockAhead) }
+        set { state.withLock { $0.clockAhead = newValue } }
     }
 
     /// Requests an early heartbeat.

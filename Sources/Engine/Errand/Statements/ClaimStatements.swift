@@ -9,7 +9,8 @@ extension Statements {
 
     package static let claimedColumns = """
         id, queue, kind, args_version, attempt, max_attempts, priority, run_at, not_after,
-        cancel_requested, args, \(overrides)
+        cancel_requested, args, \(overrides),
+        CASE WHEN not_after IS NOT NULL THEN clock_timestamp() END AS read_at
         """
 
     private static let claiming = """

@@ -63,7 +63,7 @@ struct Runner: Sendable {
         let now = Instant.now()
         var jobs: [ClaimedJob] = []
         for job in unit {
-            if let notAfter = job.notAfter, notAfter < now {
+            if let notAfter = job.notAfter, let latest = job.latestStart, latest < clock {
                 let reason = "its deadline \(notAfter) had passed before it could start"
                 results.append(attemptResult(job, .cancelled(reason: reason), since: clock, kind))
             } else if job.isCancelRequested {

@@ -118,9 +118,6 @@ enum DoctorCommand {
         return findings
     }
 
-    /// Clock skew from which jobs start early or late and leases seem to have expired.
-    private static let clockTolerance = Duration.seconds(5)
-
     private static func clocks(_ postgres: Duration?, _ redis: Duration?) -> Finding {
         let known = [("PostgreSQL", postgres), ("Redis", redis)].compactMap { name, skew in
             skew.map { (name: name, skew: $0) }
@@ -129,7 +126,9 @@ enum DoctorCommand {
             let seconds = HumanFormat.number(abs(skew / .seconds(1)), decimals: 3)
             return "\(seconds) s \(skew < .zero ? "ahead of" : "behind") \(name)"
         }
-        let wrong = known.filter { abs($0.skew / .seconds(1)) >= clockTolerance / .seconds(1) }
+        let wrong = known.filter {
+            abs($0.skew / .seconds(1)) >= EngineHealth.clockTolerance / .seconds(1)
+        }
         let found =
             words.isEmpty
             ? "no server to compare with" : "this machine is " + words.joined(separator: ", ")

@@ -12,6 +12,7 @@ extension StatusFindings {
             + killers(health.killingJobs ?? []) + partitions(health)
             + (health.interrupted ?? []).map(interrupted) + (health.tables ?? []).compactMap(bloat)
             + (health.pins ?? []).compactMap(pin) + versions(health.versions ?? [])
+            + (health.wrongClocks ?? []).map(clock)
     }
 
     private var isWorked: Bool { (status.workers?.alive ?? 0) > 0 }
@@ -86,6 +87,15 @@ extension StatusFindings {
                 message: "live workers run different versions: " + list.joined(separator: ", "),
                 remedy: "errand worker ls --output wide")
         ]
+    }
+
+    private func clock(_ clock: EngineHealth.WrongClock) -> Finding {
+        let seconds = HumanFormat.number(abs(clock.ahead / .seconds(1)), decimals: 1)
+        return Finding(
+            check: "clock", severity: .warning,
+            message: "the clock of worker \(clock.worker) on \(clock.host) is \(seconds) s "
+                + "\(clock.ahead > .zero ? "ahead of" : "behind") PostgreSQL's",
+            remedy: "timedatectl set-ntp true  # on \(clock.host)")
     }
 
     // MARK: Kinds

@@ -175,6 +175,7 @@ enum FieldNames {
         ("host", "the host it runs on"),
         ("pid", "the process id on its host"),
         ("last_seen_at", "the last heartbeat"),
+        ("clock_ahead", "by how many seconds its machine's clock is ahead of PostgreSQL's"),
         ("lease", "the time without a heartbeat after which its jobs are recovered"),
         ("version", "the version of the program, server or arguments"),
         ("queues", "the queues it serves, or all queues, with their numbers"),

@@ -84,7 +84,11 @@ enum WorkerCommands {
         var record = Record([])
         for field in Self.record(worker).fields {
             record.append(field.name, field.cell)
-            if field.name == "last_seen_at" { record.append("lease", .duration(worker.lease)) }
+            guard field.name == "last_seen_at" else { continue }
+            record.append("lease", .duration(worker.lease))
+            record.append(
+                "clock_ahead",
+                .optional(worker.clockAhead) { .number($0 / .seconds(1), decimals: 3) })
         }
         record.append("roles", .list(leads.map(\.role.rawValue)))
         let now = Instant.now().date

@@ -25,6 +25,38 @@ extension CommandLine {
             try await errand("doctor").expect(0)
         }
 
+        @Test func `a worker's wrong clock moves no deadline`() async throws {
+            try await change(
+                """
+                SELECT errand.enqueue('demo.noop', queue => 'skewed',
+                    not_after => now() + interval '1 hour')
+                """)
+            let binary = URL(filePath: Program.errand).path
+            let program = try start(
+                [],
+                through: [
+                    "/usr/bin/faketime", "-f", "+2h", binary, "work", "--queues", "skewed",
+                    "--drain",
+                ])
+            try await finish(program).expect(0)
+            let jobs = try await errand("job", "ls", "--queue", "skewed", "-ojson")
+            #expect(try jobs.records.map { $0["state"] } == ["completed"], "\(jobs)")
+        }
+
+        @Test func `a worker's wrong clock is named`() async throws {
+            try await change(
+                """
+                INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds,
+                    clock_ahead_seconds)
+                VALUES ('sundial', 1, '0', 600, '{}', '{}', -7200.04)
+                """)
+            let skewed = try await planted("the clock of worker")
+            #expect(skewed.found.hasSuffix("on sundial is 7,200.0 s behind PostgreSQL's"))
+            #expect(skewed.remedy == "timedatectl set-ntp true  # on sundial")
+            try await change("DELETE FROM errand.workers WHERE host = 'sundial'")
+            #expect(try await fault("the clock of worker") == nil)
+        }
+
         @Test func `Redis that evicts`() async throws {
             let server = try await OwnServer()
             for words in [["maxmemory", "100mb"], ["maxmemory-policy", "allkeys-lru"]] {
