@@ -27,8 +27,9 @@ BEGIN
     IF NOT EXISTS (SELECT FROM errand.queues q WHERE q.name = queue) THEN
         INSERT INTO errand.queues (name) VALUES (queue) ON CONFLICT DO NOTHING;
     END IF;
+    -- Before the due time: a snapshot without the job shows its transaction as open (OpenWriters).
+    PERFORM pg_current_xact_id();
     job_id := nextval('errand.jobs_id_seq');
-
     WHILE unique_key IS NOT NULL LOOP
         INSERT INTO errand.unique_keys AS u (kind, key, job_id, until, while_running)
         VALUES (kind, unique_key, job_id, clock_timestamp() + unique_within,
@@ -51,16 +52,15 @@ BEGIN
             WHERE u.kind = enqueue_job.kind AND u.key = unique_key;
             EXIT;
         END IF;
-        IF on_duplicate = 'replace' AND waiting.is_free THEN
-            IF newest_by IS NULL OR waiting.args ->> newest_by IS NULL
-                OR (args ->> newest_by)::timestamptz > (waiting.args ->> newest_by)::timestamptz
-            THEN
-                UPDATE errand.jobs j
-                SET args = enqueue_job.args, args_version = enqueue_job.args_version
-                WHERE j.id = held.job_id AND j.claimed_by IS NULL;
-                CONTINUE WHEN NOT FOUND;
-                outcome := 'replaced';
-            END IF;
+        IF on_duplicate = 'replace' AND waiting.is_free
+            AND (newest_by IS NULL OR waiting.args ->> newest_by IS NULL
+                OR (args ->> newest_by)::timestamptz > (waiting.args ->> newest_by)::timestamptz)
+        THEN
+            UPDATE errand.jobs j
+            SET args = enqueue_job.args, args_version = enqueue_job.args_version
+            WHERE j.id = held.job_id AND j.claimed_by IS NULL;
+            CONTINUE WHEN NOT FOUND;
+            outcome := 'replaced';
         END IF;
         job_id := held.job_id;
         outcome := coalesce(outcome, 'skipped');
@@ -79,28 +79,26 @@ END $$;
 -- Notifies the feeder, when the transaction commits, that a lane (queue, kind and version, with
 -- tabs between them) has a new job. Equal notifications of one transaction are sent once.
 --
--- Transactions that notify commit one after the other, each with a flush to disk. So the feeder
--- holds the lane's advisory lock (the first key is "lane" as a number) while it wants
--- notifications, and releases it while jobs come so fast that it polls.
+-- The notification contains the start of the transaction, in microseconds since 2000: if the
+-- transaction was open for long, the feeder has read the lane beyond its jobs.
+--
+-- Transactions that notify commit one after the other, each with a flush to disk. So lanes whose
+-- jobs come fast are polled instead.
 CREATE OR REPLACE FUNCTION errand.wake(lane text, due_at timestamptz DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    place CONSTANT int := hashtext(lane);
     at CONSTANT timestamptz := clock_timestamp();
-    is_free boolean;
+    since CONSTANT numeric := extract(epoch FROM now() - '2000-01-01 00:00Z'::timestamptz);
 BEGIN
     -- Every second, the feeder looks ahead for more than a second.
-    IF due_at > at + interval '3 seconds' THEN
+    IF due_at > at + interval '3 seconds'
+        OR EXISTS (SELECT FROM errand.polled_lanes p WHERE p.lane = wake.lane)
+    THEN
         RETURN;
     END IF;
-    -- One expression, so that nothing can interrupt it between the two.
-    is_free := CASE WHEN pg_try_advisory_lock_shared(1818324581, place)
-        THEN pg_advisory_unlock_shared(1818324581, place) END;
-    IF is_free THEN
-        RETURN;
-    END IF;
-    PERFORM pg_notify('errand_ready',
-        CASE WHEN due_at > at THEN lane || E'\tlater' ELSE lane END);
+    PERFORM pg_notify('errand_ready', lane || CASE
+        WHEN due_at > at THEN E'\tlater'
+        ELSE E'\tsince\t' || (since * 1000000)::bigint END);
 END $$;
 
 -- Enqueues one job and returns its id (with a unique key: the id of the job that holds the key).

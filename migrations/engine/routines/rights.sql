@@ -55,8 +55,8 @@ TO errand_worker;
 
 GRANT USAGE ON SCHEMA errand TO errand_scheduler;
 GRANT SELECT ON errand.instance, errand.kinds, errand.queues, errand.workers, errand.leaders,
-    errand.jobs, errand.finished_jobs, errand.dead_jobs, errand.activity, errand.schedules,
-    errand.schedule_occurrences, errand.schedule_misses
+    errand.polled_lanes, errand.jobs, errand.finished_jobs, errand.dead_jobs, errand.activity,
+    errand.schedules, errand.schedule_occurrences, errand.schedule_misses
 TO errand_scheduler;
 GRANT INSERT, UPDATE, DELETE ON errand.leaders, errand.schedule_occurrences, errand.schedule_misses
     TO errand_scheduler;
@@ -80,7 +80,7 @@ GRANT EXECUTE ON FUNCTION
     errand.wake(text, timestamptz)
 TO errand_app;
 -- The Swift client writes jobs itself, and reads their ids.
-GRANT SELECT ON errand.instance, errand.kinds TO errand_app;
+GRANT SELECT ON errand.instance, errand.kinds, errand.polled_lanes TO errand_app;
 GRANT INSERT (name) ON errand.queues TO errand_app;
 GRANT INSERT (queue, kind, args_version, priority, max_attempts, run_at, not_after, tags, options,
     args) ON errand.jobs TO errand_app;

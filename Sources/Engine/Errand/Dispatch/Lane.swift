@@ -25,22 +25,17 @@ package struct Lane: Hashable, Sendable {
     /// before the feeder's position.
     ///
     /// The time is rounded to the second, so that equal requests are merged.
-    package func again(since time: Instant) -> String {
-        "\(name)\tagain\t\(time.microseconds / 1_000_000 - 1)"
+    package func since(_ time: Instant) -> String {
+        "\(name)\tsince\t\((time.microseconds / 1_000_000 - 1) * 1_000_000)"
     }
 
     /// Returns the lane and time of such a request.
-    package static func again(_ request: some StringProtocol) -> (lane: Lane, since: Instant)? {
+    package static func since(_ request: some StringProtocol) -> (lane: Lane, time: Instant)? {
         let parts = request.split(separator: "\t")
-        guard parts.count == 5, parts[3] == "again", let second = Int64(parts[4]),
+        guard parts.count == 5, parts[3] == "since", let microseconds = Int64(parts[4]),
             let lane = Lane(name: parts[..<3].joined(separator: "\t"))
         else { return nil }
-        let microseconds = second.multipliedReportingOverflow(by: 1_000_000)
-        return (
-            lane,
-            microseconds.overflow
-                ? .negativeInfinity : Instant(microseconds: microseconds.partialValue)
-        )
+        return (lane, Instant(microseconds: microseconds))
     }
 
     package init?(name: some StringProtocol) {

@@ -44,7 +44,7 @@ struct WorkerConnections: Sendable {
             offers?.offer([job], to: lane)
             // With a backlog the window accepts no new jobs, but this one was due before: the
             // feeder stages it first.
-            offers?.ask(for: lane.again(since: job.runAt))
+            offers?.ask(for: lane.since(job.runAt))
         }
     }
 }

@@ -112,7 +112,7 @@ import Testing
             try await tables(of: "errand_scheduler") == [
                 "errand.activity S", "errand.dead_jobs S", "errand.finished_jobs S",
                 "errand.instance S", "errand.jobs SI", "errand.kinds S", "errand.leaders SIUD",
-                "errand.migrations S", "errand.modules S",
+                "errand.migrations S", "errand.modules S", "errand.polled_lanes S",
                 "errand.queues SI", "errand.schedule_misses SIUD",
                 "errand.schedule_occurrences SIUD", "errand.schedules SIU", "errand.workers S",
             ])
@@ -126,7 +126,8 @@ import Testing
         #expect(
             try await tables(of: "errand_app") == [
                 "errand.instance S", "errand.kinds S", "errand.migrations S", "errand.modules S",
-                "establishments.branches SIU", "establishments.establishments SIU",
+                "errand.polled_lanes S", "establishments.branches SIU",
+                "establishments.establishments SIU",
                 "notification.preferences SIUD",
             ])
         #expect(

@@ -1,0 +1,94 @@
+import ErrandPostgres
+
+/// Which lanes the feeder knows.
+extension Feeder {
+    /// The time without a job after which a lane may be forgotten, and how many are looked at at
+    /// once.
+    private static let memoryTime = Duration.seconds(30)
+    private static let forgetLimit = 1_000
+
+    /// Reads which workers live, and drops the lanes that none of them can run.
+    func refreshWorkers(_ memory: inout Memory) async throws {
+        let change = try await memory.workers.refresh(on: session)
+        if change.hasNew { memory.nextSearch = .now }
+        guard change.hasLost else { return }
+        for lane in memory.lanes.keys where !memory.workers.canRun(lane) { memory.forget(lane) }
+    }
+
+    /// Finds lanes with jobs that are not known yet, so that it takes at most 5 % of the time.
+    ///
+    /// Warns once for each lane that no live worker can run.
+    func search(_ memory: inout Memory) async throws {
+        let started = ContinuousClock.now
+        let known = memory.lanes.keys.sorted {
+            ($0.queue, $0.kind, $0.version) < ($1.queue, $1.kind, $1.version)
+        }
+        let bounds =
+            [Lane(queue: "", kind: "", version: 0)] + known
+            + [Lane(queue: "\u{7F}", kind: "", version: 0)]
+        let (starts, ends) = (bounds.dropLast(), bounds.dropFirst())
+        let rows = try await session.query(
+            Statements.lanesBetween,
+            [
+                .textArray(starts.map(\.queue)), .textArray(starts.map(\.kind)),
+                .int16Array(starts.map { Int16($0.version) }),
+                .textArray(ends.map(\.queue)), .textArray(ends.map(\.kind)),
+                .int16Array(ends.map { Int16($0.version) }),
+            ])
+        for row in 0..<rows.count {
+            let lane = Lane(
+                queue: try rows.text(row, 0), kind: try rows.text(row, 1),
+                version: Int(try rows.int16(row, 2)))
+            useOrWarn(lane, &memory)
+        }
+        memory.nextSearch = .now + max(pollInterval, (.now - started) * 20)
+    }
+
+    /// Adds lanes that requests named.
+    func learn(_ lanes: Set<Lane>, _ memory: inout Memory) async throws {
+        let isNews = lanes.contains {
+            memory.lanes[$0] == nil && !memory.workers.canRun($0)
+                && !memory.unknownLanes.contains($0)
+        }
+        // Perhaps of a worker that has just started.
+        if isNews { try await refreshWorkers(&memory) }
+        for lane in lanes { useOrWarn(lane, &memory) }
+    }
+
+    private func useOrWarn(_ lane: Lane, _ memory: inout Memory) {
+        if memory.workers.canRun(lane) { return memory.use(lane) }
+        guard memory.unknownLanes.insert(lane).inserted else { return }
+        log.warning(
+            "jobs of kind \(lane.kind) (arguments version \(lane.version)) wait in queue "
+                + "\(lane.queue), but no live worker of it can run them: start one that has this "
+                + "kind, or cancel them")
+    }
+
+    /// Forgets lanes that have had no job for a while, unless they have delayed ones.
+    func forgetUnused(_ memory: inout Memory) async throws {
+        let bound = ContinuousClock.now - Self.memoryTime
+        let unused = memory.usedAt.filter { lane, time in
+            time < bound && !memory.isBehind(lane) && !memory.notices.isPolled(lane)
+        }
+        let lanes = Array(unused.keys.prefix(Self.forgetLimit))
+        guard !lanes.isEmpty else { return }
+        let places = lanes.indices.flatMap { n in
+            memory.lanes[lanes[n], default: []].enumerated().map { (n, $0, $1.living) }
+        }
+        let rows = try await session.query(
+            Statements.lanesWithJobs,
+            [
+                .int32Array(places.map { Int32($0.0) }),
+                .textArray(places.map { lanes[$0.0].queue }),
+                .textArray(places.map { lanes[$0.0].kind }),
+                .int16Array(places.map { Int16(lanes[$0.0].version) }),
+                .int16Array(places.map { Int16($0.1) }),
+                .timestampArray(places.map(\.2.at)), .int64Array(places.map(\.2.id)),
+            ])
+        var used: Set<Int> = []
+        for row in 0..<rows.count { used.insert(Int(try rows.int32(row, 0))) }
+        for (n, lane) in lanes.enumerated() {
+            if used.contains(n) { memory.use(lane) } else { memory.forget(lane) }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import ErrandPostgres
+import Synchronization
+
+extension Feeder {
+    /// The requests that wake the feeder.
+    final class Requests: Sendable {
+        let signal = Signal()
+
+        struct Taken {
+            /// The lanes to read.
+            var lanes: Set<Lane> = []
+            /// The lanes with new delayed jobs.
+            var later: Set<Lane> = []
+            /// The lanes with jobs that may be before the feeder's position, and the earliest due
+            /// time that these can have.
+            var since: [Lane: Instant] = [:]
+            var all = false
+            var hasLock = true
+
+            /// All lanes that a request named.
+            var named: Set<Lane> { lanes.union(later).union(since.keys) }
+
+            mutating func add(_ name: String) {
+                if name.hasSuffix(Lane.later) {
+                    if let lane = Lane(name: name.dropLast(Lane.later.count)) {
+                        later.insert(lane)
+                    }
+                } else if let lane = Lane(name: name) {
+                    lanes.insert(lane)
+                } else if let (lane, time) = Lane.since(name) {
+                    since[lane] = min(since[lane] ?? time, time)
+                } else {
+                    all = true
+                }
+            }
+        }
+
+        private let state = Mutex(Taken())
+
+        /// Adds requests: a lane's name, with the suffix `later` for a delayed job or `since` for
+        /// jobs perhaps before the feeder's position; or `*`.
+        func add(_ names: some Sequence<String>) {
+            state.withLock { state in
+                for name in names { state.add(name) }
+            }
+            signal.raise()
+        }
+
+        func take() -> Taken {
+            state.withLock { state in
+                defer { state = Taken(hasLock: state.hasLock) }
+                return state
+            }
+        }
+
+        /// Records the loss of the connection that held the lock.
+        func loseLock() {
+            state.withLock { $0.hasLock = false }
+            signal.raise()
+        }
+
+        func holdLock() { state.withLock { $0.hasLock = true } }
+    }
+}
