@@ -118,7 +118,7 @@ import Testing
         let inspector = Inspector(session: ground.session)
         let before = try await inspector.kindNumbers(named: Plain.kind, since: .seconds(82_800))[0]
         for _ in 0..<2 {
-            try await Retention(session: ground.session, log: .silent).run(now: .now(), days: 3)
+            try await Retention(session: ground.session, log: .silent).run(now: .now())
         }
         let after = try await inspector.kindNumbers(named: Plain.kind, since: .seconds(82_800))[0]
         #expect(before.completed >= 20 && after.completed == before.completed)

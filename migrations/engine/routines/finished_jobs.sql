@@ -1,54 +1,145 @@
 -- Finished jobs: their daily partitions, and the fingerprints by which dead letters are grouped.
 
--- Creates the daily partitions from `first` on; returns how many were missing.
+-- The feeder owns no tables, so the functions that create and drop partitions are SECURITY DEFINER.
+-- They wait only briefly for locks: while they wait, no job can be finished.
+
+-- The partition of a day on which retention ends.
+CREATE OR REPLACE FUNCTION errand.finished_day_name(day date) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$ SELECT 'finished_jobs_' || to_char(day, 'YYYYMMDD') $$;
+
+-- Prepares the creation of a day's partition; returns whether errand.check_finished_day() must
+-- follow.
 --
--- The feeder calls this function and the next one. They are SECURITY DEFINER because the feeder
--- owns no tables.
-CREATE OR REPLACE FUNCTION errand.prepare_finished_partitions(first date, days int) RETURNS int
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- PostgreSQL scans the default partition for rows of a new one, while it blocks all results. With a
+-- validated constraint that excludes such rows, it does not.
+CREATE OR REPLACE FUNCTION errand.begin_finished_day(day date) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '30ms' AS $$
 DECLARE
-    day date;
-    name text;
-    made int := 0;
+    name CONSTANT text := 'not_' || to_char(day, 'YYYYMMDD');
 BEGIN
-    FOR day IN SELECT first + n FROM generate_series(0, days - 1) AS n LOOP
-        name := 'finished_jobs_' || to_char(day, 'YYYYMMDD');
-        CONTINUE WHEN to_regclass('errand.' || name) IS NOT NULL;
-        -- A row that went to the default partition in the meantime would forbid the new one.
-        CONTINUE WHEN EXISTS (
-            SELECT FROM errand.finished_jobs_other WHERE keep_until = day);
-        EXECUTE format(
-            'CREATE TABLE errand.%I PARTITION OF errand.finished_jobs FOR VALUES FROM (%L) TO (%L)',
-            name, day, day + 1);
-        made := made + 1;
-    END LOOP;
-    RETURN made;
+    IF pg_relation_size('errand.finished_jobs_other') <= 1048576 THEN
+        RETURN false;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_constraint c
+        WHERE c.conrelid = 'errand.finished_jobs_other'::regclass AND c.conname = name)
+    THEN
+        EXECUTE format('ALTER TABLE errand.finished_jobs_other ADD CONSTRAINT %I '
+            'CHECK (keep_until < %L OR keep_until >= %L) NOT VALID', name, day, day + 1);
+    END IF;
+    RETURN true;
 END $$;
 
--- Drops the partitions whose retention ended before `today`; returns how many.
-CREATE OR REPLACE FUNCTION errand.drop_expired_partitions(today date) RETURNS int
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Checks that the default partition has no rows of a day. Results can be written meanwhile.
+CREATE OR REPLACE FUNCTION errand.check_finished_day(day date) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '30ms' AS $$
+BEGIN
+    EXECUTE format('ALTER TABLE errand.finished_jobs_other VALIDATE CONSTRAINT %I',
+        'not_' || to_char(day, 'YYYYMMDD'));
+END $$;
+
+-- Creates the partition of a day; returns false if it exists.
+CREATE OR REPLACE FUNCTION errand.create_finished_day(day date) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '30ms' AS $$
+DECLARE
+    name CONSTANT text := errand.finished_day_name(day);
+    excluded CONSTANT text := 'not_' || to_char(day, 'YYYYMMDD');
+BEGIN
+    IF to_regclass('errand.' || name) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    -- CREATE TABLE PARTITION OF would lock the whole history; ATTACH locks the default partition.
+    EXECUTE format('CREATE TABLE errand.%I (LIKE errand.finished_jobs INCLUDING ALL)', name);
+    EXECUTE format('ALTER TABLE errand.finished_jobs ATTACH PARTITION errand.%I '
+        'FOR VALUES FROM (%L) TO (%L)', name, day, day + 1);
+    IF EXISTS (SELECT FROM pg_constraint c
+        WHERE c.conrelid = 'errand.finished_jobs_other'::regclass AND c.conname = excluded)
+    THEN
+        EXECUTE format('ALTER TABLE errand.finished_jobs_other DROP CONSTRAINT %I', excluded);
+    END IF;
+    RETURN true;
+EXCEPTION
+    WHEN duplicate_table OR unique_violation THEN
+        RETURN false;  -- another feeder was faster
+END $$;
+
+-- Drops the oldest partition whose retention ended before `today`; null if there is none.
+CREATE OR REPLACE FUNCTION errand.drop_expired_day(today date) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '30ms' AS $$
 DECLARE
     name text;
-    dropped int := 0;
 BEGIN
-    FOR name IN
-        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = 'errand.finished_jobs'::regclass
-          AND c.relname ~ '^finished_jobs_[0-9]{8}$'
-          AND to_date(right(c.relname, 8), 'YYYYMMDD') < today
-    LOOP
+    SELECT min(c.relname) INTO name
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'errand.finished_jobs'::regclass
+      AND c.relname ~ '^finished_jobs_[0-9]{8}$'
+      AND to_date(right(c.relname, 8), 'YYYYMMDD') < today;
+    IF name IS NOT NULL THEN
         EXECUTE format('DROP TABLE errand.%I', name);
-        dropped := dropped + 1;
-    END LOOP;
-    DELETE FROM errand.finished_jobs_other WHERE keep_until < today;
-    RETURN dropped;
+    END IF;
+    RETURN name;
 END $$;
+
+-- Raises the longest retention that has daily partitions; the caller has created these.
+CREATE OR REPLACE FUNCTION errand.raise_daily_days(days int) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    UPDATE errand.instance SET daily_days = days WHERE daily_days < days
+$$;
+
+-- Moves up to `max_rows` finished jobs from the default partition to where they belong; returns how
+-- many. They got there on a day without a partition.
+--
+-- Cancelled jobs without a retention of their own were once kept for ten years by mistake: they
+-- are kept for the default of a week.
+CREATE OR REPLACE FUNCTION errand.refile_finished_jobs(max_rows int) RETURNS int
+LANGUAGE sql SET lock_timeout = '200ms' AS $$
+    WITH strays AS (
+        DELETE FROM errand.finished_jobs_other WHERE ctid = ANY (ARRAY(
+            SELECT o.ctid FROM errand.finished_jobs_other o LIMIT max_rows FOR UPDATE SKIP LOCKED))
+        RETURNING *
+    ), due AS (
+        SELECT s.*, CASE
+            WHEN s.outcome = 'cancelled' AND s.options ->> 'retention_s' IS NULL
+                AND s.keep_until >= (s.finished_at AT TIME ZONE 'UTC')::date + 3650
+            THEN (s.finished_at AT TIME ZONE 'UTC')::date + 7
+            ELSE s.keep_until END AS until
+        FROM strays s
+    ), kept AS (
+        INSERT INTO errand.finished_jobs (id, created_at, run_at, started_at, finished_at, worker,
+            keep_until, outcome, duration_ms, priority, attempt, max_attempts, args_version, queue,
+            kind, reason, args, unique_key, tags, options, errors, fingerprint, long_until)
+        SELECT id, created_at, run_at, started_at, finished_at, worker,
+            CASE WHEN is_daily THEN until ELSE '9998-12-31' END, outcome, duration_ms, priority,
+            attempt, max_attempts, args_version, queue, kind, reason, args, unique_key, tags,
+            options, errors, fingerprint, CASE WHEN NOT is_daily THEN until END
+        FROM due CROSS JOIN LATERAL (
+            SELECT to_regclass('errand.' || errand.finished_day_name(due.until)) IS NOT NULL
+        ) AS day (is_daily)
+        WHERE until >= (now() AT TIME ZONE 'UTC')::date
+    )
+    SELECT count(*)::int FROM strays
+$$;
+
+-- Deletes lines of the audit log after 400 days. Workers have no right to delete any others.
+CREATE OR REPLACE FUNCTION errand.forget_audit(max_rows int) RETURNS int
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    WITH gone AS (
+        DELETE FROM errand.audit WHERE ctid = ANY (ARRAY(
+            SELECT a.ctid FROM errand.audit a
+            WHERE a.at < clock_timestamp() - interval '400 days' LIMIT max_rows))
+        RETURNING 1
+    )
+    SELECT count(*)::int FROM gone
+$$;
 
 -- So that the first worker finds the partitions of its day.
 DO $$
 BEGIN
-    PERFORM errand.prepare_finished_partitions((now() AT TIME ZONE 'UTC')::date, 12);
+    PERFORM errand.create_finished_day((now() AT TIME ZONE 'UTC')::date + n)
+    FROM generate_series(0, 11) AS n;
 END $$;
 
 -- The first line of an error without the parts that differ between similar errors: numbers,

@@ -45,8 +45,12 @@ REVOKE INSERT, UPDATE, DELETE ON errand.instance, errand.modules, errand.migrati
 -- Append-only.
 REVOKE UPDATE, DELETE ON errand.audit FROM errand_worker;
 GRANT EXECUTE ON FUNCTION
-    errand.prepare_finished_partitions(date, int),
-    errand.drop_expired_partitions(date),
+    errand.begin_finished_day(date),
+    errand.check_finished_day(date),
+    errand.create_finished_day(date),
+    errand.drop_expired_day(date),
+    errand.raise_daily_days(int),
+    errand.forget_audit(int),
     errand.enqueue_job(text, jsonb, text, timestamptz, int, int, timestamptz, text, text, interval,
         text, text, text[], int, jsonb)
 TO errand_worker;

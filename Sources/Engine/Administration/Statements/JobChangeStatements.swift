@@ -43,10 +43,12 @@ extension Statements {
     static let discardDead = """
         UPDATE errand.finished_jobs f
         SET outcome = 'cancelled', reason = concat_ws('; it was dead: ', $2, reason),
-            keep_until = (now() AT TIME ZONE 'UTC')::date + greatest(keep.days, 1)
+            keep_until = keep.until, long_until = keep.long_until
         FROM (
-            SELECT d.id, keep.days FROM errand.dead_jobs d
-            CROSS JOIN LATERAL (\(keepDays)) AS keep (days) WHERE d.id = ANY ($1)
+            SELECT d.id, \(keepUntil("greatest(keep.days, 1)")) AS until,
+                \(longUntil("greatest(keep.days, 1)")) AS long_until
+            FROM errand.dead_jobs d CROSS JOIN errand.instance i
+            CROSS JOIN LATERAL (\(keepDays(of: "d"))) AS keep (days) WHERE d.id = ANY ($1)
         ) AS keep
         WHERE f.id = keep.id AND f.outcome = 'dead' AND f.keep_until = 'infinity'
         RETURNING f.id

@@ -110,6 +110,14 @@ public struct JobOptions: Sendable, Equatable {
         self.timeout = timeout
         self.retention = retention
     }
+
+    /// The retention in days, rounded up; nil keeps nothing.
+    var retentionDays: Int16? { Self.days(of: retention.components.seconds) }
+
+    /// The days of a retention in seconds, rounded up, at most ten years; nil if it keeps nothing.
+    static func days(of seconds: Int64) -> Int16? {
+        seconds > 0 ? Int16(min((seconds - 1) / 86_400 + 1, 3_650)) : nil
+    }
 }
 
 /// Exponential backoff with jitter, so that jobs that failed together do not retry together.

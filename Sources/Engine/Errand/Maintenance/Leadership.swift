@@ -29,7 +29,6 @@ struct Leadership: Sendable {
     let requests: Feeder.Requests
     let options: WorkerOptions
     let offer: @Sendable (Staged, Lane) -> Void
-    let longestRetention: Int
     let log: Log
 
     /// Runs as the feeder, or stands by, until the task is cancelled.
@@ -109,10 +108,10 @@ struct Leadership: Sendable {
         while !Task.isCancelled {
             var pause = Duration.seconds(600)
             do {
-                try await retention.run(now: .now(), days: longestRetention + 3)
-                throttle.resolved(log, "expired finished jobs are deleted again")
+                try await retention.run(now: .now())
+                throttle.resolved(log, "what has expired is deleted again")
             } catch {
-                throttle.warn(log, "expired finished jobs could not be deleted: \(error)")
+                throttle.warn(log, "not everything that has expired could be deleted: \(error)")
                 pause = .seconds(60)
             }
             try await Task.sleep(for: pause)

@@ -17,6 +17,7 @@ extension JobKinds {
                     .int16(known.options.priority.rawValue),
                     .int16(Int16(known.options.maxAttempts)),
                     .textArray(known.sensitive.sorted()),
+                    .int16(known.options.retentionDays ?? 0),
                 ])
         }
         return try kinds

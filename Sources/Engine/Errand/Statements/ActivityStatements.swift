@@ -27,13 +27,6 @@ extension Statements {
             run_counts = excluded.run_counts
         """
 
-    /// Deletes rows that are older than any query can reach.
-    package static let forgetActivity = """
-        DELETE FROM errand.activity WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM errand.activity
-            WHERE minute < clock_timestamp() - interval '25 hours' LIMIT 10000))
-        """
-
     /// Merges the rows of all workers for ten minutes after an hour, so that a day is read from a
     /// few thousand rows.
     ///

@@ -6,12 +6,13 @@ extension Statements {
             DELETE FROM errand.jobs WHERE id = ANY ($1) AND claimed_by IS NULL RETURNING *
         ), kept AS (
             INSERT INTO errand.finished_jobs (id, created_at, run_at, finished_at, keep_until,
-                outcome, priority, attempt, max_attempts, args_version, queue, kind, reason,
-                args, unique_key, tags, options, errors)
-            SELECT id, created_at, run_at, now(), (now() AT TIME ZONE 'UTC')::date + keep.days,
-                'cancelled', priority, attempt, max_attempts, args_version, queue, kind, $2,
-                args, unique_key, tags, options, errors
-            FROM ended CROSS JOIN LATERAL (\(keepDays)) AS keep (days)
+                long_until, outcome, priority, attempt, max_attempts, args_version, queue, kind,
+                reason, args, unique_key, tags, options, errors)
+            SELECT ended.id, created_at, run_at, now(), \(keepUntil("keep.days")),
+                \(longUntil("keep.days")), 'cancelled', priority, attempt, max_attempts,
+                args_version, queue, kind, $2, args, unique_key, tags, options, errors
+            FROM ended CROSS JOIN errand.instance i
+            CROSS JOIN LATERAL (\(keepDays(of: "ended"))) AS keep (days)
             WHERE keep.days > 0
         )
         SELECT id FROM ended
@@ -28,10 +29,31 @@ extension Statements {
         FROM asked
         """
 
-    /// The retention in days of a cancelled job outside a worker that has its kind: the job's own,
-    /// or a week.
-    package static let keepDays = """
-        SELECT coalesce(least(((options ->> 'retention_s')::bigint + 86399) / 86400,
-            3650), 7)::int
+    /// The retention in days of a job that ends outside a worker that has its kind: the job's own,
+    /// or that of its kind, or a week.
+    package static func keepDays(of job: String) -> String {
         """
+        SELECT least(greatest(coalesce(
+            ((\(job).options ->> 'retention_s')::bigint + 86399) / 86400,
+            (SELECT k.retention_days FROM errand.kinds k WHERE k.kind = \(job).kind), 7), 0),
+            3650)::int
+        """
+    }
+
+    /// The day of the partition of a job that is kept for some days; `i` is `errand.instance`.
+    ///
+    /// A long retention has no partitions by day: see ``longUntil(_:)``.
+    package static func keepUntil(_ days: String) -> String {
+        """
+        CASE WHEN \(days) <= i.daily_days
+            THEN (now() AT TIME ZONE 'UTC')::date + \(days)::int ELSE '9998-12-31' END
+        """
+    }
+
+    /// The day after which a job with a long retention is deleted; null for the others.
+    package static func longUntil(_ days: String) -> String {
+        """
+        CASE WHEN \(days) > i.daily_days THEN (now() AT TIME ZONE 'UTC')::date + \(days)::int END
+        """
+    }
 }

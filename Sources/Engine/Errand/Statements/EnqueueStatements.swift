@@ -58,15 +58,16 @@ extension Statements {
     /// Stores the defaults of a kind for errand.enqueue().
     package static let declareKind = """
         INSERT INTO errand.kinds AS k (kind, args_version, queue, priority, max_attempts,
-            sensitive)
-        VALUES ($1, $2, $3, $4, $5, $6)
+            sensitive, retention_days)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT (kind) DO UPDATE
         SET args_version = excluded.args_version, queue = excluded.queue,
             priority = excluded.priority, max_attempts = excluded.max_attempts,
-            sensitive = excluded.sensitive, updated_at = clock_timestamp()
-        WHERE (k.args_version, k.queue, k.priority, k.max_attempts, k.sensitive)
+            sensitive = excluded.sensitive, retention_days = excluded.retention_days,
+            updated_at = clock_timestamp()
+        WHERE (k.args_version, k.queue, k.priority, k.max_attempts, k.sensitive, k.retention_days)
             IS DISTINCT FROM (excluded.args_version, excluded.queue, excluded.priority,
-                excluded.max_attempts, excluded.sensitive)
+                excluded.max_attempts, excluded.sensitive, excluded.retention_days)
           AND k.args_version <= excluded.args_version
         """
 }

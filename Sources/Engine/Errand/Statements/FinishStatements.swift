@@ -12,13 +12,13 @@ extension Statements {
             RETURNING j.*, e.duration_ms, e.keep_days
         ), kept AS (
             INSERT INTO errand.finished_jobs (id, created_at, run_at, started_at, finished_at,
-                worker, keep_until, outcome, duration_ms, priority, attempt, max_attempts,
-                args_version, queue, kind, args, unique_key, tags, options, errors)
-            SELECT id, created_at, run_at, claimed_at, now(), claimed_by,
-                (now() AT TIME ZONE 'UTC')::date + keep_days::int, 'completed', duration_ms,
+                worker, keep_until, long_until, outcome, duration_ms, priority, attempt,
+                max_attempts, args_version, queue, kind, args, unique_key, tags, options, errors)
+            SELECT ended.id, created_at, run_at, claimed_at, now(), claimed_by,
+                \(keepUntil("keep_days")), \(longUntil("keep_days")), 'completed', duration_ms,
                 priority, attempt, max_attempts, args_version, queue, kind, args, unique_key,
                 tags, options, errors
-            FROM ended WHERE keep_days IS NOT NULL
+            FROM ended CROSS JOIN errand.instance i WHERE keep_days IS NOT NULL
         )
         SELECT count(*) FROM ended
         """
@@ -37,17 +37,19 @@ extension Statements {
             RETURNING j.*, e.duration_ms, e.keep_days, e.outcome, e.reason, e.error
         ), kept AS (
             INSERT INTO errand.finished_jobs (id, created_at, run_at, started_at, finished_at,
-                worker, keep_until, outcome, duration_ms, priority, attempt, max_attempts,
-                args_version, queue, kind, reason, args, unique_key, tags, options, errors)
-            SELECT id, created_at, run_at, claimed_at, now(), claimed_by,
-                CASE outcome WHEN 'dead' THEN 'infinity'
-                    ELSE (now() AT TIME ZONE 'UTC')::date + keep_days::int END,
+                worker, keep_until, long_until, outcome, duration_ms, priority, attempt,
+                max_attempts, args_version, queue, kind, reason, args, unique_key, tags, options,
+                errors)
+            SELECT ended.id, created_at, run_at, claimed_at, now(), claimed_by,
+                CASE outcome WHEN 'dead' THEN 'infinity' ELSE \(keepUntil("keep_days")) END,
+                CASE WHEN outcome <> 'dead' THEN \(longUntil("keep_days")) END,
                 outcome::errand.job_outcome, duration_ms, priority, attempt, max_attempts,
                 args_version, queue, kind, reason, args, unique_key, tags, options,
                 CASE WHEN error IS NULL THEN errors ELSE errand.with_error(errors,
                     jsonb_build_object('attempt', attempt, 'at', now(), 'worker', claimed_by,
                         'duration_ms', duration_ms, 'error', error)) END
-            FROM ended WHERE outcome = 'dead' OR keep_days IS NOT NULL
+            FROM ended CROSS JOIN errand.instance i
+            WHERE outcome = 'dead' OR keep_days IS NOT NULL
         )
         SELECT count(*) FROM ended
         """

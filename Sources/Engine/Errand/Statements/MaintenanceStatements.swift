@@ -102,17 +102,18 @@ extension Statements {
             RETURNING j.*, w.reason
         ), kept AS (
             INSERT INTO errand.finished_jobs (id, created_at, run_at, started_at, finished_at,
-                worker, keep_until, outcome, priority, attempt, max_attempts, args_version,
-                queue, kind, reason, args, unique_key, tags, options, errors)
-            SELECT id, created_at, run_at, claimed_at, now(), claimed_by,
-                CASE WHEN cancel_requested THEN (now() AT TIME ZONE 'UTC')::date + keep.days
-                    ELSE 'infinity' END,
+                worker, keep_until, long_until, outcome, priority, attempt, max_attempts,
+                args_version, queue, kind, reason, args, unique_key, tags, options, errors)
+            SELECT ended.id, created_at, run_at, claimed_at, now(), claimed_by,
+                CASE WHEN cancel_requested THEN \(keepUntil("keep.days")) ELSE 'infinity' END,
+                CASE WHEN cancel_requested THEN \(longUntil("keep.days")) END,
                 (CASE WHEN cancel_requested THEN 'cancelled' ELSE 'dead' END)::errand.job_outcome,
                 priority, attempt, max_attempts, args_version, queue, kind, reason, args,
                 unique_key, tags, options,
                 errand.with_error(errors, jsonb_build_object('attempt', attempt,
                     'at', clock_timestamp(), 'worker', claimed_by, 'error', reason))
-            FROM ended CROSS JOIN LATERAL (\(keepDays)) AS keep (days)
+            FROM ended CROSS JOIN errand.instance i
+            CROSS JOIN LATERAL (\(keepDays(of: "ended"))) AS keep (days)
             WHERE keep.days > 0 OR NOT cancel_requested
         )
         SELECT count(*) FROM ended
@@ -123,27 +124,5 @@ extension Statements {
         SELECT DISTINCT j.claimed_by AS id FROM errand.jobs j
         WHERE j.claimed_by IS NOT NULL
           AND NOT EXISTS (SELECT FROM errand.workers w WHERE w.id = j.claimed_by)
-        """
-
-    /// Deletes expired unique keys, in slices, so that no lock is held for long.
-    package static let forgetUniqueKeys = """
-        DELETE FROM errand.unique_keys WHERE ctid = ANY (ARRAY(
-            -- By ctid, not by key: a new job may have taken over the key meanwhile.
-            SELECT u.ctid FROM errand.unique_keys u
-            WHERE coalesce(u.until < now(), true)
-              AND NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = u.job_id)
-            LIMIT 10000 FOR UPDATE SKIP LOCKED))
-        """
-
-    /// Deletes recorded effects of jobs that are no longer kept.
-    ///
-    /// A dead letter or a cancelled job may be retried, so its effects stay recorded.
-    package static let forgetOnceEffects = """
-        DELETE FROM errand.once_effects WHERE (job_id, key) IN (
-            SELECT o.job_id, o.key FROM errand.once_effects o
-            WHERE NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = o.job_id)
-              AND NOT EXISTS (SELECT FROM errand.finished_jobs f
-                WHERE f.id = o.job_id AND f.outcome <> 'completed')
-            LIMIT 10000)
         """
 }

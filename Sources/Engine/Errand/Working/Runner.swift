@@ -11,8 +11,6 @@ struct Runner: Sendable {
     let log: Log
 
     private static let yieldInterval = 64
-    /// The maximum retention of a finished job, in days; each day is a partition, created ahead.
-    static let longestRetention: Int64 = 3_650
 
     /// Runs jobs of one queue until it is closed.
     func run(_ queue: LocalQueue, onFinished: @escaping @Sendable () -> Void) async {
@@ -208,9 +206,8 @@ struct Runner: Sendable {
     }
 
     private func keepDays(_ job: ClaimedJob, _ kind: Registration) -> Int16? {
-        let seconds = job.overrides?.retentionS ?? kind.options.retention.components.seconds
-        guard seconds > 0 else { return nil }
-        return Int16(min((seconds - 1) / 86_400 + 1, Self.longestRetention))
+        guard let own = job.overrides?.retentionS else { return kind.options.retentionDays }
+        return JobOptions.days(of: own)
     }
 
     /// Shortens an error text to 4,000 characters and replaces NUL, which PostgreSQL's JSON cannot

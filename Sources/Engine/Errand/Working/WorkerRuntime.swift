@@ -138,8 +138,6 @@ struct WorkerRuntime: Sendable {
         leadership: LeadershipRole, name: String,
         offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
     ) -> Leadership {
-        let retention = kinds.registrations.values.map { $0.options.retention.components.seconds }
-        let days = min((retention.max() ?? 0) / 86_400, Runner.longestRetention)
         let place = FeederThread()
         return Leadership(
             leadership: leadership, place: place,
@@ -147,7 +145,7 @@ struct WorkerRuntime: Sendable {
             maintenance: make.session("errand-maintain", setup: Statements.maintenanceSetup),
             window: make.window("errand-stage", on: place.thread),
             listening: make.window("errand-requests"), requests: Feeder.Requests(),
-            options: options, offer: offer, longestRetention: Int(days), log: log)
+            options: options, offer: offer, log: log)
     }
 
     private static func declare(

@@ -79,7 +79,7 @@ public enum ErrandCommand {
         "queue": "List, pause, resume, limit, drain and purge queues",
         "schedule": "List, add, change, pause and run schedules",
         "worker": "List, quiet and stop worker processes",
-        "db": "Show the state and bloat of the database, create missing partitions",
+        "db": "Show the state, retention and bloat of the database, create partitions",
         "redis": "Check Redis against PostgreSQL, and rebuild it",
         "leader": "Show the leaders, and make them step down",
         "context": "List and select contexts: named sets of servers",

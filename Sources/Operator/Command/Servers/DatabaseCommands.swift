@@ -5,7 +5,9 @@ import ErrandTerminal
 
 /// `errand db status`.
 enum DatabaseCommands {
-    static let all = [status] + DatabaseBloatCommand.all + DatabasePrepareCommand.all
+    static let all =
+        [status] + DatabaseBloatCommand.all + DatabasePrepareCommand.all
+        + DatabaseRetentionCommand.all
 
     private static let status = Command(
         "db", "status", effect: .read,

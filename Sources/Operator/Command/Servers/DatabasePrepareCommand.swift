@@ -18,11 +18,11 @@ enum DatabasePrepareCommand {
         discussion: """
             Finished jobs are partitioned by the day on which retention deletes them. The feeder \
             creates the partitions of the coming days. This command creates those that are \
-            missing, and moves their jobs there from finished_jobs_other, day by day. Without \
-            missing partitions it does nothing.
+            missing, and moves jobs out of finished_jobs_other, where they are without a \
+            partition. Without missing partitions it does nothing.
 
-            It needs a role that owns the tables. It waits for locks for at most three seconds: \
-            if it exits 8, run it again.
+            It needs the role of a worker. It does not wait for locks, because no job could be \
+            finished meanwhile: if it exits 8, end what reads the history, or run it again.
             """,
         examples: [
             .init("errand db prepare", "create the partitions that 'errand doctor' reports"),
@@ -32,6 +32,11 @@ enum DatabasePrepareCommand {
     ) { invocation in
         // Moving many finished jobs takes long.
         let inspector = Inspector(session: try invocation.unlimitedSession())
+        let moved = try await inspector.refileFinishedJobs()
+        if moved > 0 {
+            invocation.output.note(
+                "moved \(HumanFormat.count(moved)) jobs out of finished_jobs_other")
+        }
         var prepared: [PreparedPartition] = []
         for missing in try await inspector.missingPartitions(days: invocation[days]) {
             let made = try await inspector.prepare(
@@ -40,12 +45,9 @@ enum DatabasePrepareCommand {
         }
         try invocation.output.list(
             prepared.map { made in
-                Record([
-                    ("table", .text(made.table)), ("day", .text(made.day)),
-                    ("moved", .int(made.moved)),
-                ])
+                Record([("table", .text(made.table)), ("day", .text(made.day))])
             },
-            columns: [Column("table"), Column("day"), Column("moved")],
+            columns: [Column("table"), Column("day")],
             empty: "nothing to do: no partition is missing")
         return .done
     }

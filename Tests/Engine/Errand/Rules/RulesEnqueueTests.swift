@@ -93,7 +93,7 @@ import Testing
             "UPDATE errand.unique_keys SET until = clock_timestamp() - interval '1 s' "
                 + "WHERE until IS NOT NULL")
         let retention = Retention(session: ground.session, log: .silent)
-        try await retention.run(now: .now(), days: 1)
+        try await retention.run(now: .now())
         #expect(
             try await ground.number("SELECT count(*) FROM errand.unique_keys WHERE key = 'k2'")
                 == 0)

@@ -166,14 +166,14 @@ import Testing
         _ = try await TestWorker.drain(kinds)
         #expect(try await ground.record(id).state == .dead)
         // The leader's retention comes by every ten minutes.
-        try await Retention(session: ground.session, log: .silent).run(now: .now(), days: 10)
+        try await Retention(session: ground.session, log: .silent).run(now: .now())
         isMended.add(true)
         #expect(try await Inspector(session: ground.session).retry([id]) == [id: .retried])
         _ = try await TestWorker.drain(kinds)
         #expect(try await ground.record(id).state == .completed)
         #expect(effects.count == 1)
         // Nothing can repeat a completed job by itself, so its record may go.
-        try await Retention(session: ground.session, log: .silent).run(now: .now(), days: 10)
+        try await Retention(session: ground.session, log: .silent).run(now: .now())
         #expect(try await ground.number("SELECT count(*) FROM errand.once_effects") == 0)
     }
 }

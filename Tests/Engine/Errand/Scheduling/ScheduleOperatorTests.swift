@@ -188,7 +188,7 @@ import Testing
                 noted_at = noted_at - interval '200 days'
             """,
         ] { _ = try await ground.session.query(change) }
-        try await Retention(session: ground.session, log: .silent).run(now: .now(), days: 3)
+        try await Retention(session: ground.session, log: .silent).run(now: .now())
         try await ground.tells("ten", ["10:00 completed", "10:20 enqueued"])
         #expect(try await ground.number("SELECT count(*) FROM errand.schedule_misses") == 0)
     }

@@ -120,12 +120,12 @@ extension CommandLine {
 
         // MARK: db prepare
 
-        @Test func `partitions are prepared, moved into and noted`() async throws {
+        @Test func `partitions are prepared and noted`() async throws {
             let reason = ["--reason", "long holidays"]
             let run = try await errand(["db", "prepare", "--days", "14", "-ojson"] + reason)
             run.expect(0)
             #expect(try run.records.count == 2)
-            #expect(try run.records.allSatisfy { $0.names == ["table", "day", "moved"] })
+            #expect(try run.records.allSatisfy { $0.names == ["table", "day"] })
             let table = try #require(try run.records.first?["table"].text)
             #expect(try await number("SELECT count(*) FROM errand.\(table)") == 0)
             let indexes = """

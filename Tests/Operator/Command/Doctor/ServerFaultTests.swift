@@ -96,7 +96,9 @@ extension CommandLine {
             #expect(fault.remedy == "errand db prepare")
             try await fault.mend()
             #expect(try await ErrandCommandTests.fault("have no partition") == nil)
-            #expect(try await place(of: job) == partition)
+            // Its retention is the same, without a partition of its own.
+            #expect(try await place(of: job) == "finished_jobs_long")
+            #expect(try await column("long_until::text", of: job) == day)
             #expect(try await state(of: job) == "completed")
         }
 

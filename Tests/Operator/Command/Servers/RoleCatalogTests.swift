@@ -94,9 +94,11 @@ import Testing
             """)
         #expect(
             names == [
-                "errand.drop_expired_partitions", "errand.enqueue_job",
-                "errand.prepare_finished_partitions", "missions.has_home", "notification.emit",
-                "notification.has_two_secrets", "notification.intend", "votes.has_password",
+                "errand.begin_finished_day", "errand.check_finished_day",
+                "errand.create_finished_day", "errand.drop_expired_day", "errand.enqueue_job",
+                "errand.forget_audit", "errand.raise_daily_days", "missions.has_home",
+                "notification.emit", "notification.has_two_secrets", "notification.intend",
+                "votes.has_password",
             ])
         let callable = Set(try await functions(of: "errand_worker"))
         for money in [
@@ -230,7 +232,7 @@ import Testing
             SELECT p.oid::regprocedure::text FROM pg_proc p
             JOIN pg_namespace n ON n.oid = p.pronamespace
             WHERE n.nspname IN \(Self.schemas) AND p.prosecdef
-              AND p.proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}'
+              AND 'search_path=pg_catalog, pg_temp' = ANY (p.proconfig) IS NOT TRUE
             """)
         #expect(open == [])
     }

@@ -61,10 +61,12 @@ import Testing
     {
         let ground = try await RoleGround.shared
         let session = ground.session("errand_work")
-        let made = try await session.query(
-            "SELECT errand.prepare_finished_partitions('2031-01-01', 2)")
-        #expect(try made.int32(0, 0) == 2)
-        _ = try await session.query("SELECT errand.drop_expired_partitions('2000-01-01')")
+        for day in ["2031-01-01", "2031-01-02"] {
+            let made = try await session.query("SELECT errand.create_finished_day('\(day)')")
+            #expect(try made.bool(0, 0))
+        }
+        let dropped = try await session.query("SELECT errand.drop_expired_day('2000-01-01')")
+        #expect(try dropped[0].optionalText(0) == nil)
         await session.close()
         #expect(
             try await ground.list(
@@ -168,7 +170,7 @@ import Testing
                 "UPDATE people.people SET email_bounces = '{}'",
                 "INSERT INTO people.people (id) VALUES (101)",
                 "SELECT * FROM errand.finished_jobs", "SELECT * FROM ledger.postings",
-                "SELECT errand.drop_expired_partitions('9999-01-01')",
+                "SELECT errand.drop_expired_day('9999-01-01')",
                 "SELECT errand.put_schedule('x', '{}', 'x')",
                 "SELECT * FROM coupons.redeem('x', 1, "
                     + "'t', 'r')",
