@@ -38,15 +38,6 @@ import Testing
 
     private func ids(_ unit: [ClaimedJob]?) -> [Int64]? { unit?.map(\.id) }
 
-    @Test func `it takes every kind that the program can run, in its own lanes`() {
-        #expect(
-            Set(queue().lanes)
-                == Set(
-                    [Note.kind, Plain.kind, Other.kind].map {
-                        Lane(queue: "default", kind: $0, version: 1)
-                    }))
-    }
-
     @Test func `an idle queue of short jobs takes a burst in one portion`() async {
         let queue = queue(concurrency: 5)
         func run(_ id: Int64, took duration: Float) async {

@@ -15,13 +15,13 @@ actor Claimer {
     private let thread: DedicatedThreadExecutor
     let claims: Session
     let window: ReadyWindow
-    let queues: [LocalQueue]
-    private let share: Share
+    let lanes: WorkerLanes
+    let share: Share
     let worker: WorkerIdentity
-    private let limits: LimitCache
+    let limits: LimitCache
     private let stats: WorkerStats
     /// The maximum duration of one blocking pop.
-    private let timeout: Duration
+    let timeout: Duration
     private let log: Log
     /// Called for jobs that wait again.
     private let offer: @Sendable (Staged, Lane) -> Void
@@ -31,7 +31,12 @@ actor Claimer {
     nonisolated let room = Signal()
     /// Claims whose answer was lost: this worker may own their jobs.
     var unsure: [(ids: [Int64], token: Int64)] = []
-    private var turn = 0
+    var turn = 0
+    /// When to renew the watch of new lanes in use, and when to read all of them.
+    var nextWatch = ContinuousClock.now
+    var nextReading = ContinuousClock.now
+    /// When the last known lane was added to the lanes in use.
+    var addedAt: Int64 = 0
 
     /// The number of popped jobs that makes a queue saturated, and the one below which it is normal
     /// again.
@@ -43,7 +48,7 @@ actor Claimer {
     }
 
     init(
-        thread: DedicatedThreadExecutor, claims: Session, window: ReadyWindow, queues: [LocalQueue],
+        thread: DedicatedThreadExecutor, claims: Session, window: ReadyWindow, lanes: WorkerLanes,
         share: Share, worker: WorkerIdentity, limits: LimitCache, stats: WorkerStats,
         timeout: Duration, log: Log,
         offer: @escaping @Sendable (Staged, Lane) -> Void
@@ -53,7 +58,7 @@ actor Claimer {
         self.thread = thread
         self.claims = claims
         self.window = window
-        self.queues = queues
+        self.lanes = lanes
         self.share = share
         self.worker = worker
         self.limits = limits
@@ -91,14 +96,16 @@ actor Claimer {
             do {
                 try await settleUnsure()
                 let known = limits.enter(share)
-                let wanted = shares()
-                guard !wanted.isEmpty else {
+                if share != .saturated { try await watch() }
+                let open = lanes.open.filter { isMine($0.queue) }
+                let wanted = shares(open)
+                guard !wanted.isEmpty || open.isEmpty && share != .saturated else {
                     // All queues are full or paused.
                     if await events.isDrained() { return }
-                    await room.wait(upTo: min(.milliseconds(500), untilRelease(known)))
+                    await waitForRoom(upTo: untilRelease(known))
                     continue
                 }
-                let popped = try await pop(wanted, known)
+                let popped = try await pop(wanted, of: open, known)
                 redisThrottle.resolved(log, "Redis answers again")
                 stats.redisAnswered()
                 if !popped.groups.isEmpty {
@@ -140,64 +147,16 @@ actor Claimer {
     /// Closes the connections.
     func close() async {
         await claims.close()
+        if share != .saturated { try? await window.unwatch(worker: worker.id) }
         await window.connection.close()
     }
 
-    private func isMine(_ queue: LocalQueue) -> Bool {
+    func isMine(_ queue: LocalQueue) -> Bool {
         switch share {
         case .all: true
         case .normal: !queue.isSaturated
         case .saturated: queue.isSaturated
         }
-    }
-
-    /// Returns the number of jobs to claim for each queue in this round, by weight.
-    private func shares() -> [(queue: LocalQueue, count: Int)] {
-        let open = queues.compactMap { queue in
-            let wanted = isMine(queue) ? queue.wanted() : 0
-            return wanted > 0 ? (queue: queue, count: wanted) : nil
-        }
-        let total = open.reduce(0) { $0 + $1.queue.options.weight }
-        return open.map { queue, count in
-            (queue, min(count, max(LocalQueue.claimLimit * queue.options.weight / total, 1)))
-        }
-    }
-
-    private func pop(
-        _ wanted: [(queue: LocalQueue, count: Int)], _ known: LimitCache.Limits
-    ) async throws -> Popped {
-        var popped = Popped()
-        turn &+= 1
-        for place in wanted.indices {
-            // Start with a different queue each time.
-            let (queue, count) = wanted[(place + turn) % wanted.count]
-            let most = known[queue.options.name]?.most ?? count
-            let ids = try await window.pop(upTo: min(count, most), from: queue.lanes)
-            popped.ids += ids
-            if !known.isEmpty, !ids.isEmpty { popped.groups.append((queue, ids)) }
-            popped.counts.append((queue, ids.count))
-        }
-        guard popped.ids.isEmpty, share != .saturated else { return popped }
-
-        let full = queues.filter { queue in
-            isMine(queue) && !wanted.contains { $0.queue === queue }
-        }
-        guard full.allSatisfy({ $0.wakeWhenWanted() }) else { return popped }
-        try await window.connection.confirmMaster()
-        // Older servers round times below a millisecond to zero, which means no limit.
-        let one = try await window.popOne(
-            from: wanted.flatMap(\.queue.lanes), worker: worker.id,
-            waiting: max(min(timeout, untilRelease(known)), .milliseconds(1)))
-        guard let one else { return Popped() }
-        var lone = Popped(ids: [one.id])
-        if !known.isEmpty,
-            let queue = wanted.map(\.queue).first(where: { queue in
-                queue.lanes.contains { window.keys.window($0) == one.key }
-            })
-        {
-            lone.groups = [(queue, lone.ids)]
-        }
-        return lone
     }
 
     /// Claims jobs of queues without a limit.
@@ -245,18 +204,21 @@ actor Claimer {
     }
 
     private func hand(_ jobs: [ClaimedJob], _ events: Events) {
-        guard queues.count > 1 else {
-            return add(jobs, to: queues[0], events)
+        if let first = jobs.first?.lane.queue, jobs.allSatisfy({ $0.lane.queue == first }),
+            let queue = lanes.queue(named: first)
+        {
+            return add(jobs, to: queue, events)
         }
-        var rest = jobs
-        for queue in queues {
-            let own = rest.filter { $0.lane.queue == queue.options.name }
-            guard !own.isEmpty else { continue }
-            rest.removeAll { $0.lane.queue == queue.options.name }
-            add(own, to: queue, events)
+        var rest: [ClaimedJob] = []
+        for (name, own) in Dictionary(grouping: jobs, by: \.lane.queue) {
+            if let queue = lanes.queue(named: name) {
+                add(own, to: queue, events)
+            } else {
+                rest += own
+            }
         }
-        // Run jobs that were moved to a queue of other workers between staging and claim.
-        add(rest, to: queues[0], events)
+        // Jobs that were moved to a queue of other workers between staging and claim.
+        if !rest.isEmpty { events.refuse(rest) }
     }
 
     private func add(_ jobs: [ClaimedJob], to queue: LocalQueue, _ events: Events) {

@@ -50,11 +50,11 @@ final class LimitCache: Sendable {
         var onRoom: (@Sendable (LocalQueue) -> Void)?
     }
 
-    private let queues: [LocalQueue]
+    private let lanes: WorkerLanes
     private let state = Mutex(State())
     private let hasLimits = Atomic(false)
 
-    init(_ queues: [LocalQueue]) { self.queues = queues }
+    init(_ lanes: WorkerLanes) { self.lanes = lanes }
 
     /// Whether any queue of the database is limited.
     var isActive: Bool { hasLimits.load(ordering: .acquiring) }
@@ -85,7 +85,7 @@ final class LimitCache: Sendable {
         }
         guard isNews else { return false }
         hasLimits.store(!limits.isEmpty, ordering: .releasing)
-        for queue in queues { queue.limit(to: limits[queue.options.name]?.running) }
+        lanes.limit(limits)
         return true
     }
 
@@ -115,8 +115,8 @@ final class LimitCache: Sendable {
     /// Records that slots of these queues became free, because the results of jobs were written.
     func free(_ names: Set<String>) {
         let action = state.withLock(\.onRoom)
-        for queue in queues where names.contains(queue.options.name) {
-            if queue.release() { action?(queue) }
+        for queue in names.compactMap(lanes.queue(named:)) where queue.release() {
+            action?(queue)
         }
     }
 }

@@ -24,7 +24,7 @@ extension Claimer {
     func untilRelease(_ limits: LimitCache.Limits) -> Duration {
         guard !limits.isEmpty else { return .seconds(3_600) }
         let now = ContinuousClock.now
-        let ends = queues.compactMap(\.heldUntil).filter { $0 > now }
+        let ends = lanes.open.compactMap(\.queue.heldUntil).filter { $0 > now }
         return ends.map { $0 - now }.min() ?? .seconds(3_600)
     }
 

@@ -12,6 +12,11 @@ package struct QueuePattern: Sendable, Hashable {
     /// Whether the text contains `*`.
     package var isPattern: Bool { text.utf8.contains(UInt8(ascii: "*")) }
 
+    /// Whether it is a valid name, or a pattern of one.
+    package var isValid: Bool {
+        JobKinds.isName(text.replacing("*", with: "x"), limit: 63)
+    }
+
     /// Returns whether it serves a queue.
     package func matches(_ queue: String) -> Bool {
         guard isPattern else { return text == queue }
@@ -31,7 +36,8 @@ package struct QueuePattern: Sendable, Hashable {
     private static func place(
         of part: Substring.UTF8View, in text: Substring.UTF8View
     ) -> Substring.UTF8View.Index? {
-        text.indices.first { text[$0...].starts(with: part) } ?? (part.isEmpty ? text.endIndex : nil)
+        guard !part.isEmpty else { return text.startIndex }
+        return text.indices.first { text[$0...].starts(with: part) }
     }
 
     /// Returns the name or pattern among `served` that serves a queue.

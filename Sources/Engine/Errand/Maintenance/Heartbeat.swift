@@ -7,7 +7,7 @@ struct Heartbeat: Sendable {
     let options: WorkerOptions
     let kinds: JobKinds
     let identity: WorkerIdentity
-    let queues: [LocalQueue]
+    let lanes: WorkerLanes
     let running: RunningJobs
     let completer: Completer
     let runner: Runner
@@ -29,20 +29,20 @@ struct Heartbeat: Sendable {
 
     /// Inserts this worker into the table of workers.
     static func register(
-        _ session: Session, options: WorkerOptions, kinds: JobKinds, queues: [LocalQueue]
+        _ session: Session, options: WorkerOptions, kinds: JobKinds
     ) async throws -> Int64 {
         try await session.query(
-            Statements.registerWorker, registration(options, kinds, queues)
+            Statements.registerWorker, registration(options, kinds)
         ).int64(0, 0)
     }
 
     private static func registration(
-        _ options: WorkerOptions, _ kinds: JobKinds, _ queues: [LocalQueue]
+        _ options: WorkerOptions, _ kinds: JobKinds
     ) -> [Parameter] {
         [
             .text(options.host), .int32(ProcessInfo.processInfo.processIdentifier),
             .text(options.version), .float(Float(options.leaseTime.milliseconds) / 1000),
-            .json(report(queues)), .textArray(kinds.capabilities),
+            .json(report(options, [])), .textArray(kinds.capabilities),
         ]
     }
 
@@ -56,10 +56,12 @@ struct Heartbeat: Sendable {
             do {
                 try await listen()
                 if ContinuousClock.now - lastBeat >= options.heartbeatInterval {
-                    throughput.note(queues.map { ($0.options.name, $0.counts.finished) }, at: .now)
+                    throughput.note(
+                        lanes.queues.map { ($0.options.name, $0.counts.finished) }, at: .now)
                     try await beat(stop, throughput)
                     lastBeat = .now
                     await activity.write(on: session)
+                    lanes.dropUnused()
                 }
                 try await readControls(stopping: stop)
                 if commands.isOutdated(status(stop)) { try await beat(stop, throughput) }
@@ -97,7 +99,7 @@ struct Heartbeat: Sendable {
         let isQuiet = commands.current?.task == .quiet
         return ReceivedCommands.PublishedStatus(
             isStopping: stop.isStopped, isQuiet: isQuiet,
-            isIdle: isQuiet && queues.allSatisfy(\.isIdle), limitsAppliedAt: limits.appliedAt)
+            isIdle: isQuiet && lanes.queues.allSatisfy(\.isIdle), limitsAppliedAt: limits.appliedAt)
     }
 
     private func beat(_ stop: Stop, _ throughput: ThroughputMeter) async throws {
@@ -107,7 +109,7 @@ struct Heartbeat: Sendable {
         let rows = try await session.query(
             Statements.heartbeat,
             [
-                .int64(identity.id), .json(Self.report(queues, throughput)),
+                .int64(identity.id), .json(Self.report(options, lanes.queues, throughput)),
                 .bool(status.isStopping), .bool(status.isQuiet),
                 .int64Array(running.oldest(Self.reportedJobs)), .timestamp(status.limitsAppliedAt),
                 commands.clockAhead.map { .double($0 / .seconds(1)) } ?? .null,
@@ -125,11 +127,11 @@ struct Heartbeat: Sendable {
             "this worker was declared dead after no heartbeat for \(options.leaseTime); its "
                 + "running jobs were requeued for other workers")
         running.interruptAll(.leaseLost)
-        for queue in queues { _ = queue.takeWaiting() }
+        for queue in lanes.queues { _ = queue.takeWaiting() }
         let command = commands.current
         identity.id = try await session.query(
             Statements.registerAgain,
-            Self.registration(options, kinds, queues) + [
+            Self.registration(options, kinds) + [
                 .int64(identity.id), .optional(command?.task.rawValue), .optional(command?.at),
                 .optional(command?.by), .optional(command?.reason),
             ]
@@ -157,10 +159,7 @@ struct Heartbeat: Sendable {
         let isQuiet = commands.current?.task == .quiet
         var paused: Set<String> = []
         for row in 0..<answers[0].count { paused.insert(try answers[0].text(row, 0)) }
-        for queue in queues {
-            let isPaused = isQuiet || paused.contains(queue.options.name)
-            guard queue.isPaused != isPaused else { continue }
-            let back = queue.setPaused(isPaused)
+        for (queue, isPaused, back) in lanes.pause(paused, isQuiet: isQuiet) {
             completer.add(back.map { runner.attemptResult($0, .requeued, since: .now, nil) })
             if !isQuietNews {
                 log.info("queue \(queue.options.name) \(isPaused ? "paused" : "resumed")")
@@ -204,8 +203,7 @@ struct Heartbeat: Sendable {
                 JobError.timedOut(after: stuck.limit).description, after: nil, stuck.job, kind)
             let result = runner.attemptResult(stuck.job, verdict, since: stuck.startedAt, kind)
             completer.add([result])
-            queues.first { $0.options.name == stuck.job.lane.queue }?.activity
-                .ended([result], at: .now())
+            lanes.queue(named: stuck.job.lane.queue)?.activity.ended([result], at: .now())
         }
     }
 
@@ -221,9 +219,15 @@ struct Heartbeat: Sendable {
     }
 
     private static func report(
-        _ queues: [LocalQueue], _ throughput: ThroughputMeter = ThroughputMeter()
+        _ options: WorkerOptions, _ queues: [LocalQueue],
+        _ throughput: ThroughputMeter = ThroughputMeter()
     ) -> [UInt8] {
         var reports: [String: QueueReport] = [:]
+        for queue in options.queues {
+            reports[queue.name] = QueueReport(
+                concurrency: queue.concurrency, weight: queue.weight, busy: 0, waiting: 0,
+                finished: 0, failed: 0, rate: 0)
+        }
         for queue in queues {
             let counts = queue.counts
             reports[queue.options.name] = QueueReport(

@@ -3,11 +3,13 @@ package import ErrandPostgres
 
 extension JobKinds {
     /// Returns the statements that declare the kinds for `errand.enqueue()`, and the schedules of
-    /// these queues.
+    /// some queues.
     ///
     /// Only workers of its queue declare a schedule: without a worker, its first job would wait
     /// forever and its further occurrences would be skipped.
-    package func declarations(schedulesOf queues: Set<String>) throws -> [Statement] {
+    package func declarations(
+        schedulesOf isServed: (_ queue: String) -> Bool
+    ) throws -> [Statement] {
         // A fixed order, so that workers that start together cannot deadlock.
         let kinds = registrations.values.sorted { $0.kind < $1.kind }.map { known in
             Statement(
@@ -21,7 +23,7 @@ extension JobKinds {
                 ])
         }
         return try kinds
-            + schedules.values.filter { queues.contains(queue(of: $0)) }
+            + schedules.values.filter { isServed(queue(of: $0)) }
             .sorted { $0.name < $1.name }.map { schedule in
                 Statement(
                     Statements.putSchedule,

@@ -36,7 +36,6 @@ final class LocalQueue: Sendable {
     }
 
     let options: WorkerOptions.Queue
-    let lanes: [Lane]
     let activity: ActivityCounters
     private let batchLimits: [String: Int]
     private let largestBatch: Int
@@ -48,7 +47,6 @@ final class LocalQueue: Sendable {
     init(options: WorkerOptions.Queue, kinds: JobKinds) {
         self.options = options
         activity = ActivityCounters(queue: options.name)
-        lanes = kinds.capabilities.compactMap { Lane(queue: options.name, capability: $0) }
         batchLimits = kinds.registrations.values.filter { $0.batchLimit > 1 }
             .reduce(into: [:]) { $0[$1.kind] = $1.batchLimit }
         largestBatch =

@@ -9,7 +9,10 @@ import FoundationEssentials
 public struct WorkerOptions: Sendable {
     /// A queue of the worker.
     public struct Queue: Sendable, Equatable {
-        /// The queue's name.
+        /// The queue's name, or a pattern of names in which `*` stands for any characters.
+        ///
+        /// A name precedes patterns, and a longer pattern precedes a shorter one. Each queue that
+        /// matches a pattern has its concurrency and weight.
         public var name: String
         /// The maximum number of its jobs that this worker runs at once.
         public var concurrency: Int

@@ -15,7 +15,7 @@ struct WorkerRuntime: Sendable {
     let ownPool: Pool
     let heartbeatSession: Session
     let finishing: Session
-    let queues: [LocalQueue]
+    let lanes: WorkerLanes
     let running = RunningJobs()
     let completer: Completer
     let limits: LimitCache
@@ -43,11 +43,10 @@ struct WorkerRuntime: Sendable {
             servers: servers, keys: keys, windowLimit: options.windowLimit)
         staging = make.window("errand-offer")
         try await staging.connection.connect()
-        queues = options.queues.map { LocalQueue(options: $0, kinds: kinds) }
+        lanes = WorkerLanes(options.queues, kinds: kinds)
         try await Self.declare(kinds, options, on: heartbeatSession)
         identity = WorkerIdentity(
-            try await Heartbeat.register(
-                heartbeatSession, options: options, kinds: kinds, queues: queues))
+            try await Heartbeat.register(heartbeatSession, options: options, kinds: kinds))
         self.log = log.with("worker", identity.id)
         let feederLeadership = LeadershipRole(.feeder, host: options.host, worker: identity)
         let schedulerLeadership = LeadershipRole(.scheduler, host: options.host, worker: identity)
@@ -61,9 +60,9 @@ struct WorkerRuntime: Sendable {
         client = JobClient(pool: ownPool, window: staging, redis: servers.redis, log: self.log)
         let offer = WorkerConnections.offer(by: client)
         finishing = make.session("errand-finish", setup: Statements.sessionSetup)
-        limits = LimitCache(queues)
+        limits = LimitCache(lanes)
         completer = Completer(session: finishing, limits: limits, log: self.log, offer: offer)
-        let (queues, identity, staging, ownLog) = (queues, identity, staging, self.log)
+        let (lanes, identity, staging, ownLog) = (lanes, identity, staging, self.log)
         let limits = limits
         func claimer(_ share: Claimer.Share) -> Claimer {
             let thread = DedicatedThreadExecutor(name: "errand-claim")
@@ -71,19 +70,19 @@ struct WorkerRuntime: Sendable {
                 thread: thread,
                 claims: make.session(
                     "errand-claim", on: thread, setup: Statements.claimSessionSetup),
-                window: make.window("errand-pop", on: thread), queues: queues, share: share,
+                window: make.window("errand-pop", on: thread), lanes: lanes, share: share,
                 worker: identity, limits: limits, stats: stats,
                 timeout: options.drain ? .milliseconds(10) : .seconds(1), log: ownLog, offer: offer)
         }
-        self.claimer = claimer(queues.count > 1 ? .normal : .all)
-        saturatedClaimer = queues.count > 1 ? claimer(.saturated) : nil
+        self.claimer = claimer(lanes.isSingle ? .all : .normal)
+        saturatedClaimer = lanes.isSingle ? nil : claimer(.saturated)
         runner = Runner(
             kinds: kinds, engine: engine, client: client, running: running, completer: completer,
             log: self.log)
         heartbeat = Heartbeat(
             session: heartbeatSession, options: options, kinds: kinds, identity: identity,
-            queues: queues, running: running, completer: completer, runner: runner,
-            activity: ActivityWriter(worker: identity.id, queues: queues, log: self.log),
+            lanes: lanes, running: running, completer: completer, runner: runner,
+            activity: ActivityWriter(worker: identity.id, lanes: lanes, log: self.log),
             wakeClaimers: { [normal = self.claimer, saturatedClaimer] in
                 normal.room.raise()
                 saturatedClaimer?.room.raise()
@@ -97,18 +96,19 @@ struct WorkerRuntime: Sendable {
             servers, kinds, options, worker: identity.id, leadership: schedulerLeadership,
             log: self.log)
         stats.attach(
-            Self.numbers(queues, completer, [("handlers", handlerPool), ("own", ownPool)]),
+            Self.numbers(lanes, completer, [("handlers", handlerPool), ("own", ownPool)]),
             windows: WindowSizes(
-                servers.redis, instance: instance, lanes: queues.flatMap(\.lanes)))
+                servers.redis, instance: instance
+            ) { lanes.open.flatMap(\.lanes) })
     }
 
     private static func numbers(
-        _ queues: [LocalQueue], _ completer: Completer, _ pools: [(name: String, pool: Pool)]
+        _ lanes: WorkerLanes, _ completer: Completer, _ pools: [(name: String, pool: Pool)]
     ) -> @Sendable () -> WorkerNumbers {
         {
             let summary = completer.summary
             return WorkerNumbers(
-                queues: queues.map(WorkerNumbers.Queue.init),
+                queues: lanes.queues.map(WorkerNumbers.Queue.init),
                 pools: pools.map { name, pool in
                     WorkerNumbers.Lending(
                         name: name, limit: pool.limit, lent: pool.lentCount,
@@ -151,9 +151,10 @@ struct WorkerRuntime: Sendable {
     private static func declare(
         _ kinds: JobKinds, _ options: WorkerOptions, on session: Session
     ) async throws {
-        let queues = Set(options.queues.map(\.name))
-        var statements = queues.sorted().map { Statement(Statements.addQueue, [.text($0)]) }
-        statements += try kinds.declarations(schedulesOf: queues)
+        let served = options.queues.map(\.name)
+        let names = served.filter { !QueuePattern($0).isPattern }
+        var statements = Set(names).sorted().map { Statement(Statements.addQueue, [.text($0)]) }
+        statements += try kinds.declarations { QueuePattern.serving($0, served) != nil }
         _ = try await session.pipeline(statements)
     }
 
@@ -170,9 +171,7 @@ struct WorkerRuntime: Sendable {
         limits.onRoom { wantMore($0) }
         // Notify the feeder of the new worker at once.
         client.offers?.ask(for: "*")
-        log.info(
-            "working \(options.queues.map(\.name).joined(separator: ", ")) with "
-                + "\(kinds.names.count) kinds")
+        log.info("working \(description(of: lanes.names)) with \(kinds.names.count) kinds")
         await withTaskGroup(of: Void.self) { background in
             background.addTask { await heartbeat.run(stopping: stop) }
             background.addTask { await leadership.run() }
@@ -187,6 +186,10 @@ struct WorkerRuntime: Sendable {
         }
         await client.flush()
         await leave()
+    }
+
+    private func description(of queues: [String]) -> String {
+        queues.count > 20 ? "\(queues.count) queues" : queues.joined(separator: ", ")
     }
 
     /// Claims and runs jobs until the stop or the end of the drain, then winds down.
@@ -239,12 +242,10 @@ struct WorkerRuntime: Sendable {
     }
 
     private func windDown(_ stop: Stop) async {
-        for queue in queues {
-            requeue(queue.close())
-        }
+        for queue in lanes.queues { requeue(queue.close()) }
         let deadline = ContinuousClock.now + options.grace
         // By the queues' counts: a job that a runner just received is not yet in `running`.
-        func isBusy() -> Bool { queues.contains { $0.counts.busy > 0 } }
+        func isBusy() -> Bool { lanes.queues.contains { $0.counts.busy > 0 } }
         while isBusy(), stop.hasGrace, ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(10))
         }
@@ -291,23 +292,30 @@ struct WorkerRuntime: Sendable {
 
     /// Returns whether no job runs here and PostgreSQL has no due job that could run here.
     private func isDrained() async -> Bool {
-        guard options.drain, queues.allSatisfy({ $0.isIdle && !$0.isSaturated }), completer.isIdle
-        else { return false }
-        let lanes = queues.filter { !$0.isPaused }.flatMap(\.lanes)
+        func isIdle() -> Bool {
+            completer.isIdle && lanes.queues.allSatisfy { $0.isIdle && !$0.isSaturated }
+        }
+        guard options.drain, isIdle() else { return false }
         do {
+            let due = try await lanesToDrain()
             let rows = try await finishing.query(
                 Statements.anyDue,
                 [
-                    .textArray(lanes.map(\.queue)), .textArray(lanes.map(\.kind)),
-                    .int16Array(lanes.map { Int16($0.version) }),
+                    .textArray(due.map(\.queue)), .textArray(due.map(\.kind)),
+                    .int16Array(due.map { Int16($0.version) }),
                 ])
-            guard try rows.bool(0, 0) else {
-                return completer.isIdle && !queues.contains(where: \.isSaturated)
-            }
+            guard try rows.bool(0, 0) else { return isIdle() }
             client.offers?.ask(for: "*")
             return false
         } catch {
             return false
+        }
+    }
+
+    /// Returns the lanes with jobs that this worker can run and that are not paused.
+    private func lanesToDrain() async throws -> [Lane] {
+        try await Feeder.lanesWithJobs(except: [], on: finishing).filter { lane in
+            lanes.canRun(lane) && lanes.queue(named: lane.queue)?.isPaused != true
         }
     }
 

@@ -49,8 +49,8 @@ enum MigrateCommands {
             reason: invocation[AuditOptions.reason],
             change: try AuditLine.json(["applied": applied.map { "\($0.module)/\($0.file)" }]))
         _ = try await session.pipeline(
-            usable.listedKinds().declarations(schedulesOf: [])
-                + scheduling.declarations(schedulesOf: queues)
+            usable.listedKinds().declarations { _ in false }
+                + scheduling.declarations(schedulesOf: queues.contains)
                 + (applied.isEmpty ? [] : [line.statement]))
         let records = applied.map { migration in
             Record([

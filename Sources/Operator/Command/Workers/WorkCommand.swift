@@ -17,7 +17,8 @@ enum WorkCommand {
             queue($0)
         },
         environment: "ERRAND_QUEUES",
-        help: "Queues to work, each with its concurrency and weight (default: default)"
+        help: "Queues to work, by name or pattern, each with its concurrency and weight (default: "
+            + "default)"
     )
     private static let concurrency = Option.integer(
         "concurrency", default: 32, range: 1...4096, environment: "ERRAND_CONCURRENCY",
@@ -47,6 +48,10 @@ enum WorkCommand {
             runs the schedules, unless another process does. With --drain it runs none: run \
             'errand schedule tick' first.
 
+            In a pattern, * stands for any characters: 'tenant-*:4' works all queues whose names \
+            begin with tenant-, up to 4 jobs of each at once. A queue's own name precedes \
+            patterns, and a longer pattern precedes a shorter one.
+
             With --listen 9464 (or ERRAND_LISTEN) it serves HTTP without authentication. /metrics \
             is for Prometheus. /livez returns 200 while its loops run, even if a server is down; \
             /readyz while PostgreSQL accepts its heartbeat and Redis responds; /startupz once it \
@@ -56,6 +61,8 @@ enum WorkCommand {
             .init("errand work", "work the queue 'default'"),
             .init(
                 "errand work --queues default:64,mail:8:2", "mail with twice the weight"),
+            .init(
+                "errand work --queues 'tenant-*:4,default'", "a queue for each tenant"),
             .init("errand work --drain --output json", "for cron: exit when no job is due"),
             .init("errand work --listen 9464", "in a container, with metrics and probes"),
         ],
@@ -131,7 +138,7 @@ enum WorkCommand {
     /// value of `--concurrency`.
     private static func queue(_ text: String) -> WorkerOptions.Queue? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard (1...3).contains(parts.count), JobKinds.isName(String(parts[0]), limit: 63) else {
+        guard (1...3).contains(parts.count), QueuePattern(String(parts[0])).isValid else {
             return nil
         }
         let numbers = parts.dropFirst().map { Int($0) ?? 0 }

@@ -120,6 +120,7 @@ struct RulesGround: Sendable {
             local type = redis.call('TYPE', KEYS[1]).ok
             if type == 'zset' then return redis.call('ZRANGE', KEYS[1], 0, -1) end
             if type == 'hash' then return redis.call('HGETALL', KEYS[1]) end
+            if type == 'set' then return redis.call('SMEMBERS', KEYS[1]) end
             if type == 'none' then return {} end
             return redis.call('GET', KEYS[1])
             """

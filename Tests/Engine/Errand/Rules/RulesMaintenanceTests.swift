@@ -205,7 +205,9 @@ import Testing
         var left = 6_000
         func work(downTo count: Int) async throws {
             try await eventually("\(count) jobs to be left", within: .seconds(60)) {
-                let ids = try await window.pop(upTo: 50, from: [RulesGround.lane])
+                let ids = try await window.pop([
+                    .init(lanes: [RulesGround.lane], count: 50)
+                ]).ids[0]
                 let jobs = try ClaimedJob.read(
                     try await ground.session.query(
                         Statements.claim, [.int64Array(ids), .int64(worker), .int64(1)]),

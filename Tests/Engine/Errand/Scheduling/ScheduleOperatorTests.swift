@@ -15,7 +15,7 @@ import Testing
         kinds.handle(Plain.self) { _, _ in }
         kinds.schedule(schedule)
         _ = try await ground.session.pipeline(
-            kinds.declarations(schedulesOf: kinds.scheduledQueues))
+            kinds.declarations(schedulesOf: kinds.scheduledQueues.contains))
     }
 
     private func edit(_ name: String, _ settings: [String: Any], args: String? = nil) async throws {

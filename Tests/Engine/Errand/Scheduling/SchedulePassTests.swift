@@ -166,7 +166,7 @@ import Testing
     @Test func `jobs get the schedule's settings, or else those of their kind`() async throws {
         var kinds = JobKinds()
         kinds.handle(Plain.self) { _, _ in }
-        for statement in try kinds.declarations(schedulesOf: kinds.scheduledQueues) {
+        for statement in try kinds.declarations(schedulesOf: kinds.scheduledQueues.contains) {
             _ = try await ground.session.query(statement.sql, statement.parameters)
         }
         try await ground.put("plain")

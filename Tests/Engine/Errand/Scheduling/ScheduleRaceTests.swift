@@ -148,7 +148,7 @@ import Testing
         kinds.handle(Plain.self) { _, _ in }
         kinds.schedule(try Schedule("ten", "@daily", run: Plain(n: 9)))
         _ = try await ground.session.pipeline(
-            kinds.declarations(schedulesOf: kinds.scheduledQueues))
+            kinds.declarations(schedulesOf: kinds.scheduledQueues.contains))
         let listing = try #require(try await ground.schedules.list(named: "ten").first)
         #expect(listing.schedule.recurrence == "*/10 * * * *")
         #expect(listing.schedule.isDeclared)

@@ -20,28 +20,35 @@ extension Feeder {
     /// Warns once for each lane that no live worker can run.
     func search(_ memory: inout Memory) async throws {
         let started = ContinuousClock.now
-        let known = memory.lanes.keys.sorted {
+        for lane in try await Self.lanesWithJobs(except: memory.lanes.keys, on: session) {
+            useOrWarn(lane, &memory)
+        }
+        memory.nextSearch = .now + max(pollInterval, (.now - started) * 20)
+    }
+
+    /// Returns the lanes that have jobs, except some that are known.
+    static func lanesWithJobs(
+        except known: some Collection<Lane>, on session: Session
+    ) async throws -> [Lane] {
+        let known = known.sorted {
             ($0.queue, $0.kind, $0.version) < ($1.queue, $1.kind, $1.version)
         }
         let bounds =
             [Lane(queue: "", kind: "", version: 0)] + known
             + [Lane(queue: "\u{7F}", kind: "", version: 0)]
         let (starts, ends) = (bounds.dropLast(), bounds.dropFirst())
-        let rows = try await session.query(
+        return try await session.query(
             Statements.lanesBetween,
             [
                 .textArray(starts.map(\.queue)), .textArray(starts.map(\.kind)),
                 .int16Array(starts.map { Int16($0.version) }),
                 .textArray(ends.map(\.queue)), .textArray(ends.map(\.kind)),
                 .int16Array(ends.map { Int16($0.version) }),
-            ])
-        for row in 0..<rows.count {
-            let lane = Lane(
-                queue: try rows.text(row, 0), kind: try rows.text(row, 1),
-                version: Int(try rows.int16(row, 2)))
-            useOrWarn(lane, &memory)
+            ]
+        ).map { row in
+            Lane(
+                queue: try row.text(0), kind: try row.text(1), version: Int(try row.int16(2)))
         }
-        memory.nextSearch = .now + max(pollInterval, (.now - started) * 20)
     }
 
     /// Adds lanes that requests named.
@@ -90,5 +97,6 @@ extension Feeder {
         for (n, lane) in lanes.enumerated() {
             if used.contains(n) { memory.use(lane) } else { memory.forget(lane) }
         }
+        try await window.forget(lanes.indices.filter { !used.contains($0) }.map { lanes[$0] })
     }
 }

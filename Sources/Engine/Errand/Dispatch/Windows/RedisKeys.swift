@@ -11,12 +11,22 @@ package struct RedisKeys: Sendable {
     package func window(_ lane: Lane) -> String {
         "\(prefix)w:\(lane.queue):\(lane.kind):\(lane.version)"
     }
+    /// Set: the lanes in use, which the workers that can run them watch.
+    package var lanes: String { prefix + "lanes" }
+    /// String: when a lane was last added to the lanes in use, in microseconds.
+    package var lanesAddedAt: String { prefix + "lanes:added" }
+    /// Set: the lanes that may have ids, among the lanes in use.
+    package var filled: String { prefix + "lanes:filled" }
+    /// Sorted set: the ids of the workers to notify of new lanes, and until when, in seconds.
+    package var watchers: String { prefix + "watchers" }
     /// Hash: lane → the most urgent priority with due jobs that are not staged.
     package var behind: String { prefix + "behind" }
     /// Sorted set: the lanes that the feeder is requested to read.
     package var feed: String { prefix + "feed" }
     /// String: exists while Redis has the staged ids; set by the feeder.
     package var fed: String { prefix + "fed" }
-    /// Sorted set: ends the blocking pop of a worker.
-    package func wake(worker: Int64) -> String { "\(prefix)wake:\(worker)" }
+    /// Sorted set: ends the blocking pop of a worker; its members are new lanes in use, or `x`.
+    package func wake(worker: Int64) -> String { "\(wakes)\(worker)" }
+    /// What the names of all these begin with.
+    package var wakes: String { prefix + "wake:" }
 }

@@ -4,6 +4,7 @@ import ErrandPostgres
 struct LiveWorkers: Sendable {
     private struct Abilities: Hashable {
         var queues: Set<String>
+        var patterns: Set<QueuePattern>
         var kinds: Set<String>
     }
 
@@ -30,8 +31,10 @@ struct LiveWorkers: Sendable {
         if !new.isEmpty {
             change.hasNew = true
             for row in try await session.query(Statements.abilities, [.int64Array(new)]) {
+                let served = try row.textArray("queues").map(QueuePattern.init)
                 workers[try row.int64("id")] = Abilities(
-                    queues: Set(try row.textArray("queues")),
+                    queues: Set(served.filter { !$0.isPattern }.map(\.text)),
+                    patterns: Set(served.filter(\.isPattern)),
                     kinds: Set(try row.textArray("kinds")))
             }
         }
@@ -42,6 +45,10 @@ struct LiveWorkers: Sendable {
     /// Returns whether a live worker can run the lane's jobs.
     func canRun(_ lane: Lane) -> Bool {
         let kind = lane.capability
-        return abilities.contains { $0.queues.contains(lane.queue) && $0.kinds.contains(kind) }
+        return abilities.contains { worker in
+            worker.kinds.contains(kind)
+                && (worker.queues.contains(lane.queue)
+                    || worker.patterns.contains { $0.matches(lane.queue) })
+        }
     }
 }

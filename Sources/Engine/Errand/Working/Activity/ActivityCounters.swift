@@ -119,6 +119,11 @@ final class ActivityCounters: Sendable {
         }
     }
 
+    /// Whether all rows are written.
+    var isWritten: Bool {
+        state.withLock { $0.minutes.allSatisfy { $0.pages.values.allSatisfy(\.isWritten) } }
+    }
+
     /// Marks rows as not written, after a failed write.
     func putBack(_ entries: [Entry]) {
         state.withLock { state in
@@ -139,13 +144,13 @@ struct ActivityWriter: Sendable {
     ///
     /// Each write replaces a row's numbers, so a repeated write is harmless.
     let worker: Int64
-    let queues: [LocalQueue]
+    let lanes: WorkerLanes
     let log: Log
     private let throttle = LogThrottle()
 
-    init(worker: Int64, queues: [LocalQueue], log: Log) {
+    init(worker: Int64, lanes: WorkerLanes, log: Log) {
         self.worker = worker
-        self.queues = queues
+        self.lanes = lanes
         self.log = log
     }
 
@@ -153,7 +158,7 @@ struct ActivityWriter: Sendable {
     ///
     /// After a failure they are kept for a while and written later.
     func write(on session: Session) async {
-        let entries = queues.flatMap { $0.activity.takeChanged() }
+        let entries = lanes.queues.flatMap { $0.activity.takeChanged() }
         guard !entries.isEmpty else { return }
         do {
             _ = try await session.pipeline([
@@ -162,7 +167,7 @@ struct ActivityWriter: Sendable {
             ])
             throttle.resolved(log, "the activity counters are written again")
         } catch {
-            for queue in queues { queue.activity.putBack(entries) }
+            for queue in lanes.queues { queue.activity.putBack(entries) }
             throttle.warn(log, "the activity counters could not be written: \(error)")
         }
     }

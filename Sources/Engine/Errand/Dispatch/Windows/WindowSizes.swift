@@ -4,10 +4,12 @@ import ErrandRedis
 package struct WindowSizes: Sendable {
     private let connection: Connection
     private let keys: RedisKeys
-    private let lanes: [Lane]
+    private let lanes: @Sendable () -> [Lane]
 
     /// Creates a reader for the database with an instance id; an answer may take up to a second.
-    init(_ address: RedisAddress, instance: String, lanes: [Lane]) {
+    init(
+        _ address: RedisAddress, instance: String, lanes: @escaping @Sendable () -> [Lane]
+    ) {
         connection = Connection(
             address, name: "errand-metrics", connectTimeout: .seconds(1),
             replyTimeout: .seconds(1))
@@ -19,6 +21,7 @@ package struct WindowSizes: Sendable {
     ///
     /// - Throws: `RedisError` if Redis does not answer or returns an error.
     package func read() async throws -> [String: Int] {
+        let lanes = lanes()
         let cards = try await connection.pipeline(lanes.map { Command("ZCARD", keys.window($0)) })
         var sizes: [String: Int] = [:]
         for (lane, card) in zip(lanes, cards) {

@@ -39,9 +39,10 @@ struct Feeder: Sendable {
         var notices = LaneNotices()
         var writers = OpenWriters()
         /// When to look for unknown lanes, to read all lanes from the start, and to look for lanes
-        /// to forget.
+        /// that Redis has in use and the feeder has forgotten.
         var nextSearch = ContinuousClock.now
         var nextReset = ContinuousClock.now + .seconds(60)
+        var nextCleaning = ContinuousClock.now
 
         /// Returns whether the last query of a lane left due jobs unread.
         func isBehind(_ lane: Lane) -> Bool { lanes[lane]?.contains(where: \.isBehind) ?? false }
@@ -129,6 +130,12 @@ struct Feeder: Sendable {
         if ContinuousClock.now >= memory.nextSearch {
             try await search(&memory)
             try await forgetUnused(&memory)
+        }
+        if ContinuousClock.now >= memory.nextCleaning {
+            // Of an earlier feeder, or of workers that left.
+            let known = memory.lanes
+            try await window.forget(window.lanesInUse().filter { known[$0] == nil })
+            memory.nextCleaning = .now + .seconds(30)
         }
         if try await !window.remembers() {
             log.warning("Redis has lost the staged ids; staging them again from PostgreSQL")

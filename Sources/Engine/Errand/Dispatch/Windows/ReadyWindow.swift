@@ -18,69 +18,23 @@ struct ReadyWindow: Sendable {
 
     // Adds ids to a lane's window without the feeder, but not beyond its limit, and not ahead of
     // older jobs that still wait in PostgreSQL.
-    // KEYS window, behind, feed   ARGV lane, limit, priority, then pairs of score and id
+    // KEYS window, behind, feed, then those of `use`
+    // ARGV lane, limit, priority, start of the wake keys, then pairs of score and id
     // Returns the number of ids added or already present, and notifies the feeder of the others.
     // It is idempotent.
     private static let stageScript = Script(
         """
+        \(useLane)
         local best = redis.call('HGET', KEYS[2], ARGV[1])
         if best and tonumber(ARGV[3]) >= tonumber(best) then return 0 end
         local room = tonumber(ARGV[2]) - redis.call('ZCARD', KEYS[1])
-        local last = math.min(#ARGV, 3 + 2 * math.max(room, 0))
-        for from = 4, last, 1000 do
+        local last = math.min(#ARGV, 4 + 2 * math.max(room, 0))
+        for from = 5, last, 1000 do
             redis.call('ZADD', KEYS[1], 'NX', unpack(ARGV, from, math.min(from + 999, last)))
         end
+        use(ARGV[1], KEYS[4], KEYS[5], KEYS[6], KEYS[7], ARGV[4])
         if last < #ARGV then redis.call('ZADD', KEYS[3], 0, ARGV[1]) end
-        return (last - 3) / 2
-        """)
-
-    // Pops up to a number of ids of one queue, in order over all its lanes.
-    // KEYS behind, feed, then a window for each lane   ARGV number, low-water mark, lane names
-    // Returns the ids, and notifies the feeder of lanes that run low while more of their jobs wait
-    // in PostgreSQL.
-    private static let popScript = Script(
-        """
-        local wanted, low = tonumber(ARGV[1]), tonumber(ARGV[2])
-        local lanes = {}
-        for i = 3, #KEYS do
-            if redis.call('EXISTS', KEYS[i]) == 1 then lanes[#lanes + 1] = i end
-        end
-        local ids = {}
-        if #lanes == 1 then
-            local got = redis.call('ZPOPMIN', KEYS[lanes[1]], wanted)
-            for i = 1, #got, 2 do ids[#ids + 1] = got[i] end
-        elseif #lanes > 1 then
-            local heads, at = {}, {}
-            for l, i in ipairs(lanes) do
-                heads[l] = redis.call('ZRANGE', KEYS[i], 0, wanted - 1, 'WITHSCORES')
-                at[l] = 1
-            end
-            while #ids < wanted do
-                local best, score = nil, nil
-                for l = 1, #lanes do
-                    local s = heads[l][at[l] + 1]
-                    if s and (not best or tonumber(s) < score) then
-                        best, score = l, tonumber(s)
-                    end
-                end
-                if not best then break end
-                ids[#ids + 1] = heads[best][at[best]]
-                at[best] = at[best] + 2
-            end
-            for l, i in ipairs(lanes) do
-                if at[l] > 1 then
-                    redis.call('ZREMRANGEBYRANK', KEYS[i], 0, (at[l] - 1) / 2 - 1)
-                end
-            end
-        end
-        for _, i in ipairs(lanes) do
-            local lane = ARGV[i]
-            if redis.call('HEXISTS', KEYS[1], lane) == 1
-                and redis.call('ZCARD', KEYS[i]) < low then
-                redis.call('ZADD', KEYS[2], 0, lane)
-            end
-        end
-        return ids
+        return (last - 4) / 2
         """)
 
     /// Stages jobs that have just become due, without the feeder: the fast path.
@@ -111,7 +65,10 @@ struct ReadyWindow: Sendable {
     }
 
     private func stageKeys(_ lane: Lane) -> [String] {
-        [keys.window(lane), keys.behind, keys.feed]
+        [
+            keys.window(lane), keys.behind, keys.feed, keys.lanes, keys.filled, keys.lanesAddedAt,
+            keys.watchers,
+        ]
     }
 
     private func stageArguments(
@@ -121,6 +78,7 @@ struct ReadyWindow: Sendable {
         arguments.append(lane.name)
         arguments.append(limit)
         arguments.append(priority)
+        arguments.append(keys.wakes)
         for job in jobs {
             arguments.append(job.score)
             arguments.append(job.id)
@@ -156,6 +114,7 @@ struct ReadyWindow: Sendable {
         let replies = try await connection.pipeline(
             commands + batches.map { Command("ZCARD", keys.window($0.lane)) })
         for case .error(let text) in replies { throw RedisError.server(text) }
+        try await use(batches.map(\.lane))
         var sizes: [Lane: Int] = [:]
         for (batch, reply) in zip(batches, replies.suffix(batches.count)) {
             sizes[batch.lane] = Int(reply.int ?? 0)
@@ -203,40 +162,11 @@ struct ReadyWindow: Sendable {
         return counts
     }
 
-    /// Pops up to `count` ids of one queue, in order.
-    ///
-    /// Popping does not give ownership: only the claim in PostgreSQL does.
-    func pop(upTo count: Int, from lanes: [Lane]) async throws -> [Int64] {
-        var arguments = Arguments()
-        arguments.append(count)
-        arguments.append(limit / 2)
-        for lane in lanes { arguments.append(lane.name) }
-        return try await connection.runForIntegers(
-            Self.popScript, keys: [keys.behind, keys.feed] + lanes.map(keys.window),
-            arguments: arguments)
-    }
-
-    /// Waits for an id of the lanes and pops it, with its key; nil after a wake-up or a timeout.
-    func popOne(
-        from lanes: [Lane], worker: Int64, waiting: Duration
-    ) async throws -> (id: Int64, key: String)? {
-        var command = Command("BZMPOP", waiting.secondsText, String(lanes.count + 1))
-        command.append(keys.wake(worker: worker))
-        for lane in lanes { command.append(keys.window(lane)) }
-        command.append("MIN")
-        let reply = try await connection.blocking(command, upTo: waiting)
-        guard let parts = reply.array, parts.count == 2,
-            let key = parts[0].text, key != keys.wake(worker: worker),
-            let member = parts[1].array?.first?.array?.first?.text, let id = Int64(member)
-        else { return nil }
-        return (id, key)
-    }
-
     /// Ends a worker's blocking pop.
     func wake(worker: Int64) async throws {
         let key = keys.wake(worker: worker)
         _ = try await connection.pipeline([
-            Command("ZADD", key, "0", "x"), Command("EXPIRE", key, "5"),
+            Command("ZADD", key, "0", "x"), Command("EXPIRE", key, "10"),
         ])
     }
 
