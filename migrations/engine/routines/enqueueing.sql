@@ -77,18 +77,22 @@ BEGIN
 END $$;
 
 -- Notifies the feeder, when the transaction commits, that a lane (queue, kind and version, with
--- tabs between them) has a new job. Equal notifications of one transaction are sent once.
+-- tabs between them) has a new job.
 --
--- The notification contains the start of the transaction, in microseconds since 2000: if the
--- transaction was open for long, the feeder has read the lane beyond its jobs.
+-- The first few notifications of a transaction name the job, which the feeder then stages without
+-- a look at the table. The others contain the start of the transaction, in microseconds since 2000:
+-- if it was open for long, the feeder has read the lane beyond its jobs. Equal notifications of one
+-- transaction are sent once.
 --
 -- Transactions that notify commit one after the other, each with a flush to disk. So lanes whose
 -- jobs come fast are polled instead.
-CREATE OR REPLACE FUNCTION errand.wake(lane text, due_at timestamptz DEFAULT NULL)
-RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION errand.wake(
+    lane text, due_at timestamptz DEFAULT NULL, job_id bigint DEFAULT NULL, priority int DEFAULT 2
+) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     at CONSTANT timestamptz := clock_timestamp();
-    since CONSTANT numeric := extract(epoch FROM now() - '2000-01-01 00:00Z'::timestamptz);
+    -- A character for each job that this transaction has named.
+    named CONSTANT text := coalesce(current_setting('errand.named_jobs', true), '');
 BEGIN
     -- Every second, the feeder looks ahead for more than a second.
     IF due_at > at + interval '3 seconds'
@@ -96,10 +100,22 @@ BEGIN
     THEN
         RETURN;
     END IF;
-    PERFORM pg_notify('errand_ready', lane || CASE
-        WHEN due_at > at THEN E'\tlater'
-        ELSE E'\tsince\t' || (since * 1000000)::bigint END);
+    IF due_at > at THEN
+        PERFORM pg_notify('errand_ready', lane || E'\tlater');
+    ELSIF job_id IS NOT NULL AND due_at IS NOT NULL AND length(named) < 4 THEN
+        PERFORM set_config('errand.named_jobs', named || '.', true);
+        PERFORM pg_notify('errand_ready', lane || E'\tjob\t' || job_id || E'\t' || priority
+            || E'\t' || errand.microseconds(due_at));
+    ELSE
+        PERFORM pg_notify('errand_ready', lane || E'\tsince\t' || errand.microseconds(now()));
+    END IF;
 END $$;
+
+-- A time in microseconds since 2000.
+CREATE OR REPLACE FUNCTION errand.microseconds(at timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (extract(epoch FROM at - '2000-01-01 00:00Z'::timestamptz) * 1000000)::bigint
+$$;
 
 -- Enqueues one job and returns its id (with a unique key: the id of the job that holds the key).
 --
@@ -168,7 +184,8 @@ BEGIN
     IF made.outcome IN ('inserted', 'replaced') THEN
         -- A replaced job may have changed its lane, with the version of its arguments.
         PERFORM errand.wake(coalesce(queue, known.queue, 'default') || E'\t' || kind || E'\t'
-            || coalesce(args_version, known.args_version, 1), made.due_at);
+            || coalesce(args_version, known.args_version, 1), made.due_at, made.job_id,
+            coalesce(priority, known.priority, 2));
     END IF;
     RETURN made.job_id;
 END $$;

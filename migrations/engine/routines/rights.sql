@@ -70,7 +70,8 @@ GRANT INSERT ON errand.queues TO errand_scheduler;
 GRANT INSERT ON errand.jobs TO errand_scheduler;
 -- To lock the jobs whose results it records.
 GRANT UPDATE (cancel_requested) ON errand.jobs TO errand_scheduler;
-GRANT EXECUTE ON FUNCTION errand.wake(text, timestamptz), errand.put_schedule(text, jsonb, text)
+GRANT EXECUTE ON FUNCTION
+    errand.wake(text, timestamptz, bigint, int), errand.put_schedule(text, jsonb, text)
     TO errand_scheduler;
 
 -- ---- errand_app -----------------------------------------------------------------------------
@@ -81,7 +82,7 @@ GRANT EXECUTE ON FUNCTION
         interval, text, text, text[], int, interval, interval),
     errand.enqueue_job(text, jsonb, text, timestamptz, int, int, timestamptz, text, text, interval,
         text, text, text[], int, jsonb),
-    errand.wake(text, timestamptz)
+    errand.wake(text, timestamptz, bigint, int)
 TO errand_app;
 -- The Swift client writes jobs itself, and reads their ids.
 GRANT SELECT ON errand.instance, errand.kinds, errand.polled_lanes TO errand_app;

@@ -5,3 +5,6 @@ CREATE UNLOGGED TABLE errand.polled_lanes (
     -- queue, kind and version of the arguments, with tabs between them
     lane text COLLATE "C" PRIMARY KEY
 );
+
+-- It has further arguments now.
+DROP FUNCTION IF EXISTS errand.wake(text, timestamptz);

@@ -38,6 +38,20 @@ package struct Lane: Hashable, Sendable {
         return (lane, Instant(microseconds: microseconds))
     }
 
+    /// Returns the lane and job of a notice that names one: id, priority and due time.
+    package static func job(_ request: some StringProtocol) -> (lane: Lane, job: Staged)? {
+        let parts = request.split(separator: "\t")
+        guard parts.count == 7, parts[3] == "job", let id = Int64(parts[4]),
+            let priority = Int16(parts[5]), (0...3).contains(priority),
+            let microseconds = Int64(parts[6]),
+            let lane = Lane(name: parts[..<3].joined(separator: "\t"))
+        else { return nil }
+        return (
+            lane,
+            Staged(id: id, priority: priority, runAt: Instant(microseconds: microseconds))
+        )
+    }
+
     package init?(name: some StringProtocol) {
         let parts = name.split(separator: "\t")
         guard parts.count == 3, let version = Int(parts[2]) else { return nil }

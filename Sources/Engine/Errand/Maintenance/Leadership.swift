@@ -53,7 +53,8 @@ struct Leadership: Sendable {
     private func lead(_ onFed: @escaping @Sendable () -> Void) async throws {
         let feeder = Feeder(
             session: feeding, window: window, requests: requests,
-            pollInterval: options.pollInterval, log: log, onFed: onFed)
+            pollInterval: options.pollInterval, noticeLimit: options.noticeLimit, log: log,
+            onFed: onFed)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await place.run(feeder) }
             group.addTask { try await receiveRequests() }

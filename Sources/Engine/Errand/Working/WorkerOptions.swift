@@ -35,6 +35,9 @@ public struct WorkerOptions: Sendable {
     public var grace: Duration = .seconds(20)
     /// How often the feeder polls for due jobs that no wake-up announced.
     public var pollInterval: Duration = .seconds(1)
+    /// The number of notices of a lane in a second above which the feeder polls it: about that of
+    /// the polls.
+    package var noticeLimit = 200
     /// The maximum number of ids that a lane holds in Redis.
     public var windowLimit = WorkerOptions.standardWindow
     /// Whether the worker ends when no job is due.

@@ -11,7 +11,10 @@ import Testing
     private func worker(_ seen: Notebook<Int>) throws -> TestWorker {
         var kinds = JobKinds()
         kinds.handle(Plain.self) { job, _ in seen.add(job.n) }
-        return try TestWorker(kinds) { $0.pollInterval = .seconds(600) }
+        return try TestWorker(kinds) { options in
+            options.pollInterval = .seconds(600)
+            options.noticeLimit = 20
+        }
     }
 
     private func enqueue(_ n: Int, on session: Session) async throws {

@@ -20,7 +20,8 @@ import Testing
             keys: ground.keys, limit: limit)
         return Feeder(
             session: Session(settings, thread: place.thread), window: window,
-            requests: Feeder.Requests(), pollInterval: poll, log: .silent, onFed: {})
+            requests: Feeder.Requests(), pollInterval: poll, noticeLimit: 200, log: .silent,
+            onFed: {})
     }
 
     @Test func `rule 6: three feeders at once do no harm`() async throws {

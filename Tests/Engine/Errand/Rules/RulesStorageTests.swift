@@ -186,7 +186,7 @@ import Testing
         ]
         // Decisions inside of those.
         let deciding = [
-            "Maintenance/Retention.swift", "Dispatch/LaneCursor.swift", "Jobs/Job.swift",
+            "Maintenance/Retention.swift", "Dispatch/Feeding/LaneCursor.swift", "Jobs/Job.swift",
             "Jobs/Outcome.swift",
         ]
         // What operators see and do there follows the database's clock, as are the answers of

@@ -14,7 +14,9 @@ import Testing
         let heard = Notebook<String>()
         let listener = ground.database.session("rules-listener")
         try await listener.listen(["errand_ready"]) {
-            heard.add($0.payload.replacing(/\tsince\t\d+$/, with: "\tsince"))
+            heard.add(
+                $0.payload.replacing(/\tsince\t\d+$/, with: "\tsince")
+                    .replacing(/\tjob\t\d+\t2\t\d+$/, with: "\tjob"))
         } onReset: {
             heard.add("reset")
         }
@@ -26,7 +28,9 @@ import Testing
         return heard.all.filter { $0 != "end" && $0 != "reset" }
     }
 
-    @Test func `rule 8: SQL notifies once per transaction and lane`() async throws {
+    @Test func `rule 8: SQL names a few jobs, then notifies once per transaction and lane`()
+        async throws
+    {
         let ground = try await RulesGround()
         let heard = try await notices(ground) {
             try await ground.session.script(
@@ -50,8 +54,10 @@ import Testing
         }
         #expect(
             heard == [
+                "default\ttest.plain\t1\tjob", "default\ttest.plain\t1\tjob",
+                "default\ttest.plain\t1\tjob", "default\ttest.plain\t1\tjob",
                 "default\ttest.plain\t1\tsince", "default\ttest.plain\t1\tlater",
-                "mail\ttest.note\t3\tsince", "mail\ttest.note\t4\tsince",
+                "mail\ttest.note\t3\tjob", "mail\ttest.note\t4\tjob",
             ])
     }
 
@@ -106,7 +112,7 @@ import Testing
         let seen = Notebook<Int>()
         var kinds = JobKinds()
         kinds.handle(Plain.self) { job, _ in seen.add(job.n) }
-        let worker = try TestWorker(kinds)
+        let worker = try TestWorker(kinds) { $0.noticeLimit = 20 }
         let isPolled = "SELECT count(*) FROM errand.polled_lanes WHERE lane LIKE '%test.plain%'"
         _ = try await worker.during {
             var made = 0

@@ -17,6 +17,8 @@ struct Feeder: Sendable {
     let window: ReadyWindow
     let requests: Requests
     let pollInterval: Duration
+    /// The number of notices of a lane in a second above which it is polled.
+    let noticeLimit: Int
     let log: Log
     /// Called after each successful round.
     let onFed: @Sendable () -> Void
@@ -36,7 +38,7 @@ struct Feeder: Sendable {
         /// A lower bound of the time by which PostgreSQL's clock is ahead of the local one.
         var clockSkew: Duration = .zero
         var unknownLanes: Set<Lane> = []
-        var notices = LaneNotices()
+        var notices: LaneNotices
         var writers = OpenWriters()
         /// When to look for unknown lanes, to read all lanes from the start, and to look for lanes
         /// that Redis has in use and the feeder has forgotten.
@@ -75,7 +77,7 @@ struct Feeder: Sendable {
 
     /// Stages jobs until the task is cancelled; throws if PostgreSQL or Redis becomes unreachable.
     func run() async throws {
-        var memory = Memory()
+        var memory = Memory(notices: LaneNotices(limit: noticeLimit))
         try await memory.notices.reset(on: session)
         _ = try await memory.workers.refresh(on: session)
         try await search(&memory)
@@ -108,6 +110,7 @@ struct Feeder: Sendable {
     /// Stages the jobs of the requested lanes, or of all known ones.
     private func feed(_ asked: Requests.Taken, isAll: Bool, _ memory: inout Memory) async throws {
         try await learn(asked.named, &memory)
+        try await stage(asked.jobs, memory)
         // Look ahead first: a job that becomes due between the two queries is then in both rather
         // than in neither.
         let ahead = isAll ? Set(memory.lanes.keys) : asked.later
@@ -118,8 +121,7 @@ struct Feeder: Sendable {
         let lanes = ahead.union(asked.lanes).union(asked.since.keys).union(polled)
         let ended = try await advance(lanes, &memory)
         try await sweep(missed + (ended.map { memory.missed(since: $0, before: places) } ?? []))
-        try await memory.notices.count(
-            asked.lanes.union(asked.later).union(asked.since.keys), on: session)
+        try await memory.notices.count(asked.named, on: session)
         try await stageUpcoming(&memory)
         if ContinuousClock.now >= memory.nextReset { try await readAgain(&memory) }
     }

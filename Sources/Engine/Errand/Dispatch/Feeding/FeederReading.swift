@@ -114,6 +114,17 @@ extension Feeder {
         return (full, ended)
     }
 
+    /// Stages jobs that notices named, without waiting for the answer.
+    ///
+    /// If there is no room, the window requests a reading.
+    func stage(_ jobs: [Lane: [Staged]], _ memory: Memory) async throws {
+        for (lane, jobs) in jobs where memory.lanes[lane] != nil {
+            for jobs in Dictionary(grouping: jobs, by: \.priority).values {
+                try await window.post(jobs, to: lane)
+            }
+        }
+    }
+
     /// Marks for the fast path which lanes have more due jobs than those in their windows.
     private func mark(_ lanes: Set<Lane>, _ memory: inout Memory) async throws {
         var changes: [(lane: Lane, best: Int?)] = []

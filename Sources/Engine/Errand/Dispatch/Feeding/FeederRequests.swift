@@ -14,11 +14,15 @@ extension Feeder {
             /// The lanes with jobs that may be before the feeder's position, and the earliest due
             /// time that these can have.
             var since: [Lane: Instant] = [:]
+            /// The jobs that notices named.
+            var jobs: [Lane: [Staged]] = [:]
             var all = false
             var hasLock = true
 
             /// All lanes that a request named.
-            var named: Set<Lane> { lanes.union(later).union(since.keys) }
+            var named: Set<Lane> {
+                lanes.union(later).union(since.keys).union(jobs.keys)
+            }
 
             mutating func add(_ name: String) {
                 if name.hasSuffix(Lane.later) {
@@ -29,6 +33,8 @@ extension Feeder {
                     lanes.insert(lane)
                 } else if let (lane, time) = Lane.since(name) {
                     since[lane] = min(since[lane] ?? time, time)
+                } else if let (lane, job) = Lane.job(name) {
+                    jobs[lane, default: []].append(job)
                 } else {
                     all = true
                 }
@@ -37,8 +43,8 @@ extension Feeder {
 
         private let state = Mutex(Taken())
 
-        /// Adds requests: a lane's name, with the suffix `later` for a delayed job or `since` for
-        /// jobs perhaps before the feeder's position; or `*`.
+        /// Adds requests: a lane's name, with the suffix `later` for a delayed job, `since` for
+        /// jobs perhaps before the feeder's position, or `job` for the named one; or `*`.
         func add(_ names: some Sequence<String>) {
             state.withLock { state in
                 for name in names { state.add(name) }

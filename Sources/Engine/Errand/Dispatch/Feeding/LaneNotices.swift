@@ -12,6 +12,9 @@ struct LaneNotices: Sendable {
     /// The lanes that have notices again, until all transactions have ended that may not know it;
     /// they have ended when all before this one have.
     private var leaving: [Lane: UInt64] = [:]
+    /// The number of rounds between two calls of `settle` above which a lane is polled; with half
+    /// as many jobs it has notices again.
+    private let limit: Int
     /// The rounds requested for a lane, and the jobs found in it, since the last `settle`.
     private var rounds: [Lane: Int] = [:]
     private var found: [Lane: Int] = [:]
@@ -19,12 +22,10 @@ struct LaneNotices: Sendable {
     /// The poll interval of lanes without notices, and of those that have just got notices again.
     static let interval = Duration.milliseconds(5)
     static let leavingInterval = Duration.milliseconds(50)
-    /// The number of rounds between two calls of `settle` above which a lane is polled.
-    private static let roundLimit = 50
-    /// The number of jobs between two calls of `settle` below which a lane has notices again.
-    private static let quietLimit = 50
     /// The end of a lane that no reading has shown since it has notices again.
     private static let unknown = UInt64.max
+
+    init(limit: Int) { self.limit = limit }
 
     /// Returns whether the feeder must look for jobs of the lane.
     func isPolled(_ lane: Lane) -> Bool { polled.contains(lane) || leaving[lane] != nil }
@@ -50,7 +51,7 @@ struct LaneNotices: Sendable {
     mutating func count(_ lanes: Set<Lane>, on session: Session) async throws {
         for lane in lanes { rounds[lane, default: 0] += 1 }
         let busy = lanes.filter {
-            !polled.contains($0) && rounds[$0, default: 0] > Self.roundLimit
+            !polled.contains($0) && rounds[$0, default: 0] > limit
         }
         guard !busy.isEmpty else { return }
         _ = try await session.query(Statements.pollLanes, [.textArray(busy.map(\.name))])
@@ -81,7 +82,7 @@ struct LaneNotices: Sendable {
             found = [:]
         }
         let quiet = polled.filter {
-            !behind.contains($0) && found[$0, default: 0] <= Self.quietLimit
+            !behind.contains($0) && found[$0, default: 0] <= limit / 2
         }
         guard !quiet.isEmpty else { return }
         _ = try await session.query(Statements.notifyOfLanes, [.textArray(quiet.map(\.name))])
