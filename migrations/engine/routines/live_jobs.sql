@@ -22,42 +22,33 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- The depth of each queue, for autoscalers (such as KEDA). A queue costs a few index lookups per
--- lane, and counting ends at 10,000 jobs of a kind and priority, which is enough for autoscaling.
+-- The depth of each queue, for autoscalers (such as KEDA). It costs a few index lookups per lane,
+-- and counting ends at 10,000 jobs of a kind and priority, which is enough for autoscaling.
 CREATE OR REPLACE VIEW errand.queue_depth AS
+WITH alive AS MATERIALIZED (
+    SELECT w.load FROM errand.workers w
+    WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
+)
 SELECT q.name::text AS queue, coalesce(waiting.jobs, 0)::bigint AS ready,
     coalesce(held.jobs, 0)::bigint AS running,
     coalesce(greatest(extract(epoch FROM clock_timestamp() - waiting.oldest), 0), 0)::float8
         AS oldest_wait_seconds
 FROM errand.queues q
-LEFT JOIN LATERAL (
-    WITH RECURSIVE lane AS (
-        (SELECT j.kind, j.args_version FROM errand.jobs j
-         WHERE j.queue = q.name ORDER BY j.kind, j.args_version LIMIT 1)
-        UNION ALL
-        SELECT next.kind, next.args_version FROM lane CROSS JOIN LATERAL (
-            SELECT j.kind, j.args_version FROM errand.jobs j
-            WHERE j.queue = q.name AND (j.kind, j.args_version) > (lane.kind, lane.args_version)
-            ORDER BY j.kind, j.args_version LIMIT 1) AS next
-    )
-    SELECT sum(due.jobs) AS jobs, min(due.oldest) AS oldest
-    FROM lane CROSS JOIN generate_series(0, 3) AS p (priority)
-    CROSS JOIN LATERAL (
-        SELECT count(*) AS jobs, min(first.run_at) AS oldest FROM (
-            SELECT j.run_at FROM errand.jobs j
-            WHERE j.queue = q.name AND j.kind = lane.kind AND j.args_version = lane.args_version
-              AND j.priority = p.priority::smallint AND j.run_at <= now()
-              AND j.claimed_by IS NULL
-            ORDER BY j.run_at, j.id LIMIT 10000) AS first
+LEFT JOIN (
+    SELECT l.queue, sum(due.jobs) AS jobs, min(due.oldest) AS oldest
+    FROM errand.lanes l CROSS JOIN LATERAL (
+        SELECT count(*) AS jobs, min(j.run_at) AS oldest
+        FROM errand.lane_jobs(l, 10000, now(), waiting => true) AS j
     ) AS due
-) AS waiting ON q.paused_at IS NULL OR q.paused_until <= now()
-CROSS JOIN LATERAL (
-    SELECT sum((w.queues -> q.name ->> 'busy')::bigint
-        + coalesce((w.queues -> q.name ->> 'waiting')::bigint, 0)) AS jobs
-    FROM errand.workers w
-    WHERE w.queues ? q.name
-      AND w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
-) AS held;
+    GROUP BY l.queue
+) AS waiting
+    ON waiting.queue = q.name AND (q.paused_at IS NULL OR q.paused_until <= now())
+LEFT JOIN (
+    SELECT load.key AS queue, sum(coalesce((load.value ->> 'busy')::bigint, 0)
+        + coalesce((load.value ->> 'waiting')::bigint, 0)) AS jobs
+    FROM alive a CROSS JOIN LATERAL jsonb_each(a.load) AS load
+    GROUP BY load.key
+) AS held ON held.queue = q.name;
 COMMENT ON VIEW errand.queue_depth IS
     'For autoscaling: a row for each queue. It is cheap enough to be read every few seconds.';
 COMMENT ON COLUMN errand.queue_depth.ready IS

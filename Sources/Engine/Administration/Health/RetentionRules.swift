@@ -15,6 +15,7 @@ package struct RetentionRule: Sendable {
     /// The rules, in the order of the life of a job.
     static let all = [
         RetentionRule("jobs", "waiting and running jobs", "until they finish"),
+        RetentionRule("lane_starts", "where the jobs of lanes start", "while the lane is in use"),
         RetentionRule(
             "unique_keys", "unique keys", "until the job finished and the period is over"),
         RetentionRule("once_effects", "recorded effects", "while the job may be retried"),

@@ -57,7 +57,7 @@ package struct WindowInspector: Sendable {
     package func check() async throws -> WindowCheck {
         let server = try await RedisInfo.ask(connection)
         let keys = try await keys()
-        let lanes = try await lanes()
+        let lanes = try await lanes(keys)
         let feeder = try await inspector.leaders().first { $0.role == .feeder }
         var check = WindowCheck(
             server: server, windows: [], hasStaging: try await hasStaging(keys),
@@ -92,15 +92,42 @@ package struct WindowInspector: Sendable {
         try await connection.send(Command("EXISTS", keys.fed)).int == 1
     }
 
-    private func lanes() async throws -> [Lane] {
-        let session = inspector.session
+    /// The lanes that have jobs or staged ids and that a live worker can run.
+    private func lanes(_ keys: RedisKeys) async throws -> [Lane] {
+        let staged = try await stagedLanes(keys)
+        return try await inspector.session.query(
+            Statements.lanesToCheck,
+            [
+                .textArray(staged.map(\.queue)), .textArray(staged.map(\.kind)),
+                .int16Array(staged.map { Int16($0.version) }),
+            ]
+        ).map { row in
+            Lane(queue: try row.text(0), kind: try row.text(1), version: Int(try row.int16(2)))
+        }.sorted { $0.name < $1.name }
+    }
+
+    private func stagedLanes(_ keys: RedisKeys) async throws -> [Lane] {
         var lanes: Set<Lane> = []
-        for row in try await session.query(Statements.lanesToCheck) {
-            if let lane = Lane(queue: try row.text(0), capability: try row.text(1)) {
-                lanes.insert(lane)
-            }
+        try await scan(keys.windows + "*") { names in
+            lanes.formUnion(names.compactMap { keys.lane(ofWindow: $0) })
         }
-        return lanes.sorted { $0.name < $1.name }
+        return Array(lanes)
+    }
+
+    /// Reads the names of the keys that match a pattern.
+    private func scan(
+        _ pattern: String, _ read: ([String]) async throws -> Void
+    ) async throws {
+        var cursor = "0"
+        repeat {
+            let reply = try await connection.send(
+                Command("SCAN", cursor, "MATCH", pattern, "COUNT", "1000"))
+            guard let parts = reply.array, parts.count == 2, let next = parts[0].text else {
+                throw RedisError.server("unexpected reply to SCAN: \(reply)")
+            }
+            cursor = next
+            try await read((parts[1].array ?? []).compactMap(\.text))
+        } while cursor != "0"
     }
 
     private func window(_ lane: Lane, _ keys: RedisKeys) async throws -> WindowCheck.Window {
@@ -175,21 +202,14 @@ package struct WindowInspector: Sendable {
                 reason: reason
             ).statement)
         var deleted = 0
-        var cursor = "0"
-        repeat {
-            let reply = try await connection.send(
-                Command("SCAN", cursor, "MATCH", keys.prefix + "*", "COUNT", "1000"))
-            guard let parts = reply.array, parts.count == 2, let next = parts[0].text else {
-                throw RedisError.server("unexpected reply to SCAN: \(reply)")
-            }
-            cursor = next
+        try await scan(keys.prefix + "*") { names in
             // Deletes the mark last: once it is missing, the feeder stages everything again.
-            let names = (parts[1].array ?? []).compactMap(\.text).filter { $0 != keys.fed }
-            guard !names.isEmpty else { continue }
+            let names = names.filter { $0 != keys.fed }
+            guard !names.isEmpty else { return }
             var command = Command("UNLINK")
             for name in names { command.append(name) }
             deleted += Int(try await connection.send(command).int ?? 0)
-        } while cursor != "0"
+        }
         deleted += Int(try await connection.send(Command("UNLINK", keys.fed)).int ?? 0)
         _ = try await connection.send(Command("ZADD", keys.feed, "0", "*"))
         return deleted

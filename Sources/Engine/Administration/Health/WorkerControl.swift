@@ -17,40 +17,62 @@ extension WorkerRecord {
 }
 
 extension WorkerRecord {
-    /// One queue as its worker reported it.
+    /// A queue or pattern that a worker serves, with the counts of its last heartbeat.
     package struct QueueReport: Sendable {
+        /// The name or pattern.
         package var name: String
-        package var concurrency: Int
-        package var weight: Int
-        package var busy: Int
-        package var waiting: Int
-        package var finished: Int
-        package var failed: Int
+        package var concurrency = 0
+        package var weight = 1
+        package var busy = 0
+        package var waiting = 0
+        /// Since the worker started; nil if it reports none because the queue has no jobs.
+        package var finished: Int?
+        package var failed: Int?
         /// Finished attempts per second over the last minute.
-        package var rate: Double
+        package var rate = 0.0
     }
 
-    private struct Counts: Decodable {
+    private struct Declaration: Decodable {
         var concurrency: Int?
         var weight: Int?
+    }
+
+    /// The counts of a queue in a heartbeat.
+    package struct Load: Sendable, Decodable {
         var busy: Int?
         var waiting: Int?
         var finished: Int?
         var failed: Int?
-        var rate: Double?
+        package var rate: Double?
     }
 
-    /// The worker's reports on its queues, by name.
+    /// The counts of the queues with jobs at the last heartbeat.
+    package func loads() throws -> [String: Load] {
+        try JSONDecoder().decode([String: Load].self, from: Data(load))
+    }
+
+    /// The worker's reports by name: of the names and patterns that it serves, and of each queue
+    /// with jobs that a pattern serves.
     package func queueReports() throws -> [QueueReport] {
-        try JSONDecoder().decode([String: Counts].self, from: Data(queues))
-            .sorted { $0.key < $1.key }
-            .map { name, counts in
-                QueueReport(
-                    name: name, concurrency: counts.concurrency ?? 0, weight: counts.weight ?? 1,
-                    busy: counts.busy ?? 0, waiting: counts.waiting ?? 0,
-                    finished: counts.finished ?? 0, failed: counts.failed ?? 0,
-                    rate: counts.rate ?? 0)
+        let declared = try JSONDecoder().decode([String: Declaration].self, from: Data(queues))
+        let loads = try loads()
+        let patterns = declared.keys.filter { QueuePattern($0).isPattern }
+        return Set(declared.keys).union(loads.keys).sorted().map { name in
+            var report = QueueReport(name: name)
+            let key = declared[name] == nil ? QueuePattern.serving(name, patterns) : name
+            if let declaration = key.flatMap({ declared[$0] }) {
+                report.concurrency = declaration.concurrency ?? 0
+                report.weight = declaration.weight ?? 1
             }
+            if let load = loads[name] {
+                report.busy = load.busy ?? 0
+                report.waiting = load.waiting ?? 0
+                report.finished = load.finished
+                report.failed = load.failed
+                report.rate = load.rate ?? 0
+            }
+            return report
+        }
     }
 }
 

@@ -118,9 +118,9 @@ extension JobDiagnosis {
     /// Why no worker can run the job; nil if one can.
     private var unworked: JobCause? {
         guard !workers.isEmpty else { return .noWorker }
-        let ofQueue = workers.filter { $0.queues[lane.queue] != nil }
+        let ofQueue = workers.filter { $0.slots != nil }
         guard !ofQueue.isEmpty else {
-            return .queueUnworked(Set(workers.flatMap(\.queues.keys)).sorted())
+            return .queueUnworked(Set(workers.flatMap(\.others)).sorted())
         }
         let able = ofQueue.filter { $0.kinds.contains(lane.capability) }
         guard able.isEmpty else {
@@ -136,15 +136,15 @@ extension JobDiagnosis {
 
     private var inLine: JobCause {
         if let limit { return .limited(limit) }
-        let queues = workers.compactMap { $0.queues[lane.queue] }
+        let serving = workers.filter { $0.slots != nil }
         if ahead > 0 {
-            let rate = queues.reduce(0) { $0 + ($1.rate ?? 0) }
+            let rate = serving.reduce(0) { $0 + ($1.rate ?? 0) }
             return .behind(
                 count: ahead, isCapped: ahead >= Self.countLimit,
                 wait: rate > 0 ? .seconds(Double(ahead) / rate) : nil)
         }
-        let slots = queues.reduce(0) { $0 + ($1.concurrency ?? 0) }
-        let busy = queues.reduce(0) { $0 + ($1.busy ?? 0) }
+        let slots = serving.reduce(0) { $0 + ($1.slots ?? 0) }
+        let busy = serving.reduce(0) { $0 + ($1.busy ?? 0) }
         if slots > 0, busy >= slots { return .slotsBusy(slots) }
         let waited = now.durationSince(runAt)
         return window == .absent && waited > Self.timeout ? .unstaged : .ready(waited)

@@ -31,17 +31,17 @@ package struct JobDiagnosis: Sendable {
 
     /// A live worker, with the fields that the diagnosis needs.
     struct LiveWorker: Sendable, Decodable {
-        struct Queue: Sendable, Decodable {
-            var concurrency: Int?
-            var busy: Int?
-            var rate: Double?
-        }
-
         var id: Int64 = 0
         var stopping = false
         /// Whether it claims no new jobs, on an operator's command.
         var quiet = false
-        var queues: [String: Queue] = [:]
+        /// The job's queue at this worker: its concurrency, nil if it does not serve the queue, the
+        /// running jobs, and the finished ones per second.
+        var slots: Int?
+        var busy: Int?
+        var rate: Double?
+        /// What it serves instead: the first hundred names and patterns.
+        var others: [String] = []
         var kinds: [String] = []
     }
 

@@ -90,8 +90,10 @@ package struct WorkerRecord: Sendable {
     package var lastSeenAt: Instant
     package var isStopping: Bool
     package var isAlive: Bool
-    /// JSON: each queue with its concurrency, weight and counts.
+    /// JSON: the names and patterns of queues that it serves, with their concurrency and weight.
     package var queues: [UInt8]
+    /// JSON: the counts of the queues with jobs at the last heartbeat.
+    package var load: [UInt8]
     package var kinds: [String]
     package var lease: Duration
     /// Whether it has confirmed that it claims no new jobs.
@@ -113,6 +115,7 @@ package struct WorkerRecord: Sendable {
         isStopping = try row.bool("stopping")
         isAlive = try row.bool("is_alive")
         queues = try row.json("queues")
+        load = try row.json("load")
         kinds = try row.textArray("kinds")
         lease = .seconds(try row.double("lease"))
         isQuiet = try row.bool("quiet")

@@ -2,10 +2,10 @@ import Errand
 extension Statements {
     /// The data that explains why job $1 does not run, in one snapshot; counts up to $2 jobs ahead.
     ///
-    /// Walks through the lanes of its queue in the index, and reads only the jobs ahead in each, so
-    /// that the backlog behind the job does not matter.
+    /// Reads only the jobs ahead in each lane of its queue, so that the backlog behind the job does
+    /// not matter.
     static let situation = """
-        WITH RECURSIVE job AS MATERIALIZED (
+        WITH job AS MATERIALIZED (
             SELECT id, kind, queue, args_version,
                 errand.live_state(claimed_by, attempt, run_at, clock_timestamp()) AS state,
                 priority, attempt, max_attempts, run_at, not_after, claimed_at AS started_at,
@@ -20,43 +20,31 @@ extension Statements {
             FROM errand.finished_jobs WHERE id = $1
             LIMIT 1
         ), alive AS MATERIALIZED (
-            SELECT id, stopping, quiet, queues, kinds FROM errand.workers
-            WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
-        ), lane AS (
-            SELECT first.* FROM job CROSS JOIN LATERAL (
-                SELECT j.kind, j.args_version FROM errand.jobs j WHERE j.queue = job.queue
-                ORDER BY j.queue, j.kind, j.args_version LIMIT 1
-            ) first
-            WHERE job.state IN ('available', 'retrying')
-            UNION ALL
-            SELECT next.* FROM lane CROSS JOIN job CROSS JOIN LATERAL (
-                SELECT j.kind, j.args_version FROM errand.jobs j
-                WHERE j.queue = job.queue
-                  AND (j.kind, j.args_version) > (lane.kind, lane.args_version)
-                ORDER BY j.queue, j.kind, j.args_version LIMIT 1
-            ) next
+            SELECT w.id, w.stopping, w.quiet, w.kinds,
+                CASE WHEN s.key IS NOT NULL
+                    THEN coalesce((w.queues -> s.key ->> 'concurrency')::int, 0) END AS slots,
+                (w.load -> job.queue ->> 'busy')::int AS busy,
+                (w.load -> job.queue ->> 'rate')::float8 AS rate,
+                CASE WHEN s.key IS NULL THEN ARRAY(
+                    SELECT jsonb_object_keys(w.queues) LIMIT 100) ELSE '{}' END AS others
+            FROM errand.workers w CROSS JOIN job
+            CROSS JOIN LATERAL (SELECT errand.serving(w.queues, job.queue) AS key) s
+            WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
         ), ahead AS (
-            SELECT 1 FROM job CROSS JOIN lane CROSS JOIN generate_series(0, 3) AS p (priority)
-            CROSS JOIN LATERAL (
-                SELECT FROM errand.jobs j
-                WHERE j.queue = job.queue AND j.kind = lane.kind
-                  AND j.args_version = lane.args_version AND j.priority = p.priority::smallint
-                  AND (j.run_at, j.id) < (CASE WHEN p.priority < job.priority
-                    THEN clock_timestamp() ELSE job.run_at END, job.id)
-                  AND j.claimed_by IS NULL
-                ORDER BY j.run_at, j.id LIMIT $2
-            ) j
-            WHERE p.priority <= job.priority AND EXISTS (
-                SELECT FROM alive w WHERE w.queues ? job.queue
-                  AND lane.kind || '@' || lane.args_version = ANY (w.kinds))
-            LIMIT $2
+            SELECT count(*) AS jobs FROM job
+            JOIN errand.lanes l ON l.queue = job.queue AND l.priority <= job.priority
+            CROSS JOIN LATERAL errand.lane_jobs(l, $2, CASE WHEN l.priority < job.priority
+                THEN clock_timestamp() ELSE job.run_at END, job.id, waiting => true) j
+            WHERE job.state IN ('available', 'retrying') AND EXISTS (
+                SELECT FROM alive w WHERE w.slots IS NOT NULL
+                  AND l.kind || '@' || l.args_version = ANY (w.kinds))
         )
         SELECT job.*, \(sensitive) AS sensitive,
             (job.options ->> 'timeout_ms')::bigint AS timeout_ms,
             clock_timestamp() AS now, q.paused_at, q.paused_by, q.pause_reason, q.paused_until,
             holder.host AS holder_host, holder.pid AS holder_pid,
             holder.last_seen_at AS holder_seen_at, holder.lease_seconds::float8 AS holder_lease,
-            (SELECT count(*) FROM ahead) AS ahead,
+            (SELECT least(a.jobs, $2) FROM ahead a) AS ahead,
             (SELECT coalesce(jsonb_agg(to_jsonb(alive)), '[]') FROM alive) AS workers,
             (SELECT i.id::text FROM errand.instance i) AS instance,
             ql.limit_running, ql.limit_rate, ql.limit_in_use, ql.is_rate_used

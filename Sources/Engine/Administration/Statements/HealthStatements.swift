@@ -7,33 +7,33 @@ extension Statements {
     ///
     /// Queues without workers are left out: another check reports them.
     static let unknownLanes = """
-        WITH RECURSIVE \(allLanes), alive AS MATERIALIZED (
-            SELECT q.queue, w.kinds
-            FROM errand.workers w CROSS JOIN LATERAL jsonb_object_keys(w.queues) AS q (queue)
-            WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
+        WITH \(allLanes), alive AS MATERIALIZED (
+            SELECT DISTINCT queues, kinds FROM errand.workers
+            WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
+        ), due AS (
+            SELECT l.queue, l.kind, l.args_version, sum(c.jobs) AS jobs, min(c.oldest) AS oldest
+            FROM lane l CROSS JOIN LATERAL (
+                SELECT count(*) AS jobs, min(j.run_at) AS oldest
+                FROM errand.lane_jobs(l.place, $1, now()) j
+            ) c
+            WHERE NOT EXISTS (
+                SELECT FROM alive a
+                WHERE l.kind || '@' || l.args_version = ANY (a.kinds)
+                  AND errand.serving(a.queues, l.queue) IS NOT NULL)
+            GROUP BY l.queue, l.kind, l.args_version
         )
-        SELECT l.queue, l.kind, l.args_version, c.jobs, c.oldest,
+        SELECT l.queue, l.kind, l.args_version, l.jobs::bigint AS jobs, l.oldest,
             ARRAY(
                 SELECT DISTINCT split_part(k.kind, '@', 2)::bigint
                 FROM alive a CROSS JOIN LATERAL unnest(a.kinds) AS k (kind)
-                WHERE a.queue = l.queue AND split_part(k.kind, '@', 1) = l.kind ORDER BY 1
+                WHERE split_part(k.kind, '@', 1) = l.kind
+                  AND errand.serving(a.queues, l.queue) IS NOT NULL
+                ORDER BY 1
             ) AS versions
-        FROM lane l
-        CROSS JOIN LATERAL (
-            SELECT count(*) AS jobs, min(run_at) AS oldest
-            FROM generate_series(0, 3) AS p (priority)
-            CROSS JOIN LATERAL (
-                SELECT run_at FROM errand.jobs j
-                WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.args_version
-                  AND j.priority = p.priority::smallint AND j.run_at <= now()
-                ORDER BY j.run_at, j.id LIMIT $1
-            ) j
-        ) c
-        WHERE c.jobs > 0 AND EXISTS (SELECT FROM alive a WHERE a.queue = l.queue)
-          AND NOT EXISTS (
-            SELECT FROM alive a WHERE a.queue = l.queue
-              AND l.kind || '@' || l.args_version = ANY (a.kinds))
-        ORDER BY c.jobs DESC, l.queue, l.kind LIMIT 20
+        FROM due l
+        WHERE l.jobs > 0
+          AND EXISTS (SELECT FROM alive a WHERE errand.serving(a.queues, l.queue) IS NOT NULL)
+        ORDER BY l.jobs DESC, l.queue, l.kind LIMIT 20
         """
 
     /// Unresponsive workers with the jobs of their last report that they still hold, the oldest
@@ -54,19 +54,13 @@ extension Statements {
     /// Claimed and recovered jobs keep their positions in the index, so that stuck jobs are at the
     /// head of their lane.
     static let stuckJobs = """
-        WITH RECURSIVE \(allLanes)
         SELECT j.id, j.kind, j.queue, j.claimed_by, j.claimed_at,
             j.claimed_by IS NOT NULL AND w.id IS NULL AS is_orphan,
             w.last_seen_at < clock_timestamp() - make_interval(secs => w.lease_seconds)
                 AS is_unresponsive, k.kills
-        FROM (SELECT * FROM lane LIMIT 1000) l
-        CROSS JOIN generate_series(0, 3) AS p (priority)
-        CROSS JOIN LATERAL (
-            SELECT id, kind, queue, claimed_by, claimed_at, errors FROM errand.jobs j
-            WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.args_version
-              AND j.priority = p.priority::smallint AND j.run_at <= now()
-            ORDER BY j.run_at, j.id LIMIT $1
-        ) j
+        FROM (SELECT l AS place FROM errand.lanes l LIMIT 4000) l
+        CROSS JOIN LATERAL errand.lane_jobs(l.place, $1, now()) f
+        CROSS JOIN LATERAL (SELECT * FROM errand.jobs j WHERE j.id = f.id OFFSET 0) j
         LEFT JOIN errand.workers w ON w.id = j.claimed_by
         CROSS JOIN LATERAL (
             SELECT count(*) AS kills FROM jsonb_array_elements(j.errors) AS e (entry)

@@ -49,6 +49,8 @@ extension Statements {
                 unique_key, tags, options, errors
             FROM back
             RETURNING id, queue, kind, args_version
+        ), present AS (
+            INSERT INTO errand.queues (name) SELECT DISTINCT queue FROM back ON CONFLICT DO NOTHING
         ), reopened AS (
             -- Reopens the job's occurrence of a schedule.
             UPDATE errand.schedule_occurrences o
@@ -91,8 +93,8 @@ extension Statements {
         """
 
     static let workers = """
-        SELECT id, host, pid, version, started_at, last_seen_at, stopping, queues, kinds, quiet,
-            lease_seconds::float8 AS lease, command, command_at, command_by, command_reason,
+        SELECT id, host, pid, version, started_at, last_seen_at, stopping, queues, load, kinds,
+            quiet, lease_seconds::float8 AS lease, command, command_at, command_by, command_reason,
             running, clock_ahead_seconds,
             last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds) AS is_alive
         FROM errand.workers ORDER BY id

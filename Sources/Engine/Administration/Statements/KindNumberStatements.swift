@@ -39,22 +39,25 @@ extension Statements {
             SELECT kind, sum(cardinality(held)) AS jobs FROM head GROUP BY kind
         ), counted AS (
             SELECT l.kind, min(l.queue) AS queue, max(l.args_version) AS version,
-                bool_or(c.is_estimate) AS is_estimate, sum(c.running) AS running,
-                sum(CASE WHEN c.is_estimate THEN greatest(s.jobs, c.jobs) ELSE c.jobs END) AS jobs
-            FROM lane l
-            LEFT JOIN sampled s ON s.queue = l.queue AND s.kind = l.kind
-                AND s.args_version = l.args_version
-            CROSS JOIN LATERAL (
-                SELECT coalesce(s.jobs > 4 * $3::bigint OR count(*) > $3, false) AS is_estimate,
-                    count(*) AS jobs, count(claimed_by) AS running
-                FROM (
-                    SELECT claimed_by FROM errand.jobs j
-                    WHERE j.queue = l.queue AND j.kind = l.kind
-                      AND j.args_version = l.args_version
-                    LIMIT CASE WHEN s.jobs > 4 * $3::bigint THEN 0 ELSE $3::bigint + 1 END
-                ) j
-            ) c
-            WHERE $1::text IS NULL OR l.kind = $1
+                bool_or(l.is_estimate) AS is_estimate, sum(l.running) AS running,
+                sum(CASE WHEN l.is_estimate THEN greatest(l.sampled, l.jobs) ELSE l.jobs END)
+                    AS jobs
+            FROM (
+                SELECT l.queue, l.kind, l.args_version, s.jobs AS sampled, sum(c.jobs) AS jobs,
+                    sum(c.running) AS running,
+                    coalesce(s.jobs > 4 * $3::bigint OR sum(c.jobs) > $3, false) AS is_estimate
+                FROM lane l
+                LEFT JOIN sampled s ON s.queue = l.queue AND s.kind = l.kind
+                    AND s.args_version = l.args_version
+                CROSS JOIN LATERAL (
+                    SELECT count(*) AS jobs, count(j.claimed_by) AS running
+                    FROM errand.lane_jobs(l.place,
+                        CASE WHEN s.jobs > 4 * $3::bigint THEN 0 ELSE $3::bigint + 1 END) j
+                ) c
+                WHERE $1::text IS NULL OR l.kind = $1
+                GROUP BY l.queue, l.kind, l.args_version, s.jobs
+            ) l
+            WHERE l.jobs > 0 OR l.sampled > 0
             GROUP BY l.kind
         ), alive AS MATERIALIZED (
             SELECT w.id, split_part(k.kind, '@', 1) AS kind
@@ -90,8 +93,10 @@ extension Statements {
         """
 
     static let kindNames = """
-        WITH RECURSIVE \(allLanes)
-        SELECT kind FROM errand.kinds UNION SELECT kind FROM lane
+        SELECT kind FROM errand.kinds
+        UNION
+        SELECT l.kind FROM errand.lanes l
+        WHERE EXISTS (SELECT FROM errand.lane_jobs(l, 1))
         """
 
     /// The schedules that enqueue jobs of kind $1.

@@ -33,81 +33,115 @@ extension Statements {
         )
         """
 
+    /// The live workers, what they report of each queue (`loaded`), and how many of them with how
+    /// many slots serve each queue (`worked`).
+    ///
+    /// Workers that declare the same are taken together: they may declare thousands of queues.
+    private static let workerLoads = """
+        alive AS MATERIALIZED (
+            SELECT queues, load, stopping FROM errand.workers
+            WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
+        ), loaded AS (
+            SELECT q.key AS queue, sum((q.value ->> 'busy')::bigint) AS busy,
+                sum((q.value ->> 'waiting')::bigint) AS held
+            FROM alive CROSS JOIN LATERAL jsonb_each(load) AS q GROUP BY q.key
+        ), declared AS MATERIALIZED (
+            SELECT d.n, d.workers, d.active, q.key AS name,
+                (q.value ->> 'concurrency')::bigint AS slots
+            FROM (
+                SELECT row_number() OVER () AS n, queues, count(*) AS workers,
+                    count(*) FILTER (WHERE NOT stopping) AS active
+                FROM alive GROUP BY queues
+            ) d CROSS JOIN LATERAL jsonb_each(d.queues) AS q
+        ), named AS MATERIALIZED (
+            SELECT q.name AS queue, d.n, d.workers, d.active * d.slots AS slots
+            FROM errand.queues q JOIN declared d ON d.name = q.name
+            WHERE $1::text IS NULL OR q.name = $1
+        ), matched AS (
+            -- As errand.serving() decides.
+            SELECT DISTINCT ON (q.name, d.n) q.name AS queue, d.n, d.workers,
+                d.active * d.slots AS slots
+            FROM declared d JOIN errand.queues q ON q.name LIKE errand.like_pattern(d.name)
+            WHERE strpos(d.name, '*') > 0 AND ($1::text IS NULL OR q.name = $1)
+              AND (q.name, d.n) NOT IN (SELECT queue, n FROM named)
+            ORDER BY q.name, d.n, octet_length(d.name) DESC, d.name COLLATE "C"
+        ), worked AS (
+            SELECT queue, sum(workers) AS workers, sum(slots) AS slots
+            FROM (SELECT * FROM named UNION ALL SELECT * FROM matched) s GROUP BY queue
+        )
+        """
+
     /// Depth and age of each queue, or only of queue $1; counts up to $2 jobs per queue (null:
     /// all), larger numbers are estimates.
     ///
     /// A queue whose sample is much larger is not counted at all. The oldest is exact: the first
     /// due and unclaimed job of each lane and priority.
     static let queueDepths = """
-        WITH RECURSIVE \(lane), \(sample), \(deadSample), alive AS MATERIALIZED (
-            SELECT w.stopping, q.key AS queue,
-                (q.value ->> 'concurrency')::bigint AS slots,
-                (q.value ->> 'busy')::bigint AS busy, (q.value ->> 'waiting')::bigint AS held
-            FROM errand.workers w CROSS JOIN LATERAL jsonb_each(w.queues) AS q
-            WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
-        ), shown AS MATERIALIZED (
-            SELECT q.*, s.*, coalesce(s.jobs > 4 * $2::bigint, false) AS is_long,
-                d.jobs AS dead, coalesce(d.jobs > 4 * $2::bigint, false) AS has_many_dead
-            FROM errand.queues q LEFT JOIN LATERAL (
-                SELECT sum(jobs) AS jobs,
-                    sum(jobs) FILTER (WHERE state = 'available') AS available,
-                    sum(jobs) FILTER (WHERE state = 'scheduled') AS scheduled,
-                    sum(jobs) FILTER (WHERE state = 'retrying') AS retrying
-                FROM sample WHERE sample.queue = q.name
-            ) s ON true
+        WITH \(lane), \(sample), \(deadSample), \(workerLoads), sampled AS (
+            SELECT queue, sum(jobs) AS jobs,
+                sum(jobs) FILTER (WHERE state = 'available') AS available,
+                sum(jobs) FILTER (WHERE state = 'scheduled') AS scheduled,
+                sum(jobs) FILTER (WHERE state = 'retrying') AS retrying
+            FROM sample GROUP BY queue
+        ), counted AS (
+            SELECT l.queue, min(o.run_at) AS oldest, sum(c.jobs) AS jobs,
+                sum(c.available) AS available, sum(c.scheduled) AS scheduled,
+                sum(c.retrying) AS retrying, sum(c.running) AS running
+            FROM lane l LEFT JOIN sampled s ON s.queue = l.queue
+            CROSS JOIN LATERAL (
+                SELECT min(j.run_at) AS run_at
+                FROM errand.lane_jobs(l.place, 1, now(), waiting => true) j
+            ) o
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS jobs,
+                    count(*) FILTER (WHERE state = 'available') AS available,
+                    count(*) FILTER (WHERE state = 'scheduled') AS scheduled,
+                    count(*) FILTER (WHERE state = 'retrying') AS retrying,
+                    count(*) FILTER (WHERE state = 'running') AS running
+                FROM (
+                    SELECT errand.live_state(j.claimed_by, j.attempt, j.run_at, now()) AS state
+                    FROM errand.lane_jobs(l.place,
+                        CASE WHEN s.jobs > 4 * $2::bigint THEN 0 ELSE $2::bigint + 1 END) j
+                ) j
+            ) c
+            GROUP BY l.queue
+        ), shown AS (
+            SELECT q.*, s.available AS sampled_available, s.scheduled AS sampled_scheduled,
+                s.retrying AS sampled_retrying, c.oldest, coalesce(c.available, 0) AS available,
+                coalesce(c.scheduled, 0) AS scheduled, coalesce(c.retrying, 0) AS retrying,
+                coalesce(c.running, 0) AS running,
+                coalesce(s.jobs > 4 * $2::bigint OR c.jobs > $2, false) AS is_estimate,
+                coalesce(w.workers, 0) AS workers, coalesce(w.slots, 0) AS slots,
+                coalesce(l.busy, 0) AS busy, coalesce(l.held, 0) AS held, d.jobs AS sampled_dead,
+                coalesce(d.jobs > 4 * $2::bigint, false) AS has_many_dead
+            FROM errand.queues q
+            LEFT JOIN sampled s ON s.queue = q.name
+            LEFT JOIN counted c ON c.queue = q.name
+            LEFT JOIN worked w ON w.queue = q.name
+            LEFT JOIN loaded l ON l.queue = q.name
             LEFT JOIN dead_sample d ON d.queue = q.name
             WHERE $1::text IS NULL OR q.name = $1
-        ), oldest AS (
-            SELECT l.queue, min(o.run_at) AS run_at
-            FROM lane l CROSS JOIN generate_series(0, 3) AS p (priority)
-            CROSS JOIN LATERAL (
-                SELECT j.run_at FROM errand.jobs j
-                WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.args_version
-                  AND j.priority = p.priority::smallint AND j.run_at <= now()
-                  AND j.claimed_by IS NULL
-                ORDER BY j.run_at, j.id LIMIT 1
-            ) o
-            GROUP BY l.queue
         )
-        SELECT q.name, p.paused_at, p.paused_by, p.pause_reason, p.paused_until, o.run_at AS oldest,
-            (CASE WHEN d.is_estimate THEN greatest(q.available, d.available)
-                ELSE d.available END)::bigint AS available,
-            (CASE WHEN d.is_estimate THEN greatest(q.scheduled, d.scheduled)
-                ELSE d.scheduled END)::bigint AS scheduled,
-            (CASE WHEN d.is_estimate THEN greatest(q.retrying, d.retrying)
-                ELSE d.retrying END)::bigint AS retrying,
+        SELECT q.name, p.paused_at, p.paused_by, p.pause_reason, p.paused_until, q.oldest,
+            (CASE WHEN q.is_estimate THEN greatest(q.sampled_available, q.available)
+                ELSE q.available END)::bigint AS available,
+            (CASE WHEN q.is_estimate THEN greatest(q.sampled_scheduled, q.scheduled)
+                ELSE q.scheduled END)::bigint AS scheduled,
+            (CASE WHEN q.is_estimate THEN greatest(q.sampled_retrying, q.retrying)
+                ELSE q.retrying END)::bigint AS retrying,
             -- Running jobs are too few for the sample: uses the reports of the workers.
-            (CASE WHEN d.is_estimate THEN greatest(w.busy + w.held, d.running)
-                ELSE d.running END)::bigint AS running,
-            d.is_estimate, f.dead::bigint AS dead, f.is_estimate AS is_dead_estimate,
-            w.workers, w.slots::bigint AS slots, w.busy::bigint AS busy
+            (CASE WHEN q.is_estimate THEN greatest(q.busy + q.held, q.running)
+                ELSE q.running END)::bigint AS running,
+            q.is_estimate, f.dead::bigint AS dead, f.is_estimate AS is_dead_estimate,
+            q.workers::bigint AS workers, q.slots::bigint AS slots, q.busy::bigint AS busy
         FROM shown q
         LEFT JOIN LATERAL (
             SELECT q.paused_at, q.paused_by, q.pause_reason, q.paused_until WHERE \(isPaused)
         ) p ON true
-        LEFT JOIN oldest o ON o.queue = q.name
-        CROSS JOIN LATERAL (
-            SELECT coalesce(q.is_long OR count(*) > $2, false) AS is_estimate,
-                count(*) FILTER (WHERE state = 'available') AS available,
-                count(*) FILTER (WHERE state = 'scheduled') AS scheduled,
-                count(*) FILTER (WHERE state = 'retrying') AS retrying,
-                count(*) FILTER (WHERE state = 'running') AS running
-            FROM (
-                SELECT errand.live_state(claimed_by, attempt, run_at, now()) AS state
-                FROM errand.jobs j WHERE j.queue = q.name
-                LIMIT CASE WHEN q.is_long THEN 0 ELSE $2::bigint + 1 END
-            ) c
-        ) d
-        CROSS JOIN LATERAL (
-            SELECT count(*) AS workers, coalesce(sum(a.busy), 0) AS busy,
-                coalesce(sum(a.held), 0) AS held,
-                coalesce(sum(a.slots) FILTER (WHERE NOT a.stopping), 0) AS slots
-            FROM alive a WHERE a.queue = q.name
-        ) w
         CROSS JOIN LATERAL (
             SELECT coalesce(q.has_many_dead OR count(*) > $2, false) AS is_estimate,
                 CASE WHEN q.has_many_dead OR count(*) > $2
-                    THEN greatest(q.dead, count(*)) ELSE count(*) END AS dead
+                    THEN greatest(q.sampled_dead, count(*)) ELSE count(*) END AS dead
             FROM (
                 SELECT FROM errand.dead_jobs f WHERE f.queue = q.name
                 LIMIT CASE WHEN q.has_many_dead THEN 0 ELSE $2::bigint + 1 END

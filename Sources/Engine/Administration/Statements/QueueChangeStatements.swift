@@ -4,25 +4,35 @@ extension Statements {
     ///
     /// Reads the index lane by lane, so that scheduled jobs cost nothing.
     static let dueInQueue = """
-        WITH RECURSIVE lane AS (
-            (SELECT kind, args_version FROM errand.jobs WHERE queue = $1
-             ORDER BY queue, kind, args_version LIMIT 1)
-            UNION ALL
-            SELECT next.* FROM lane CROSS JOIN LATERAL (
-                SELECT j.kind, j.args_version FROM errand.jobs j
-                WHERE j.queue = $1 AND (j.kind, j.args_version) > (lane.kind, lane.args_version)
-                ORDER BY j.queue, j.kind, j.args_version LIMIT 1
-            ) next
-        )
-        SELECT count(*) FROM (
-            SELECT FROM lane CROSS JOIN generate_series(0, 3) AS p (priority)
-            CROSS JOIN LATERAL (
-                SELECT FROM errand.jobs j
-                WHERE j.queue = $1 AND j.kind = lane.kind AND j.args_version = lane.args_version
-                  AND j.priority = p.priority::smallint AND j.run_at <= clock_timestamp()
-                ORDER BY j.run_at, j.id LIMIT $2
-            ) j
-            LIMIT $2
-        ) AS due
+        SELECT least(coalesce(sum(c.jobs), 0), $2)::bigint FROM errand.lanes l
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS jobs FROM errand.lane_jobs(l, $2, clock_timestamp())
+        ) c
+        WHERE l.queue = $1
+        """
+
+    // MARK: Removal
+
+    /// Locks a queue, so that no limit is set meanwhile.
+    static let lockQueue = "SELECT name FROM errand.queues WHERE name = $1 FOR UPDATE"
+
+    static let removeQueue = "DELETE FROM errand.queues WHERE name = $1"
+
+    /// What uses queue $1.
+    ///
+    /// A worker that serves it by a pattern does not need its row.
+    static let queueUses = """
+        SELECT q.name = 'default' AS is_default, \(isPaused) AS is_paused,
+            EXISTS (
+                SELECT FROM errand.lanes l CROSS JOIN LATERAL errand.lane_jobs(l, 1)
+                WHERE l.queue = q.name
+            ) AS has_jobs,
+            (SELECT min(w.id) FROM errand.workers w WHERE w.queues ? q.name
+               AND w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
+            ) AS worker,
+            (SELECT min(s.name) FROM errand.schedules s WHERE s.queue = q.name) AS schedule,
+            (SELECT min(k.kind) FROM errand.kinds k WHERE k.queue = q.name) AS kind,
+            EXISTS (SELECT FROM errand.queue_limits l WHERE l.queue = q.name) AS has_limit
+        FROM errand.queues q WHERE q.name = $1
         """
 }

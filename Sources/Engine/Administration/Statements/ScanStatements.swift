@@ -124,11 +124,13 @@ extension Statements {
     static func heads(where condition: String, free: Int) -> String {
         """
         head AS (
-            SELECT queue, kind, args_version, p.priority::smallint AS priority,
-                '-infinity'::timestamptz AS run_at, 0::bigint AS id, '{}'::bigint[] AS held,
-                true AS goes_on
-            FROM lane CROSS JOIN generate_series(0, 3) AS p (priority)
-            WHERE \(condition)
+            SELECT queue, kind, args_version, priority, run_at, id - 1 AS id,
+                -- Jobs that run for long are before the start of their lane.
+                ARRAY(
+                    SELECT j.id FROM errand.lane_jobs(place, 0) j
+                    WHERE j.claimed_by IS NOT NULL
+                ) AS held, true AS goes_on
+            FROM lane WHERE \(condition)
             UNION ALL
             SELECT h.queue, h.kind, h.args_version, h.priority, b.run_at, b.id, b.held,
                 b.held <> '{}' AND b.looked = \(free)

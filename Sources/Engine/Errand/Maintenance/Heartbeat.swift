@@ -42,7 +42,7 @@ struct Heartbeat: Sendable {
         [
             .text(options.host), .int32(ProcessInfo.processInfo.processIdentifier),
             .text(options.version), .float(Float(options.leaseTime.milliseconds) / 1000),
-            .json(report(options, [])), .textArray(kinds.capabilities),
+            .json(declared(options)), .textArray(kinds.capabilities),
         ]
     }
 
@@ -109,7 +109,7 @@ struct Heartbeat: Sendable {
         let rows = try await session.query(
             Statements.heartbeat,
             [
-                .int64(identity.id), .json(Self.report(options, lanes.queues, throughput)),
+                .int64(identity.id), .json(Self.load(lanes.queues, throughput)),
                 .bool(status.isStopping), .bool(status.isQuiet),
                 .int64Array(running.oldest(Self.reportedJobs)), .timestamp(status.limitsAppliedAt),
                 commands.clockAhead.map { .double($0 / .seconds(1)) } ?? .null,
@@ -207,9 +207,19 @@ struct Heartbeat: Sendable {
         }
     }
 
-    private struct QueueReport: Encodable {
+    private struct Declaration: Encodable {
         var concurrency: Int
         var weight: Int
+    }
+
+    private static func declared(_ options: WorkerOptions) -> [UInt8] {
+        json(
+            options.queues.reduce(into: [:]) {
+                $0[$1.name] = Declaration(concurrency: $1.concurrency, weight: $1.weight)
+            })
+    }
+
+    private struct Load: Encodable {
         var busy: Int
         var waiting: Int
         var finished: Int
@@ -218,23 +228,21 @@ struct Heartbeat: Sendable {
         var rate: Double
     }
 
-    private static func report(
-        _ options: WorkerOptions, _ queues: [LocalQueue],
-        _ throughput: ThroughputMeter = ThroughputMeter()
-    ) -> [UInt8] {
-        var reports: [String: QueueReport] = [:]
-        for queue in options.queues {
-            reports[queue.name] = QueueReport(
-                concurrency: queue.concurrency, weight: queue.weight, busy: 0, waiting: 0,
-                finished: 0, failed: 0, rate: 0)
-        }
+    /// The queues that have jobs, or had some within the last minute.
+    private static func load(_ queues: [LocalQueue], _ throughput: ThroughputMeter) -> [UInt8] {
+        var loads: [String: Load] = [:]
         for queue in queues {
             let counts = queue.counts
-            reports[queue.options.name] = QueueReport(
-                concurrency: queue.options.concurrency, weight: queue.options.weight,
+            let rate = throughput.rate(of: queue.options.name)
+            guard counts.busy > 0 || counts.waiting > 0 || rate > 0 else { continue }
+            loads[queue.options.name] = Load(
                 busy: counts.busy, waiting: counts.waiting, finished: counts.finished,
-                failed: counts.failed, rate: throughput.rate(of: queue.options.name))
+                failed: counts.failed, rate: rate)
         }
-        return (try? Array(JSONEncoder().encode(reports))) ?? Array("{}".utf8)
+        return json(loads)
+    }
+
+    private static func json(_ value: [String: some Encodable]) -> [UInt8] {
+        (try? Array(JSONEncoder().encode(value))) ?? Array("{}".utf8)
     }
 }

@@ -105,34 +105,9 @@ extension Statements {
     // MARK: Lanes
 
     /// The lanes that have jobs, between pairs of lanes ($1 to $3 and $4 to $6: queues, kinds and
-    /// versions); each step reads the next lane from the index.
-    ///
-    /// It does not touch the entries of the given lanes, which are many when a transaction of
-    /// another session keeps dead ones.
+    /// versions).
     package static let lanesBetween = """
-        WITH RECURSIVE gap AS (
-            SELECT * FROM unnest($1::text[], $2::text[], $3::smallint[], $4::text[], $5::text[],
-                $6::smallint[]) AS g (queue, kind, version, end_queue, end_kind, end_version)
-        ), lane AS (
-            SELECT next.*, g.end_queue, g.end_kind, g.end_version
-            FROM gap g CROSS JOIN LATERAL (
-                SELECT j.queue, j.kind, j.args_version FROM errand.jobs j
-                WHERE (j.queue, j.kind, j.args_version) > (g.queue, g.kind, g.version)
-                  AND (j.queue, j.kind, j.args_version) <
-                    (g.end_queue, g.end_kind, g.end_version)
-                ORDER BY j.queue, j.kind, j.args_version LIMIT 1
-            ) next
-            UNION ALL
-            SELECT next.*, l.end_queue, l.end_kind, l.end_version
-            FROM lane l CROSS JOIN LATERAL (
-                SELECT j.queue, j.kind, j.args_version FROM errand.jobs j
-                WHERE (j.queue, j.kind, j.args_version) > (l.queue, l.kind, l.args_version)
-                  AND (j.queue, j.kind, j.args_version) <
-                    (l.end_queue, l.end_kind, l.end_version)
-                ORDER BY j.queue, j.kind, j.args_version LIMIT 1
-            ) next
-        )
-        SELECT queue, kind, args_version FROM lane
+        SELECT queue, kind, args_version FROM errand.lanes_between($1, $2, $3, $4, $5, $6)
         """
 
     /// Those of some lanes that have jobs at or after a position of a priority.

@@ -145,7 +145,7 @@ extension Statements {
     /// The live workers of queue $1 that do not apply the limit set at $2 yet.
     package static let limitUnaware = """
         SELECT id FROM errand.workers
-        WHERE queues ? $1 AND limits_applied_at < $2
+        WHERE errand.serving(queues, $1) IS NOT NULL AND limits_applied_at < $2
           AND last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
         ORDER BY id
         """
@@ -156,16 +156,14 @@ extension Statements {
     /// have reported long-running jobs. So the query is short even with a large backlog. It takes
     /// no lock: a concurrent claim writes its own slot, and a concurrent result frees it.
     package static let fillSlots = """
-        WITH RECURSIVE \(lane), claimed AS (
+        WITH claimed AS (
             SELECT j.id, j.claim_token
-            FROM lane l CROSS JOIN generate_series(0, 3) AS p (priority)
+            FROM errand.lanes l
+            CROSS JOIN LATERAL errand.lane_jobs(l, 20000, clock_timestamp()) c
             CROSS JOIN LATERAL (
-                SELECT id, claimed_by, claim_token FROM errand.jobs j
-                WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.args_version
-                  AND j.priority = p.priority::smallint AND j.run_at <= clock_timestamp()
-                ORDER BY j.run_at, j.id LIMIT 20000
+                SELECT id, claimed_by, claim_token FROM errand.jobs j WHERE j.id = c.id OFFSET 0
             ) j
-            WHERE j.claimed_by IS NOT NULL
+            WHERE l.queue = $1 AND c.claimed_by IS NOT NULL AND j.claimed_by IS NOT NULL
             UNION
             SELECT j.id, j.claim_token
             FROM errand.workers w CROSS JOIN LATERAL unnest(w.running) AS r (id)

@@ -19,7 +19,7 @@ extension Statements {
 
     package static let heartbeat = """
         UPDATE errand.workers
-        SET last_seen_at = clock_timestamp(), queues = $2, stopping = $3, quiet = $4,
+        SET last_seen_at = clock_timestamp(), load = $2, stopping = $3, quiet = $4,
             running = $5, limits_applied_at = $6, clock_ahead_seconds = $7
         WHERE id = $1
         RETURNING clock_timestamp()

@@ -66,10 +66,13 @@ extension Statements {
             WHERE at < clock_timestamp() - interval '30 days' LIMIT 10000))
         """
 
-    /// What keeps a queue `q`: a worker, a job, a kind, a schedule, a limit, a pause, or activity.
+    /// What keeps a queue `q`: a worker that names it, a job, a kind, a schedule, a limit, a pause,
+    /// or activity.
+    ///
+    /// A worker's pattern does not keep it: a job that is enqueued there later creates it again.
     private static let isQueueUsed = """
         q.name = 'default' OR q.paused_at IS NOT NULL
-            OR EXISTS (SELECT FROM errand.workers w WHERE w.queues ? q.name)
+            OR q.name IN (SELECT jsonb_object_keys(w.queues) FROM errand.workers w)
             OR EXISTS (SELECT FROM errand.jobs j WHERE j.queue = q.name)
             OR EXISTS (SELECT FROM errand.kinds k WHERE k.queue = q.name)
             OR EXISTS (SELECT FROM errand.schedules s WHERE s.queue = q.name)

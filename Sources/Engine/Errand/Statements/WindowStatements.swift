@@ -1,12 +1,19 @@
 extension Statements {
-    /// The lanes of live workers, and whether one of these is the feeder.
+    /// Those of the lanes with jobs, or of the given ones ($1 queues, $2 kinds, $3 versions), that a
+    /// live worker can run.
     package static let lanesToCheck = """
-        SELECT DISTINCT q.name, k.kind
-        FROM errand.workers w
-        CROSS JOIN LATERAL jsonb_object_keys(w.queues) AS q (name)
-        CROSS JOIN LATERAL unnest(w.kinds) AS k (kind)
-        WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
-        ORDER BY 1, 2
+        WITH alive AS MATERIALIZED (
+            SELECT DISTINCT queues, kinds FROM errand.workers
+            WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
+        )
+        SELECT l.queue, l.kind, l.version FROM (
+            SELECT queue, kind, args_version AS version FROM errand.lanes WHERE priority = 0
+            UNION
+            SELECT * FROM unnest($1::text[], $2::text[], $3::smallint[])
+        ) l
+        WHERE EXISTS (
+            SELECT FROM alive a WHERE l.kind || '@' || l.version = ANY (a.kinds)
+              AND errand.serving(a.queues, l.queue) IS NOT NULL)
         """
 
     /// Those of these ids that wait.
@@ -19,16 +26,11 @@ extension Statements {
     /// The first waiting jobs of lanes ($1 queues, $2 kinds, $3 versions) that have been due for $4
     /// seconds, up to $5 of each priority.
     package static let dueLongest = """
-        SELECT l.n, j.id, p.priority::smallint AS priority
+        SELECT l.n, j.id, s.priority
         FROM unnest($1::text[], $2::text[], $3::smallint[]) WITH ORDINALITY
             AS l (queue, kind, version, n)
-        CROSS JOIN generate_series(0, 3) AS p (priority)
-        CROSS JOIN LATERAL (
-            SELECT j.id FROM errand.jobs j
-            WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.version
-              AND j.priority = p.priority::smallint AND j.claimed_by IS NULL
-              AND j.run_at <= clock_timestamp() - make_interval(secs => $4)
-            ORDER BY j.run_at, j.id LIMIT $5
-        ) j
+        JOIN errand.lanes s ON s.queue = l.queue AND s.kind = l.kind AND s.args_version = l.version
+        CROSS JOIN LATERAL errand.lane_jobs(
+            s, $5, clock_timestamp() - make_interval(secs => $4), waiting => true) j
         """
 }

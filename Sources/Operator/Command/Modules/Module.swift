@@ -109,9 +109,30 @@ public struct ModuleSetup: Sendable {
     /// The modules in use.
     public let modules: [any Module]
     /// The queues that the worker serves; empty unless working.
-    public let queues: Set<String>
+    public let queues: ServedQueues
     /// The program's log.
     public let log: Log
+}
+
+/// The queues that a worker serves, by name and by pattern.
+public struct ServedQueues: Sendable, ExpressibleByArrayLiteral {
+    private let names: Set<String>
+    private let patterns: [QueuePattern]
+
+    /// Creates them from names and patterns, such as `mail` and `tenant-*`.
+    public init(_ served: some Sequence<String>) {
+        let all = served.map(QueuePattern.init)
+        names = Set(all.filter { !$0.isPattern }.map(\.text))
+        patterns = all.filter(\.isPattern)
+    }
+
+    /// Creates them from names and patterns.
+    public init(arrayLiteral served: String...) { self.init(served) }
+
+    /// Returns whether the worker serves a queue.
+    public func contains(_ queue: String) -> Bool {
+        names.contains(queue) || patterns.contains { $0.matches(queue) }
+    }
 }
 
 /// The context of a module's findings and metrics.

@@ -95,7 +95,7 @@ package final class Modules: Sendable {
     }
 
     /// The modules that are not usable but have kinds on these queues.
-    func lacking(_ usable: Modules, on queues: Set<String>) -> [String] {
+    func lacking(_ usable: Modules, on queues: ServedQueues) -> [String] {
         let here = Set(usable.all.map(\.name))
         return all.filter { module in
             guard !here.contains(module.name) else { return false }
@@ -154,7 +154,9 @@ extension Invocation {
     }
 
     /// The kinds that a worker of these queues can run.
-    func workingKinds(_ modules: Modules, queues: Set<String>, log: Log) throws -> JobKinds {
+    func workingKinds(
+        _ modules: Modules, queues: ServedQueues, log: Log
+    ) throws -> JobKinds {
         try modules.kinds(
             ModuleSetup(
                 purpose: .working, environment: environment, modules: modules.all, queues: queues,

@@ -6,6 +6,7 @@ import ErrandTerminal
 /// `errand queue …`.
 enum QueueCommands {
     static let all = [list, show, pause, resume] + QueueEndCommands.all + QueueLimitCommand.all
+        + QueueRemoveCommand.all
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")
     private static let reason = Option<String?>.text(

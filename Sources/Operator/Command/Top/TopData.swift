@@ -9,8 +9,8 @@ struct TopQueue: Sendable {
     var record: QueueRecord
     /// Finished attempts per second over the last minute, as its live workers report.
     var rate = 0.0
-    var slots = 0
-    var busy = 0
+    var slots: Int { record.slots }
+    var busy: Int { record.busy }
 }
 
 /// The data of a view at one moment.
@@ -40,28 +40,20 @@ struct TopReader: Sendable {
     /// Parses a filter as a call of `job ls`.
     let listing: @Sendable ([String]) throws -> Invocation
 
-    private struct Slots: Decodable {
-        var concurrency: Int?
-        var busy: Int?
-        var rate: Double?
-    }
-
     /// Reads the data of a view, with at most `limit` jobs.
     func read(_ view: TopView, limit: Int) async throws -> TopData {
         let start = ContinuousClock.now
         let inspector = Inspector(session: session)
         let workers = try await inspector.workers()
         let alive = workers.filter(\.isAlive)
-        var queues = try await inspector.queues().map { TopQueue(record: $0) }
+        var rates: [String: Double] = [:]
         for worker in alive {
-            let reports = try? JSONDecoder().decode(
-                [String: Slots].self, from: Data(worker.queues))
-            for place in queues.indices {
-                guard let slots = reports?[queues[place].record.name] else { continue }
-                queues[place].rate += slots.rate ?? 0
-                queues[place].slots += slots.concurrency ?? 0
-                queues[place].busy += slots.busy ?? 0
+            for (queue, load) in (try? worker.loads()) ?? [:] {
+                rates[queue, default: 0] += load.rate ?? 0
             }
+        }
+        let queues = try await inspector.queues().map { record in
+            TopQueue(record: record, rate: rates[record.name] ?? 0)
         }
         var data = TopData(
             view: view, at: Instant.now(), took: .zero, queues: queues, liveWorkers: alive.count,

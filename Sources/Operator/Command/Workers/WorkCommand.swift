@@ -100,7 +100,7 @@ enum WorkCommand {
         let session = try invocation.session()
         let modules = try await invocation.usableModules(session)
         await session.close()
-        let queues = Set(options.queues.map(\.name))
+        let queues = ServedQueues(options.queues.map(\.name))
         warn(of: invocation.modules.lacking(modules, on: queues), log)
         let kinds = try invocation.workingKinds(modules, queues: queues, log: log)
         let worker = Worker(

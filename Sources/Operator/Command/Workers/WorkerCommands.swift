@@ -52,7 +52,12 @@ enum WorkerCommands {
     private static func queues(of worker: WorkerRecord) -> Cell {
         guard let reports = try? worker.queueReports() else { return .missing }
         return .brief(
-            .list(reports.map { "\($0.name) \($0.busy)/\($0.concurrency)" }),
+            .list(
+                reports.map {
+                    // The concurrency of a pattern is that of each queue.
+                    QueuePattern($0.name).isPattern
+                        ? $0.name : "\($0.name) \($0.busy)/\($0.concurrency)"
+                }),
             of: .records(reports.map(record)))
     }
 
@@ -110,8 +115,9 @@ enum WorkerCommands {
         Record([
             ("queue", .text(queue.name)), ("concurrency", .int(queue.concurrency)),
             ("weight", .int(queue.weight)), ("busy", .int(queue.busy)),
-            ("waiting", .int(queue.waiting)), ("finished", .int(queue.finished)),
-            ("failed", .int(queue.failed)),
+            ("waiting", .int(queue.waiting)),
+            ("finished", .optional(queue.finished) { .int($0) }),
+            ("failed", .optional(queue.failed) { .int($0) }),
             ("rate_out", .number((queue.rate * 10).rounded() / 10, decimals: 1)),
         ])
     }

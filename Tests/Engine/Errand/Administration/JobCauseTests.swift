@@ -25,9 +25,9 @@ import Testing
         queue: String = "mail", kinds: [String] = ["mail.send@2"], stopping: Bool = false,
         busy: Int = 0, rate: Double = 0
     ) -> JobDiagnosis.LiveWorker {
-        .init(
-            stopping: stopping,
-            queues: [queue: .init(concurrency: 4, busy: busy, rate: rate)], kinds: kinds)
+        queue == lane.queue
+            ? .init(stopping: stopping, slots: 4, busy: busy, rate: rate, kinds: kinds)
+            : .init(stopping: stopping, others: [queue], kinds: kinds)
     }
 
     private static func held(

@@ -99,7 +99,7 @@ extension CommandLine {
                 """
                 INSERT INTO errand.workers (host, pid, version, last_seen_at, lease_seconds,
                     queues, kinds) VALUES ('elsewhere', 1, '0', now() + interval '1 day', 20,
-                    '{"default": {"concurrency": 3, "busy": 1, "waiting": 0}}', '{demo.noop@1}')
+                    '{"default": {"concurrency": 3}}', '{demo.noop@1}')
                 """)
             try await change(
                 """

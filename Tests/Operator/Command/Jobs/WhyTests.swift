@@ -141,9 +141,10 @@ extension JobCommands {
             // A worker that exists only in its row: nothing moves.
             try await change(
                 """
-                INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds)
-                VALUES ('elsewhere', 1, '0', 600,
-                    '{"default": {"concurrency": 4, "busy": 0, "rate": 2}}',
+                INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, load,
+                    kinds)
+                VALUES ('elsewhere', 1, '0', 600, '{"def*": {"concurrency": 4}}',
+                    '{"default": {"busy": 0, "rate": 2}}',
                     '{demo.noop@1,demo.sleep@1}')
                 """)
             let low = try await made("enqueue", "demo.sleep", #"{"ms": 1}"#, "--priority", "low")

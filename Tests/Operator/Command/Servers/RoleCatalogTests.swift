@@ -96,7 +96,8 @@ import Testing
             names == [
                 "errand.begin_finished_day", "errand.check_finished_day",
                 "errand.create_finished_day", "errand.drop_expired_day", "errand.enqueue_job",
-                "errand.forget_audit", "errand.raise_daily_days", "missions.has_home",
+                "errand.forget_audit", "errand.lane_jobs", "errand.lanes_between",
+                "errand.raise_daily_days", "missions.has_home",
                 "notification.emit", "notification.has_two_secrets", "notification.intend",
                 "votes.has_password",
             ])
@@ -113,15 +114,17 @@ import Testing
         #expect(
             try await tables(of: "errand_scheduler") == [
                 "errand.activity S", "errand.dead_jobs S", "errand.finished_jobs S",
-                "errand.instance S", "errand.jobs SI", "errand.kinds S", "errand.leaders SIUD",
-                "errand.migrations S", "errand.modules S", "errand.polled_lanes S",
+                "errand.instance S", "errand.jobs SI", "errand.kinds S", "errand.lanes S",
+                "errand.leaders SIUD", "errand.migrations S", "errand.modules S", "errand.polled_lanes S",
                 "errand.queues SI", "errand.schedule_misses SIUD",
                 "errand.schedule_occurrences SIUD", "errand.schedules SIU", "errand.workers S",
             ])
         #expect(
             try await columns(of: "errand_scheduler", "UPDATE") == ["errand.jobs cancel_requested"])
         #expect(
-            try await functions(of: "errand_scheduler") == ["errand.put_schedule", "errand.wake"])
+            try await functions(of: "errand_scheduler") == [
+                "errand.lane_jobs", "errand.lanes_between", "errand.put_schedule", "errand.wake",
+            ])
     }
 
     @Test func `app servers have their own rows, and functions; tills two of them`() async throws {
@@ -180,7 +183,8 @@ import Testing
             ])
         #expect(
             try await functions(of: "errand_inspector") == [
-                "errand.expect", "household.debts", "missions.has_home",
+                "errand.expect", "errand.lane_jobs", "errand.lanes_between", "household.debts",
+                "missions.has_home",
                 "notification.has_two_secrets", "votes.has_password", "votes.verify_receipt",
             ])
         for secret in ["scramble_keys()", "handle_of(bigint)", "coupon_of(bigint)"] {
@@ -193,8 +197,11 @@ import Testing
 
     @Test func `an autoscaler has a view, and nobody has anything for being there`() async throws {
         #expect(try await tables(of: "errand_autoscaler") == ["errand.queue_depth S"])
-        // It has what all have, and USAGE.
-        #expect(try await functions(of: "errand_autoscaler") == [])
+        // What the view calls; and what all have, and USAGE.
+        #expect(
+            try await functions(of: "errand_autoscaler") == [
+                "errand.lane_jobs", "errand.lanes_between",
+            ])
     }
 
     @Test func `no role owns, makes or empties anything, or passes its rights on`() async throws {

@@ -40,6 +40,7 @@ struct Feeder: Sendable {
         var unknownLanes: Set<Lane> = []
         var notices: LaneNotices
         var writers = OpenWriters()
+        var starts = LaneStarts()
         /// When to look for unknown lanes, to read all lanes from the start, and to look for lanes
         /// that Redis has in use and the feeder has forgotten.
         var nextSearch = ContinuousClock.now
@@ -68,6 +69,7 @@ struct Feeder: Sendable {
             usedAt[lane] = nil
             sizes[lane] = nil
             notices.forget(lane)
+            starts.forget(lane)
         }
     }
 
@@ -145,7 +147,8 @@ struct Feeder: Sendable {
             memory.marks = [:]
             memory.upcoming = []
         }
-        try await sweep(&memory)
+        let horizon = try await sweep(&memory)
+        try await moveStarts(upTo: horizon, &memory)
         let behind = Set(memory.lanes.keys).filter { memory.isBehind($0) }
         try await memory.notices.settle(behind: behind, on: session)
     }
@@ -155,6 +158,7 @@ struct Feeder: Sendable {
         let started = ContinuousClock.now
         for lane in memory.lanes.keys { memory.lanes[lane] = Self.freshCursors }
         _ = try await advance(Set(memory.lanes.keys), &memory)
+        try await findStarts(&memory)
         memory.nextReset = .now + max(.seconds(60), (.now - started) * 50)
     }
 }

@@ -100,6 +100,7 @@ extension Feeder {
             memory.lanes[reading.lane]?[reading.priority].advanced(
                 to: jobs.last.map { LanePlace(at: $0.runAt, id: $0.id) }, wasFull: isFull)
             memory.notices.read(jobs.count, in: reading.lane)
+            memory.starts.read(jobs.count, in: reading.lane)
             if !jobs.isEmpty {
                 memory.usedAt[reading.lane] = .now
                 batches.append((reading.lane, jobs))

@@ -12,7 +12,9 @@ extension Feeder {
     }
 
     /// Stages the jobs between the first live row and the last position of each lane again.
-    func sweep(_ memory: inout Memory) async throws {
+    ///
+    /// - Returns: the time before which no new row can appear.
+    func sweep(_ memory: inout Memory) async throws -> Instant {
         let horizon = try await session.query(Statements.horizon, []).timestamp(0, 0)
         var parts: [Part] = []
         for (lane, cursors) in memory.lanes {
@@ -26,6 +28,7 @@ extension Feeder {
             memory.lanes[part.lane]?[part.priority].swept(
                 first: jobs.first.map { LanePlace(at: $0.runAt, id: $0.id) }, horizon: horizon)
         }
+        return horizon
     }
 
     /// Stages the jobs of parts of lanes, and returns them by part.

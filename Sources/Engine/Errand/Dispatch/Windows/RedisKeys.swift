@@ -9,7 +9,14 @@ package struct RedisKeys: Sendable {
 
     /// Sorted set: the ids of a lane that can be popped, in order.
     package func window(_ lane: Lane) -> String {
-        "\(prefix)w:\(lane.queue):\(lane.kind):\(lane.version)"
+        "\(windows)\(lane.queue):\(lane.kind):\(lane.version)"
+    }
+    /// What the names of all these begin with.
+    package var windows: String { prefix + "w:" }
+    /// Returns the lane of a window's key.
+    package func lane(ofWindow key: String) -> Lane? {
+        guard key.hasPrefix(windows) else { return nil }
+        return Lane(name: key.dropFirst(windows.count).split(separator: ":").joined(separator: "\t"))
     }
     /// Set: the lanes in use, which the workers that can run them watch.
     package var lanes: String { prefix + "lanes" }

@@ -1,0 +1,106 @@
+import ErrandPostgres
+
+/// The starts of lanes in `errand.lane_starts`, which the feeder moves as jobs finish.
+///
+/// A start may lag: whoever reads from there passes a few entries of finished jobs.
+struct LaneStarts: Sendable {
+    /// A lane and a priority.
+    struct Part: Hashable, Sendable {
+        var lane: Lane
+        var priority: Int
+    }
+
+    /// The number of jobs after which the starts of a lane are moved at the next poll.
+    static let jobLimit = 1_000
+    /// The time after which those of all lanes are moved.
+    static let interval = Duration.seconds(10)
+
+    private var places: [Part: LanePlace] = [:]
+    /// The number of jobs read in each lane since its starts were moved.
+    private var jobs: [Lane: Int] = [:]
+    private var nextMove = ContinuousClock.now
+
+    /// Records that jobs of a lane were read.
+    mutating func read(_ count: Int, in lane: Lane) {
+        if count > 0 { jobs[lane, default: 0] += count }
+    }
+
+    /// Returns the lanes to move, and their priorities with jobs that have begun since.
+    mutating func due(_ lanes: [Lane: [LaneCursor]], at now: ContinuousClock.Instant) -> [Part] {
+        let isAll = now >= nextMove
+        let names = isAll ? Array(lanes.keys) : jobs.filter { $0.value >= Self.jobLimit }.map(\.key)
+        let parts = names.flatMap { lane in
+            lanes[lane, default: []].enumerated().compactMap { priority, cursor in
+                let part = Part(lane: lane, priority: priority)
+                return places[part, default: .start] < cursor.read ? part : nil
+            }
+        }
+        if isAll, !parts.isEmpty { nextMove = now + Self.interval }
+        return parts
+    }
+
+    /// Records that a start was moved.
+    mutating func moved(_ part: Part, to place: LanePlace) {
+        places[part] = place
+        jobs[part.lane] = nil
+    }
+
+    mutating func forget(_ lane: Lane) {
+        for priority in 0..<Priority.allCases.count {
+            places[Part(lane: lane, priority: priority)] = nil
+        }
+        jobs[lane] = nil
+    }
+}
+
+extension Feeder {
+    /// Moves the starts of lanes whose jobs have begun since.
+    ///
+    /// - Parameter horizon: the time before which no new row can appear.
+    func moveStarts(upTo horizon: Instant, _ memory: inout Memory) async throws {
+        let parts = memory.starts.due(memory.lanes, at: .now)
+        try await move(parts, upTo: horizon, isWhole: false, &memory)
+    }
+
+    /// Looks for the starts of all lanes again, and forgets those of unknown ones.
+    ///
+    /// A start may have been wrong: when the clock was set back, or a transaction of a hidden role
+    /// was open for long.
+    func findStarts(_ memory: inout Memory) async throws {
+        let horizon = try await session.query(Statements.horizon).timestamp(0, 0)
+        let known = Array(memory.lanes.keys)
+        _ = try await session.query(
+            Statements.forgetStarts,
+            [
+                .textArray(known.map(\.queue)), .textArray(known.map(\.kind)),
+                .int16Array(known.map { Int16($0.version) }),
+            ])
+        memory.starts = LaneStarts()
+        let parts = memory.starts.due(memory.lanes, at: .now)
+        try await move(parts, upTo: horizon, isWhole: true, &memory)
+        // Bulk operations may finish many jobs that no worker can run.
+        let others = memory.unknownLanes.flatMap { lane in
+            (0..<Priority.allCases.count).map { LaneStarts.Part(lane: lane, priority: $0) }
+        }
+        try await move(others, upTo: horizon, isWhole: false, &memory)
+    }
+
+    private func move(
+        _ parts: [LaneStarts.Part], upTo horizon: Instant, isWhole: Bool, _ memory: inout Memory
+    ) async throws {
+        guard !parts.isEmpty else { return }
+        let rows = try await session.query(
+            Statements.moveStarts,
+            [
+                .int32Array(parts.indices.map(Int32.init)),
+                .textArray(parts.map(\.lane.queue)), .textArray(parts.map(\.lane.kind)),
+                .int16Array(parts.map { Int16($0.lane.version) }),
+                .int16Array(parts.map { Int16($0.priority) }), .timestamp(horizon),
+                .bool(isWhole),
+            ])
+        for row in 0..<rows.count {
+            let place = LanePlace(at: try rows.timestamp(row, 1), id: try rows.int64(row, 2))
+            memory.starts.moved(parts[Int(try rows.int32(row, 0))], to: place)
+        }
+    }
+}
