@@ -86,7 +86,8 @@ import Testing
         let ground = try await RulesGround()
         var random = SplitMix(seed: 7)
         for round in 0..<20 {
-            try await ground.session.script("DELETE FROM errand.jobs; DELETE FROM errand.lane_starts")
+            try await ground.session.script(
+                "DELETE FROM errand.jobs; DELETE FROM errand.lane_starts")
             func lane() -> Lane {
                 Lane(
                     queue: "q\(Int.random(in: 0..<3, using: &random))",

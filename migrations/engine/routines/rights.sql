@@ -44,7 +44,8 @@ REVOKE INSERT, UPDATE, DELETE ON errand.instance, errand.modules, errand.migrati
     FROM errand_worker;
 -- Append-only.
 REVOKE UPDATE, DELETE ON errand.audit FROM errand_worker;
-GRANT EXECUTE ON FUNCTION errand.lanes_between(text[], text[], smallint[], text[], text[], smallint[]),
+GRANT EXECUTE ON FUNCTION
+    errand.lanes_between(text[], text[], smallint[], text[], text[], smallint[]),
     errand.lane_jobs(errand.lanes, bigint, timestamptz, bigint, boolean)
 TO errand_worker, errand_scheduler, errand_inspector, errand_autoscaler;
 GRANT EXECUTE ON FUNCTION
@@ -62,8 +63,8 @@ TO errand_worker;
 
 GRANT USAGE ON SCHEMA errand TO errand_scheduler;
 GRANT SELECT ON errand.instance, errand.kinds, errand.queues, errand.workers, errand.leaders,
-    errand.polled_lanes, errand.lanes, errand.jobs, errand.finished_jobs, errand.dead_jobs, errand.activity,
-    errand.schedules, errand.schedule_occurrences, errand.schedule_misses
+    errand.polled_lanes, errand.lanes, errand.jobs, errand.finished_jobs, errand.dead_jobs,
+    errand.activity, errand.schedules, errand.schedule_occurrences, errand.schedule_misses
 TO errand_scheduler;
 GRANT INSERT, UPDATE, DELETE ON errand.leaders, errand.schedule_occurrences, errand.schedule_misses
     TO errand_scheduler;

@@ -2,7 +2,7 @@
 -- can appear there. The feeder moves it as jobs finish.
 --
 -- While a transaction of another session holds a snapshot, the entries of finished jobs stay in the
--- index. Whoever reads a lane from here does not pass them.
+-- index. A reader that begins here does not pass them.
 CREATE TABLE errand.lane_starts (
     queue text COLLATE "C" NOT NULL,
     kind text COLLATE "C" NOT NULL,

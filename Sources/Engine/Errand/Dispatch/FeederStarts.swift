@@ -2,7 +2,7 @@ import ErrandPostgres
 
 /// The starts of lanes in `errand.lane_starts`, which the feeder moves as jobs finish.
 ///
-/// A start may lag: whoever reads from there passes a few entries of finished jobs.
+/// A start may lag: a reader then passes a few entries of finished jobs.
 struct LaneStarts: Sendable {
     /// A lane and a priority.
     struct Part: Hashable, Sendable {

@@ -1,7 +1,7 @@
 /// The lanes that have jobs.
 extension Statements {
-    /// The rows of `errand.lanes`: a lane and priority each, with the row itself as `place`, for the
-    /// functions that read its jobs.
+    /// The rows of `errand.lanes`, one for each lane and priority, with the row itself as `place`:
+    /// `errand.lane_jobs()` takes it.
     ///
     /// $1 is a queue, or null for all queues.
     package static let lane = """

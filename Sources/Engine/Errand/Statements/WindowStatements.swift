@@ -1,6 +1,6 @@
 extension Statements {
-    /// Those of the lanes with jobs, or of the given ones ($1 queues, $2 kinds, $3 versions), that a
-    /// live worker can run.
+    /// Those of the lanes with jobs and of the given ones ($1 queues, $2 kinds, $3 versions) that
+    /// a live worker can run.
     package static let lanesToCheck = """
         WITH alive AS MATERIALIZED (
             SELECT DISTINCT queues, kinds FROM errand.workers

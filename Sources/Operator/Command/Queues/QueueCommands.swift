@@ -5,7 +5,8 @@ import ErrandTerminal
 
 /// `errand queue …`.
 enum QueueCommands {
-    static let all = [list, show, pause, resume] + QueueEndCommands.all + QueueLimitCommand.all
+    static let all =
+        [list, show, pause, resume] + QueueEndCommands.all + QueueLimitCommand.all
         + QueueRemoveCommand.all
 
     private static let name = Argument.required(ValueFormat.text("NAME"), help: "The queue's name")

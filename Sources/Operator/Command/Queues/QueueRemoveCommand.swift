@@ -18,7 +18,7 @@ enum QueueRemoveCommand {
             """,
         examples: [
             .init("errand queue rm tenant-7", "asks"),
-            .init("errand queue rm tenant-7 --yes --reason 'contract ended'", "without confirmation"),
+            .init("errand queue rm tenant-7 --yes --reason 'contract ended'", "does not ask"),
         ],
         options: [AuditOptions.reason], arguments: [name]
     ) { invocation in
@@ -48,16 +48,23 @@ enum QueueRemoveCommand {
             case .isDefault:
                 ("is the queue of jobs without another", "'errand queue purge \(word)' empties it")
             case .jobs:
-                ("has jobs", "'errand queue purge \(word)' cancels them, 'errand queue drain "
-                    + "\(word)' waits for them")
+                (
+                    "has jobs",
+                    "'errand queue purge \(word)' cancels them, 'errand queue drain "
+                        + "\(word)' waits for them"
+                )
             case .worker(let id):
                 ("is served by worker \(id)", "start the worker without it, or with a pattern")
             case .schedule(let schedule):
-                ("is the queue of schedule \(schedule)",
-                    "'errand schedule edit \(shellWord(schedule)) --queue NAME' changes it")
+                (
+                    "is the queue of schedule \(schedule)",
+                    "'errand schedule edit \(shellWord(schedule)) --queue NAME' changes it"
+                )
             case .kind(let kind):
-                ("is the default queue of the kind \(kind)",
-                    "a program declares it; retention forgets the kind 90 days after its last use")
+                (
+                    "is the default queue of the kind \(kind)",
+                    "a program declares it; retention forgets the kind 90 days after its last use"
+                )
             case .limit:
                 ("has a limit", "'errand queue limit \(word) --none' removes it")
             case .pause:

@@ -3,7 +3,9 @@ import Testing
 
 extension JobCommands {
     @Suite("errand queue rm") struct QueueRemoveTests {
-        @Test func `a queue that nothing uses is removed, and created again by a job`() async throws {
+        @Test func `a queue that nothing uses is removed, and created again by a job`()
+            async throws
+        {
             try await change("INSERT INTO errand.queues (name) VALUES ('tenant-7')")
             try await errand("queue", "rm", "tenant-7").expect(2, "--yes")
             let removed = try await made(

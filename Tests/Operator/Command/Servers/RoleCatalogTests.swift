@@ -115,8 +115,8 @@ import Testing
             try await tables(of: "errand_scheduler") == [
                 "errand.activity S", "errand.dead_jobs S", "errand.finished_jobs S",
                 "errand.instance S", "errand.jobs SI", "errand.kinds S", "errand.lanes S",
-                "errand.leaders SIUD", "errand.migrations S", "errand.modules S", "errand.polled_lanes S",
-                "errand.queues SI", "errand.schedule_misses SIUD",
+                "errand.leaders SIUD", "errand.migrations S", "errand.modules S",
+                "errand.polled_lanes S", "errand.queues SI", "errand.schedule_misses SIUD",
                 "errand.schedule_occurrences SIUD", "errand.schedules SIU", "errand.workers S",
             ])
         #expect(

@@ -16,7 +16,8 @@ package struct RedisKeys: Sendable {
     /// Returns the lane of a window's key.
     package func lane(ofWindow key: String) -> Lane? {
         guard key.hasPrefix(windows) else { return nil }
-        return Lane(name: key.dropFirst(windows.count).split(separator: ":").joined(separator: "\t"))
+        let parts = key.dropFirst(windows.count).split(separator: ":")
+        return Lane(name: parts.joined(separator: "\t"))
     }
     /// Set: the lanes in use, which the workers that can run them watch.
     package var lanes: String { prefix + "lanes" }
