@@ -50,8 +50,9 @@ extension Statements {
                 SELECT run_at, id FROM (
                     VALUES (f.run_at, f.id), ($6, 0), (p.run_at, p.id)
                 ) AS e (run_at, id)
+                WHERE run_at IS NOT NULL
                 -- The first one that stays, else the later of the two bounds.
-                ORDER BY f.run_at IS NULL OR (run_at, id) <> (f.run_at, f.id), run_at DESC, id DESC
+                ORDER BY (run_at, id) IS DISTINCT FROM (f.run_at, f.id), run_at DESC, id DESC
                 LIMIT 1
             ) e
         ), written AS (

@@ -45,4 +45,65 @@ import Testing
             """)
         #expect(try await !queue().isRateInEstimate)
     }
+
+    @Test func `workers serve queues by name, else by the longest pattern`() async throws {
+        let ground = try await RulesGround()
+        try await ground.session.script(
+            """
+            INSERT INTO errand.queues (name) VALUES ('tenant-1'), ('tenant-2'), ('other');
+            INSERT INTO errand.workers (host, pid, version, lease_seconds, stopping, queues, load,
+                kinds)
+            SELECT 'a', n, '1', 600, n = 3,
+                '{"tenant-*": {"concurrency": 4}, "t*": {"concurrency": 9},
+                    "tenant-1": {"concurrency": 2}}', '{"tenant-2": {"busy": 3, "waiting": 1}}', '{}'
+            FROM generate_series(1, 3) AS n;
+            INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds)
+            VALUES ('b', 1, '1', 600, '{"*": {"concurrency": 1}}', '{}')
+            """)
+        let queues = try await Inspector(session: ground.session).queues()
+        #expect(queues.map(\.name) == ["default", "other", "tenant-1", "tenant-2"])
+        #expect(queues.map(\.workers) == [1, 1, 4, 4])
+        #expect(queues.map(\.slots) == [1, 1, 5, 9])
+        #expect(queues.map(\.busy) == [0, 0, 0, 9])
+        let running = "SELECT running FROM errand.queue_depth WHERE queue = 'tenant-2'"
+        #expect(try await ground.number(running) == 12)
+        let workers = try await Inspector(session: ground.session).workers()
+        let reports = try #require(workers.first).queueReports()
+        #expect(reports.map(\.name) == ["t*", "tenant-*", "tenant-1", "tenant-2"])
+        #expect(reports.map(\.concurrency) == [9, 4, 2, 4])
+        #expect(reports.map(\.busy) == [0, 0, 0, 3])
+        let unaware = try await Inspector(session: ground.session)
+            .unaware(of: "tenant-9", setAt: .now())
+        #expect(unaware.count == 4)
+    }
+
+    @Test func `a heartbeat reports only queues with jobs`() async throws {
+        let ground = try await RulesGround()
+        let (started, end) = (Signal(), Signal())
+        var kinds = JobKinds()
+        kinds.handle(Plain.self) { _, _ in
+            started.raise()
+            await end.wait()
+        }
+        let worker = try TestWorker(kinds, queues: [.init("default"), .init("idle")])
+        _ = try await ground.client().enqueue(Plain(n: 1))
+        _ = try await worker.during {
+            await started.wait()
+            let inspector = Inspector(session: ground.session)
+            let record = try #require(try await inspector.workers().first)
+            let fresh = try #require(try await inspector.refresh(record))
+            try await eventually("a report of the job") {
+                try await ground.number(
+                    "SELECT count(*) FROM errand.workers WHERE load -> 'default' ->> 'busy' = '1'")
+                    == 1
+            }
+            #expect(fresh.id == record.id)
+            #expect(
+                try await ground.number(
+                    "SELECT count(*) FROM errand.workers WHERE load ? 'idle' OR NOT queues ? 'idle'"
+                )
+                    == 0)
+            end.raise()
+        }
+    }
 }

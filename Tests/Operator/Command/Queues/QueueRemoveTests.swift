@@ -7,7 +7,7 @@ extension JobCommands {
             async throws
         {
             try await change("INSERT INTO errand.queues (name) VALUES ('tenant-7')")
-            try await errand("queue", "rm", "tenant-7").expect(2, "--yes")
+            try await errand("queue", "rm", "tenant-7").expect(5, "--yes")
             let removed = try await made(
                 "queue", "rm", "tenant-7", "--yes", "--reason", "contract ended")
             #expect(removed["queue"] == "tenant-7" && removed["result"] == "removed")
@@ -20,7 +20,7 @@ extension JobCommands {
         }
 
         @Test func `a queue in use is refused, with what uses it`() async throws {
-            func refused(_ text: String, _ hint: String = "") async throws {
+            func refused(_ text: String, _ hint: String) async throws {
                 try await errand("queue", "rm", "mail", "--yes").expect(4, text, hint)
                 #expect(try await number("SELECT count(*) FROM errand.queues") == 2)
             }
@@ -39,14 +39,15 @@ extension JobCommands {
                 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
                 VALUES ('mail.send', 1, 'mail', 2, 3)
                 """)
-            try await refused("is the default queue of the kind mail.send")
+            try await refused(
+                "is the default queue of the kind mail.send", "retention forgets the kind")
             try await change("DELETE FROM errand.kinds WHERE kind = 'mail.send'")
             try await change(
                 """
                 INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds)
                 VALUES ('here', 2, '0', 600, '{"mail": {}}', '{}')
                 """)
-            try await refused("is served by worker ")
+            try await refused("is served by worker ", "start the worker without it")
             // A pattern needs no row.
             try await change(#"UPDATE errand.workers SET queues = '{"ma*": {}}'"#)
             try await made("queue", "rm", "mail", "--yes")
