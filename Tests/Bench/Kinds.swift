@@ -50,11 +50,13 @@ final class Diary: Sendable {
         self.stop = stop
     }
 
-    func kinds() -> JobKinds {
+    /// The kinds of the measurements, or only that of the probes.
+    func kinds(onlyProbes: Bool = false) -> JobKinds {
         var kinds = JobKinds()
+        kinds.handle(Probe.self) { job, _ in self.probe(job) }
+        if onlyProbes { return kinds }
         kinds.handle(DemoNoop.self) { _, _ in self.noop() }
         kinds.handle(Noop.self) { _, _ in self.noop() }
-        kinds.handle(Probe.self) { job, _ in self.probe(job) }
         kinds.handle(Due.self) { job, context in self.due(job, context) }
         return kinds
     }

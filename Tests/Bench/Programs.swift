@@ -4,15 +4,25 @@ import ErrandPostgres
 
 /// Our own queue behind the three programs that every peer offers too (scripts/bench.d/peers).
 enum Programs {
-    /// Works queues until `count` jobs have started, or for `--seconds`.
+    /// Works queues until `count` jobs have started, for `--seconds`, or until SIGTERM.
+    ///
+    /// It declares those of the measurements, or `--kinds`: one, or more than those. The
+    /// concurrency of a queue may follow its name or pattern: `mail:4`.
     static func work(_ flags: Flags) async throws {
-        let stop = Stop()
+        let stop = Stop.onTermination()
         let diary = Diary(expecting: try flags.int("count", .max), stop: stop)
-        let queues = try flags.text("queues", "default").split(separator: ",")
-        var options = WorkerOptions(queues: queues.map { WorkerOptions.Queue(String($0)) })
+        let count = try flags.int("kinds", 0)
+        var kinds = diary.kinds(onlyProbes: count == 1)
+        NumberedKinds.add(to: &kinds, upTo: count)
+        let queues = try flags.text("queues", "default").split(separator: ",").map { text in
+            let parts = text.split(separator: ":")
+            return WorkerOptions.Queue(
+                String(parts[0]), concurrency: parts.count > 1 ? Int(parts[1]) ?? 32 : 32)
+        }
+        var options = WorkerOptions(queues: queues)
         options.runsSchedules = try flags.text("schedules", "on") == "on"
         let worker = Worker(
-            servers: try flags.servers(), kinds: diary.kinds(), options: options, log: .silent)
+            servers: try flags.servers(), kinds: kinds, options: options, log: .silent)
         if flags.path("seconds") != nil {
             let seconds = try flags.int("seconds")
             Task {

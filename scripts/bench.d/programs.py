@@ -18,8 +18,10 @@ HERE = pathlib.Path(__file__).parent
 class Place:
     """Where the measurement runs: servers, programs, temporary files."""
 
-    def __init__(self, root, servers, quick, program=None):
+    def __init__(self, root, servers, quick, program=None, patterns=False):
         self.root, self.servers, self.quick = pathlib.Path(root), servers, quick
+        # Whether workers of many queues get a pattern instead of a list.
+        self.patterns = patterns
         self.folder = tempfile.TemporaryDirectory(prefix="errand-bench.")
         # The caller's own program is only tested.
         self.is_trial = program is not None

@@ -23,7 +23,7 @@ class Figure:
 
     def ratio(self, other):
         """The ratio of Errand's result to another, as x times."""
-        return self.ours / other if other else None
+        return self.ours / other if other and self.ours is not None else None
 
     def fields(self):
         return {

@@ -11,16 +11,14 @@ PSQL = "/usr/lib/postgresql/15/bin/psql"
 class Servers:
     """An instance of scripts/services, with a database for each measurement."""
 
-    NAME = "bench"
-
-    def __init__(self, root, errand=None):
-        self.root, self.env, self.made = root, {}, set()
+    def __init__(self, root, errand=None, name="bench"):
+        self.root, self.env, self.made, self.name = root, {}, set(), name
         self.errand = errand or f"{root}/.build/release/errand"
 
     def start(self):
         root = self.root
         printed = subprocess.run(
-            [f"{root}/scripts/services", "start", "--name", self.NAME],
+            [f"{root}/scripts/services", "start", "--name", self.name],
             check=True, stdout=subprocess.PIPE, text=True).stdout
         self.env = dict(
             shlex.split(line)[1].split("=", 1) for line in printed.splitlines())
@@ -36,7 +34,7 @@ class Servers:
         self.sql("DELETE FROM errand.schedules", "bench_template")
 
     def stop(self):
-        subprocess.run([f"{self.root}/scripts/services", "stop", "--name", self.NAME], check=True,
+        subprocess.run([f"{self.root}/scripts/services", "stop", "--name", self.name], check=True,
                        stderr=subprocess.DEVNULL)
 
     def of(self, database):
