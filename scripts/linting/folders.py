@@ -10,6 +10,7 @@ COUNTED = re.compile(r"(Sources|Tests|migrations|scripts|deploy)(/|$)")
 
 # Folders that may contain more files, with the reason.
 LARGER = {
+    r"scripts": "a file for each command of the project",
     r"Sources/Modules/\w+/Notices/\w+": "a file for each kind of notice and channel, all alike",
 }
 
