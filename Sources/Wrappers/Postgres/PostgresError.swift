@@ -26,6 +26,9 @@ public enum PostgresError: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether the server, or a limit of the login or database, allows no further connection.
+    package var isOfFullServer: Bool { sqlState == "53300" }
+
     /// The message for people.
     public var description: String {
         switch self {

@@ -74,6 +74,71 @@ import Testing
         await pool.close()
     }
 
+    @Test func `a pool that lends another's sessions leaves it the rest`() async throws {
+        let pool = try TestDatabase.here().pool(3)
+        let shared = Pool(sharing: pool, limit: 2)
+        let usage = Usage()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    try await shared.withSession { session in
+                        usage.begin()
+                        defer { usage.end() }
+                        _ = try await session.query("SELECT pg_sleep(0.001)")
+                        // The rest is there, although all of these need it at once.
+                        _ = try await pool.withSession { try await $0.query("SELECT 1") }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(usage.most <= 2)
+        #expect(shared.lentCount == 0 && pool.lentCount == 0)
+        await shared.close()
+        await #expect(throws: PostgresError.self) { try await shared.withSession { _ in } }
+        try await pool.withSession { _ in }
+        await pool.close()
+    }
+
+    @Test func `with a full server, callers share the sessions that the pool has`() async throws {
+        let database = try TestDatabase.here()
+        let login = try await database.login(as: "errand_worker")
+        try await database.session().script("ALTER ROLE \(login.name) CONNECTION LIMIT 1")
+        let settings = SessionSettings(
+            database.url.replacing("//errand@", with: "//\(login.name)@"), name: "full")
+        let pool = Pool(settings, limit: 8)
+        let done = Notebook<Int>()
+        try await pool.withSession { _ in }
+        try await withThrowingTaskGroup { group in
+            for number in 0..<40 {
+                group.addTask {
+                    try await pool.withSession { session in
+                        _ = try await session.query("SELECT pg_sleep(0.001)")
+                        done.add(number)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(done.count == 40)
+        await pool.close()
+        // Without any session of its own it says so, to everyone who waits.
+        try await login.session.connect()
+        let failures = Notebook<String?>()
+        let other = Pool(settings, limit: 2)
+        await withTaskGroup { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    do { try await other.withSession { _ in } } catch {
+                        failures.add((error as? PostgresError)?.sqlState)
+                    }
+                }
+            }
+        }
+        #expect(failures.all == Array(repeating: "53300", count: 6))
+        await other.close()
+    }
+
     @Test func `one who is cancelled while waiting leaves the queue at once`() async throws {
         let pool = try TestDatabase.here().pool(1)
         try await pool.withSession { _ in

@@ -3,7 +3,8 @@ package import ErrandThreads
 
 /// A pool of at most `limit` sessions, which it lends in the order of requests.
 ///
-/// It gives connections back that are not needed for a while.
+/// It gives connections back that are not needed for a while. If the server accepts no more
+/// connections, callers share those that the pool has.
 public final class Pool: Sendable {
     private struct Idle {
         var session: Session
@@ -12,7 +13,8 @@ public final class Pool: Sendable {
 
     private struct Waiter {
         var id: UInt64
-        var reply: CheckedContinuation<Session, any Error>
+        /// Takes a session; nil asks the caller to try again.
+        var reply: CheckedContinuation<Session?, any Error>
     }
 
     private struct State {
@@ -28,6 +30,8 @@ public final class Pool: Sendable {
     }
 
     private let settings: SessionSettings
+    /// The pool whose sessions this one lends; nil for a pool with sessions of its own.
+    private let parent: Pool?
     /// The maximum number of sessions in use.
     package let limit: Int
     /// How long a session stays connected without use.
@@ -52,6 +56,20 @@ public final class Pool: Sendable {
         self.limit = limit
         self.idleTime = idleTime
         self.onMaking = onMaking
+        parent = nil
+    }
+
+    /// Creates a pool that lends sessions of another one.
+    ///
+    /// The other's callers have the rest for themselves, however long these are in use.
+    ///
+    /// - Parameter limit: the maximum number of sessions, less than that of the other pool.
+    package init(sharing parent: Pool, limit: Int) {
+        settings = parent.settings
+        self.limit = limit
+        idleTime = parent.idleTime
+        onMaking = parent.onMaking
+        self.parent = parent
     }
 
     /// Runs `body` with a session of the pool.
@@ -136,39 +154,74 @@ public final class Pool: Sendable {
 
     private func take() async throws -> Session {
         enum Answer { case lend(Session), make, wait(UInt64), closed }
-        let answer = state.withLock { state -> Answer in
-            if state.isClosed { return .closed }
-            // The most recently used session has the warmest caches.
-            if let idle = state.idle.popLast() { return .lend(idle.session) }
-            if state.made < limit {
-                state.made += 1
-                return .make
+        while true {
+            let answer = state.withLock { state -> Answer in
+                if state.isClosed { return .closed }
+                // The most recently used session has the warmest caches.
+                if let idle = state.idle.popLast() { return .lend(idle.session) }
+                if state.made < limit {
+                    state.made += 1
+                    return .make
+                }
+                return .wait(Self.arrive(&state))
             }
-            state.nextWaiter += 1
-            state.arriving[state.nextWaiter] = false
-            return .wait(state.nextWaiter)
-        }
-        switch answer {
-        case .lend(let session): return session
-        case .make:
-            let session = Session(settings)
-            onMaking(session)
-            return session
-        case .closed: throw Self.closed
-        case .wait(let id): return try await wait(id)
+            switch answer {
+            case .lend(let session): return session
+            case .make:
+                do { return try await make() } catch {
+                    guard let id = release(after: error) else { throw error }
+                    if let session = try await wait(id, forOthers: true) { return session }
+                }
+            case .closed: throw Self.closed
+            case .wait(let id): if let session = try await wait(id) { return session }
+            }
         }
     }
 
-    private func wait(_ id: UInt64) async throws -> Session {
+    private static func arrive(_ state: inout State) -> UInt64 {
+        state.nextWaiter += 1
+        state.arriving[state.nextWaiter] = false
+        return state.nextWaiter
+    }
+
+    private func make() async throws -> Session {
+        if let parent { return try await parent.take() }
+        let session = Session(settings)
+        onMaking(session)
+        try await session.connect()
+        return session
+    }
+
+    /// Records that a session could not be made.
+    ///
+    /// - Returns: the number under which to wait for another session, if the server is full and the
+    ///   pool has others.
+    private func release(after error: any Error) -> UInt64? {
+        let isFull = (error as? PostgresError)?.isOfFullServer ?? false
+        let (id, waiter) = state.withLock { state -> (UInt64?, Waiter?) in
+            state.made -= 1
+            if state.made > 0 { return (isFull ? Self.arrive(&state) : nil, nil) }
+            // No session will be returned: the next one tries for itself.
+            return (nil, state.waiters.isEmpty ? nil : state.waiters.removeFirst())
+        }
+        waiter?.reply.resume(returning: nil)
+        return id
+    }
+
+    /// Waits for a returned session; nil asks the caller to try again.
+    ///
+    /// - Parameter forOthers: whether a session must be awaited although the limit is not reached.
+    private func wait(_ id: UInt64, forOthers: Bool = false) async throws -> Session? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { reply in
-                let answer = state.withLock { state -> Result<Session, any Error>? in
+                let answer = state.withLock { state -> Result<Session?, any Error>? in
                     if state.arriving.removeValue(forKey: id) == true {
                         return .failure(CancellationError())
                     }
                     if state.isClosed { return .failure(Self.closed) }
                     // A session may have been returned in the meantime.
                     if let idle = state.idle.popLast() { return .success(idle.session) }
+                    if state.made < (forOthers ? 1 : limit) { return .success(nil) }
                     state.waiters.append(Waiter(id: id, reply: reply))
                     return nil
                 }
@@ -191,13 +244,19 @@ public final class Pool: Sendable {
         // The server rolls back a transaction that was left open.
         if session.hasOpenTransaction { await session.close() }
         let (waiter, isClosed, mustShrink) = state.withLock { state -> (Waiter?, Bool, Bool) in
-            if state.isClosed { return (nil, true, false) }
-            guard state.waiters.isEmpty else { return (state.waiters.removeFirst(), false, false) }
+            if !state.isClosed, !state.waiters.isEmpty {
+                return (state.waiters.removeFirst(), false, false)
+            }
+            guard parent == nil, !state.isClosed else {
+                state.made -= 1
+                return (nil, state.isClosed, false)
+            }
             state.idle.append(Idle(session: session, since: .now))
             defer { state.isShrinking = true }
             return (nil, false, !state.isShrinking)
         }
-        waiter?.reply.resume(returning: session)
+        if let waiter { return waiter.reply.resume(returning: session) }
+        if let parent { return await parent.returnSession(session) }
         if isClosed { await session.close() }
         if mustShrink { shrink() }
     }
