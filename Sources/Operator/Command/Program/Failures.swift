@@ -65,7 +65,12 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
             return CommandFailure(
                 exit: .usage, message: "invalid regular expression: \(server.message)",
                 hint: "without '~', --error searches for the literal text")
-        case "3D000", "28P01", "28000", "53300":
+        case "53300":
+            return CommandFailure(
+                exit: .unreachable, message: "PostgreSQL accepts no more connections: \(error)",
+                hint: "a worker needs 1 connection, and by default up to 8; 'errand db status' and "
+                    + "'errand doctor' work as a superuser, for whom some are reserved")
+        case "3D000", "28P01", "28000":
             return CommandFailure(
                 exit: .unreachable, message: "PostgreSQL refused the connection: \(error)",
                 hint: "check --database-url (DATABASE_URL)")

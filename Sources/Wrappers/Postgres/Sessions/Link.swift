@@ -132,7 +132,8 @@ import Glibc
     private static func refusal(_ message: String) -> PostgresError {
         let password = "check the user and the password in the database URL"
         let database = "create the database, or correct its name in the database URL"
-        let busy = "increase max_connections, or reduce the number of clients"
+        let busy = "raise max_connections, close other sessions, or put clients behind a pooler"
+        let limit = "raise this CONNECTION LIMIT with ALTER ROLE or ALTER DATABASE"
         let causes: [(words: String, sqlState: String, hint: String?)] = [
             ("no password supplied", "28P01", password),
             ("password authentication failed", "28P01", password),
@@ -140,7 +141,7 @@ import Glibc
             ("no pg_hba.conf entry", "28000", "allow this client in the server's pg_hba.conf"),
             ("does not exist", "3D000", database),
             ("too many clients", "53300", busy), ("remaining connection slots", "53300", busy),
-            ("too many connections", "53300", busy), ("starting up", "57P03", nil),
+            ("too many connections for", "53300", limit), ("starting up", "57P03", nil),
             ("shutting down", "57P03", nil), ("recovery mode", "57P03", nil),
             ("No space left on device", "53100", nil), ("could not write", "53100", nil),
         ]

@@ -37,6 +37,19 @@ extension CommandLine {
             }
         }
 
+        @Test func `a login has no connection left`() async throws {
+            let login = try await TestDatabase.here().login(as: "errand_worker")
+            try await change("ALTER ROLE \(login.name) CONNECTION LIMIT 0")
+            let url = try TestDatabase.here().url.replacing("//errand@", with: "//\(login.name)@")
+            for command in Self.commands where command.first != "migrate" {
+                let run = try await errand(command, environment: ["DATABASE_URL": url])
+                run.expect(
+                    6, "PostgreSQL accepts no more connections", "CONNECTION LIMIT",
+                    "a worker needs 1 connection", "'errand db status'")
+                #expect(!run.errors.contains("--database-url"))
+            }
+        }
+
         @Test func `the database is empty`() async throws {
             for command in Self.commands where command.first != "migrate" {
                 let url = try TestDatabase.url(of: "template1")
