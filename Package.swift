@@ -113,7 +113,7 @@ let package = Package(
 
         // The job queue; it knows no module.
         target(
-            "Engine/Errand", uses: "Postgres Recurrence Redis Threads",
+            "Engine/Errand", uses: "Memory Postgres Recurrence Redis Threads",
             plugins: ["ErrandEmbedSQL"]),
 
         // What operators read and change; no part of the library's own API.

@@ -55,7 +55,7 @@ extension Inspector {
         var records = try LeaderRecord.records(await session.query(LeaderRecord.statement))
         for place in records.indices {
             records[place].standbys = try await session.query(
-                Statements.standbys, [.text(records[place].role.sessionName)]
+                Statements.standbys, [.text(records[place].role.rawValue)]
             ).map { try $0.int64("id") }.filter { $0 != records[place].worker }
         }
         return records

@@ -16,7 +16,8 @@ struct ClaimedJob: Sendable {
     /// The local time of `notAfter`, by the database's clock at the claim.
     var latestStart: ContinuousClock.Instant?
     var isCancelRequested: Bool
-    var args: [UInt8]
+    /// The arguments; nil until the job starts if they are large.
+    var args: [UInt8]?
     var overrides: JobOverrides?
 
     static func read(_ rows: Rows, token: Int64) throws -> [ClaimedJob] {
@@ -38,7 +39,8 @@ struct ClaimedJob: Sendable {
                     latestStart: try notAfter.map {
                         now + $0.boundedDuration(since: try rows.timestamp(row, 12))
                     },
-                    isCancelRequested: try rows.bool(row, 9), args: try rows.json(row, 10),
+                    isCancelRequested: try rows.bool(row, 9),
+                    args: rows.isNull(row, 10) ? nil : try rows.json(row, 10),
                     // An invalid row, written by hand, must not fail the claim of other jobs.
                     overrides: rows.isNull(row, 11)
                         ? nil : try? JobOverrides(json: rows.json(row, 11))))

@@ -6,14 +6,14 @@ import ErrandThreads
 /// Pops due ids from Redis, claims their jobs in PostgreSQL, and passes them to the runners.
 ///
 /// Its two connections share one thread, so that no thread switch delays a claim. A worker of
-/// several queues has two claimers: one makes the large claims of the saturated queues, so that a
-/// lone job of another queue does not wait for them.
+/// several queues has two claimers: one makes the large claims of the saturated queues, over the
+/// worker's reserved session, so that a lone job of another queue does not wait for them.
 actor Claimer {
     /// The share of the worker's queues that a claimer serves.
     enum Share: Sendable { case all, normal, saturated }
 
     private let thread: DedicatedThreadExecutor
-    let claims: Session
+    let claims: OnDemandSession
     let window: ReadyWindow
     let lanes: WorkerLanes
     let share: Share
@@ -48,7 +48,8 @@ actor Claimer {
     }
 
     init(
-        thread: DedicatedThreadExecutor, claims: Session, window: ReadyWindow, lanes: WorkerLanes,
+        thread: DedicatedThreadExecutor, claims: OnDemandSession, window: ReadyWindow,
+        lanes: WorkerLanes,
         share: Share, worker: WorkerIdentity, limits: LimitCache, stats: WorkerStats,
         timeout: Duration, log: Log,
         offer: @escaping @Sendable (Staged, Lane) -> Void
@@ -95,6 +96,7 @@ actor Claimer {
         while !stop.isStopped {
             do {
                 try await settleUnsure()
+                await claims.tend()
                 let known = limits.enter(share)
                 if share != .saturated { try await watch() }
                 let open = lanes.open.filter { isMine($0.queue) }

@@ -53,11 +53,16 @@ public final class JobClient: Sendable {
         self.init(pool: pool, window: window, redis: redis, log: log)
     }
 
-    init(pool: Pool, window: ReadyWindow?, redis: RedisAddress?, log: Log) {
+    /// - Parameter writingSingles: writes single jobs; nil for a session of the client's own.
+    init(
+        pool: Pool, window: ReadyWindow?, redis: RedisAddress?, log: Log,
+        writingSingles: SingleEnqueues.Writing? = nil
+    ) {
         self.pool = pool
         self.log = log
         offers = window.map { StagingQueue(window: $0, log: log) }
-        singles = SingleEnqueues(pool: pool, redis: redis, offers: offers)
+        singles = SingleEnqueues(
+            pool: pool, redis: redis, offers: offers, writing: writingSingles)
         knownQueues = KnownQueues()
         parent = nil
     }

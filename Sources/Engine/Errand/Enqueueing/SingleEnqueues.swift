@@ -9,7 +9,7 @@ import ErrandThreads
 /// the next commit. A job that PostgreSQL refuses does not affect the others.
 ///
 /// Its two connections share one thread, so that no thread switch delays the staging of committed
-/// jobs.
+/// jobs. In a worker it writes over the worker's pool instead of a connection of its own.
 actor SingleEnqueues {
     private final class Ticket: Sendable {
         let args: [UInt8]
@@ -33,8 +33,11 @@ actor SingleEnqueues {
 
     private static let batchLimit = 1_000
 
+    /// Runs statements in one transaction.
+    typealias Writing = @Sendable ([Statement]) async throws -> [Rows]
+
     private let thread = DedicatedThreadExecutor(name: "errand-enqueue")
-    private let session: Session
+    private let run: Writing
     /// The window over a connection of its own: an enqueue waits only for the write to its socket.
     private let window: ReadyWindow?
     private let offers: StagingQueue?
@@ -42,8 +45,13 @@ actor SingleEnqueues {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
 
-    init(pool: Pool, redis: RedisAddress?, offers: StagingQueue?) {
-        session = pool.sessionApart(on: thread)
+    init(pool: Pool, redis: RedisAddress?, offers: StagingQueue?, writing: Writing?) {
+        if let writing {
+            run = writing
+        } else {
+            let session = pool.sessionApart(on: thread)
+            run = { try await session.pipeline($0) }
+        }
         self.offers = offers
         guard let offers, let redis else {
             window = nil
@@ -88,7 +96,7 @@ actor SingleEnqueues {
     private func write(_ tickets: [Ticket]) async {
         let groups = tickets.count == 1 ? [tickets] : Self.byShape(tickets)
         do {
-            let answers = try await session.pipeline(groups.map(Self.statement))
+            let answers = try await run(groups.map(Self.statement))
             for (group, rows) in zip(groups, answers) {
                 let made = try EnqueueStatement.read(rows)
                 for (ticket, job) in zip(group, made) { ticket.result = .success(job) }

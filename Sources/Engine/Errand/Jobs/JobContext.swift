@@ -139,19 +139,30 @@ extension JobBatch {
 final class Engine: Sendable {
     /// The handlers' connections.
     let database: Pool
-    /// The engine's own connections, available while handlers hold all of the others.
+    /// The pool of `database`, of which handlers leave one session for the engine's own statements.
     let own: Pool
+    /// The worker's reserved session, for when the server accepts no further connection.
+    let reserved: Session
     let instance: String
     private let written = Mutex<Set<Int64>>([])
 
-    init(database: Pool, own: Pool, instance: String) {
+    init(database: Pool, own: Pool, reserved: Session, instance: String) {
         self.database = database
         self.own = own
+        self.reserved = reserved
         self.instance = instance
     }
 
     func query(_ sql: String, _ parameters: [Parameter]) async throws -> Rows {
-        try await own.withSession { try await $0.query(sql, parameters) }
+        try await pipeline([Statement(sql, parameters)])[0]
+    }
+
+    /// Runs statements that wait for no lock of other jobs.
+    func pipeline(_ statements: [Statement]) async throws -> [Rows] {
+        do { return try await own.withSession { try await $0.pipeline(statements) } } catch {
+            guard let error = error as? PostgresError, error.isOfFullServer else { throw error }
+            return try await reserved.pipeline(statements)
+        }
     }
 
     /// Records that a handler completed its job in its own transaction.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ErrandMemory
 import ErrandPostgres
 
 /// Renews the worker's lease and receives commands: pauses, cancellations and stops.
@@ -20,6 +21,7 @@ struct Heartbeat: Sendable {
     let commands = ReceivedCommands()
     let limits: LimitCache
     let stats: WorkerStats
+    let freed: FreedMemory
     let log: Log
 
     /// The time after which a job that ignores its cancellation is abandoned.
@@ -43,6 +45,7 @@ struct Heartbeat: Sendable {
             .text(options.host), .int32(ProcessInfo.processInfo.processIdentifier),
             .text(options.version), .float(Float(options.leaseTime.milliseconds) / 1000),
             .json(declared(options)), .textArray(kinds.capabilities),
+            .textArray(options.roles.map(\.rawValue)),
         ]
     }
 
@@ -71,6 +74,7 @@ struct Heartbeat: Sendable {
                 stats.missedBeat("\(error)")
             }
             expire()
+            freed.release()
             await wake.wait(upTo: running.isEmpty ? .seconds(1) : .milliseconds(250))
         }
     }

@@ -17,7 +17,7 @@ package enum Role: String, Sendable, CaseIterable {
         }
     }
 
-    /// The name of the sessions that hold or want the lock.
+    /// The name of the sessions that hold the lock, or want it without a worker.
     package var sessionName: String {
         switch self {
         case .feeder: "errand-feed"
@@ -25,7 +25,7 @@ package enum Role: String, Sendable, CaseIterable {
         }
     }
 
-    /// The name of a worker's session, which shows the worker that stands by.
+    /// The name of a worker's session that holds the lock.
     package func sessionName(of worker: Int64) -> String { "\(sessionName) \(worker)" }
 }
 
@@ -42,9 +42,18 @@ struct LeaderLock: Sendable {
     /// The connection of a hung leader is terminated, so that the next attempt succeeds.
     func take(on session: Session) async throws -> Bool {
         try await session.requireOwnProcess(for: "a leader")
+        return try await isGranted("SELECT pg_try_advisory_lock($1)", on: session)
+    }
+
+    /// Returns whether no session holds the lock, over a session that is not to hold it.
+    func isFree(on session: Session) async throws -> Bool {
+        // Of its own transaction and shared: it is in the way of no other candidate for longer.
+        try await isGranted("SELECT pg_try_advisory_xact_lock_shared($1)", on: session)
+    }
+
+    private func isGranted(_ attempt: String, on session: Session) async throws -> Bool {
         let lock = Parameter.int64(key)
-        let isOurs = try await session.query("SELECT pg_try_advisory_lock($1)", [lock]).bool(0, 0)
-        if isOurs { return true }
+        if try await session.query(attempt, [lock]).bool(0, 0) { return true }
         let seconds = Double(max(timeout, .seconds(3)).milliseconds) / 1000
         _ = try await session.query(Statements.endUnresponsiveLeader, [lock, .double(seconds)])
         return false
@@ -121,6 +130,9 @@ struct LeaderLoop: Sendable {
     let leadership: LeadershipRole
     /// The session that holds the lock.
     let session: Session
+    /// The session over which a standby asks for the lock, so that ``session`` needs no connection
+    /// until the lock is free; nil for ``session`` itself.
+    var standby: Session?
     let timeout: Duration
     let log: Log
     /// The log texts for a failure of the work, and for its recovery.
@@ -183,7 +195,13 @@ struct LeaderLoop: Sendable {
 
     private func take() async throws -> Bool {
         let lock = LeaderLock(key: leadership.role.lock, timeout: timeout)
-        guard try await lock.take(on: session) else { return false }
+        if let standby {
+            guard try await lock.isFree(on: standby) else { return false }
+        }
+        guard try await lock.take(on: session) else {
+            if standby != nil { await session.close() }
+            return false
+        }
         try await leadership.sign(on: session)
         return true
     }

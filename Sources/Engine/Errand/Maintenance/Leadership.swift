@@ -22,7 +22,9 @@ struct Leadership: Sendable {
     let leadership: LeadershipRole
     let place: FeederThread
     let feeding: Session
-    let maintenance: Session
+    /// The session over which the worker stands by.
+    let standby: Session
+    let maintenance: MaintenanceSession
     let window: ReadyWindow
     /// Receives requests, over a connection other than the staging one.
     let listening: ReadyWindow
@@ -34,7 +36,8 @@ struct Leadership: Sendable {
     /// Runs as the feeder, or stands by, until the task is cancelled.
     func run() async {
         let loop = LeaderLoop(
-            leadership: leadership, session: feeding, timeout: options.leaseTime, log: log,
+            leadership: leadership, session: feeding, standby: standby, timeout: options.leaseTime,
+            log: log,
             interrupted: "the feeder was interrupted", resolved: "the feeder runs again")
         await loop.run { onFed in
             try await feeding.listen(["errand_ready"]) { [requests] notification in
@@ -47,7 +50,6 @@ struct Leadership: Sendable {
             requests.holdLock()
             try await lead(onFed)
         }
-        await maintenance.close()
     }
 
     private func lead(_ onFed: @escaping @Sendable () -> Void) async throws {
@@ -81,7 +83,7 @@ struct Leadership: Sendable {
     // feeder: they are logged, and the task is retried.
 
     private func rescue() async throws {
-        let rescuer = Rescuer(session: maintenance, offer: offer, log: log)
+        let rescuer = Rescuer(maintenance, offer: offer, log: log)
         let throttle = LogThrottle()
         var nextOrphans = ContinuousClock.now + .seconds(30)
         while !Task.isCancelled {
@@ -104,7 +106,7 @@ struct Leadership: Sendable {
     }
 
     private func retain() async throws {
-        let retention = Retention(session: maintenance, log: log)
+        let retention = Retention(maintenance, log: log)
         let throttle = LogThrottle()
         while !Task.isCancelled {
             var pause = Duration.seconds(600)

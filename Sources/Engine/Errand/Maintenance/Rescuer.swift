@@ -5,9 +5,17 @@ import ErrandPostgres
 /// The lost attempt counts and gets an error record. A job whose last attempt was lost becomes a
 /// dead letter.
 package struct Rescuer: Sendable {
-    let session: Session
-    let offer: @Sendable (Staged, Lane) -> Void
-    let log: Log
+    private let session: MaintenanceSession
+    private let offer: @Sendable (Staged, Lane) -> Void
+    private let log: Log
+
+    init(
+        _ session: MaintenanceSession, offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
+    ) {
+        self.session = session
+        self.offer = offer
+        self.log = log
+    }
 
     /// The text by which an error record shows that the worker died.
     package static let heldWhenDead = "died or hung while it held this job"

@@ -5,13 +5,15 @@ import ErrandPostgres
 /// Each step is a short transaction. A step that fails, for example because a backup reads a table
 /// that is to be dropped, does not keep the others from running.
 package struct Retention: Sendable {
-    let session: Session
-    let log: Log
+    private let session: MaintenanceSession
+    private let log: Log
 
-    package init(session: Session, log: Log) {
+    package init(_ session: MaintenanceSession, log: Log) {
         self.session = session
         self.log = log
     }
+
+    package init(session: Session, log: Log) { self.init(MaintenanceSession(session), log: log) }
 
     /// Runs every step.
     ///

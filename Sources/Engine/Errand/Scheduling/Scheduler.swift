@@ -7,6 +7,7 @@ package import ErrandRecurrence
 /// once. To save cost, one scheduler at a time works and the others stand by.
 package struct Scheduler: Sendable {
     private let session: Session
+    private let standby: Session?
     private let clock: ScheduleClock
     private let zones: ZoneDatabase
     private let log: Log
@@ -40,12 +41,16 @@ package struct Scheduler: Sendable {
 
     static let setup = Statements.poolSetup + ["SET statement_timeout = '60s'"]
 
-    /// - Parameter settings: the settings of its session.
+    /// - Parameters:
+    ///   - settings: the settings of its session.
+    ///   - standby: the session over which it asks for the lock while another process holds it.
     init(
-        _ settings: SessionSettings, clock: ScheduleClock = .server, zones: ZoneDatabase,
-        timeout: Duration, leadership: LeadershipRole, log: Log, stats: WorkerStats? = nil
+        _ settings: SessionSettings, standby: Session? = nil, clock: ScheduleClock = .server,
+        zones: ZoneDatabase, timeout: Duration, leadership: LeadershipRole, log: Log,
+        stats: WorkerStats? = nil
     ) {
         session = Session(settings)
+        self.standby = standby
         self.clock = clock
         self.zones = zones
         self.timeout = timeout
@@ -57,7 +62,7 @@ package struct Scheduler: Sendable {
     /// Runs as the scheduler, or stands by, until the task is cancelled.
     package func run() async {
         let loop = LeaderLoop(
-            leadership: leadership, session: session, timeout: timeout, log: log,
+            leadership: leadership, session: session, standby: standby, timeout: timeout, log: log,
             interrupted: "the scheduler was interrupted", resolved: "the scheduler runs again",
             stats: stats)
         await loop.run { onPassed in

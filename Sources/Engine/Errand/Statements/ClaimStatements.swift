@@ -7,9 +7,22 @@ extension Statements {
             AS options
         """
 
+    /// Arguments that are stored in at most 8 KiB; null for larger ones, which are read when the
+    /// job starts (``largeArguments``).
+    ///
+    /// The stored size is known without reading the arguments, unlike their length as text.
+    private static let smallArguments =
+        "CASE WHEN pg_column_size(args) <= 8192 THEN args END AS args"
+
+    /// The arguments of jobs ($1) whose claims ($2) still hold.
+    package static let largeArguments = """
+        SELECT j.id, j.args FROM unnest($1::bigint[], $2::bigint[]) AS e (id, token)
+        JOIN errand.jobs j ON j.id = e.id AND j.claim_token = e.token
+        """
+
     package static let claimedColumns = """
         id, queue, kind, args_version, attempt, max_attempts, priority, run_at, not_after,
-        cancel_requested, args, \(overrides),
+        cancel_requested, \(smallArguments), \(overrides),
         CASE WHEN not_after IS NOT NULL THEN clock_timestamp() END AS read_at
         """
 
@@ -92,19 +105,31 @@ package enum Statements {
     /// The settings of the sessions of handlers and clients, whose statements are planned as usual.
     package static let poolSetup = ["SET TimeZone = 'UTC'", "SET jit = off"]
 
-    /// The settings of the maintenance session.
+    /// The settings of maintenance, for one transaction of a session with ``poolSetup``.
     ///
     /// Recovering jobs reads the whole table, because no index contains the claim, so sequential
     /// scans are allowed.
     ///
     /// It does not wait for locks: waiting to drop a partition would block all results.
-    package static let maintenanceSetup =
-        poolSetup + ["SET statement_timeout = '60s'", "SET lock_timeout = '200ms'"]
+    package static let maintenanceSettings = """
+        SELECT set_config('statement_timeout', '60s', true),
+            set_config('lock_timeout', '200ms', true)
+        """
 
-    /// The settings of the claimers' sessions.
+    /// The settings of the claimer's session.
     ///
     /// Without fsync a crash may lose a claim, which only requeues the job; the fence refuses the
     /// results of the lost claim.
     package static let claimSessionSetup =
         sessionSetup + ["SET synchronous_commit = off", "SET lock_timeout = '50ms'"]
+
+    /// The same for one transaction of the worker's reserved session.
+    package static let claimSettings = """
+        SELECT set_config('synchronous_commit', 'off', true),
+            set_config('lock_timeout', '50ms', true)
+        """
+
+    /// The settings of results for one transaction of the worker's reserved session, which must not
+    /// wait long for locks: it sends the heartbeat.
+    package static let resultSettings = "SELECT set_config('lock_timeout', '1s', true)"
 }

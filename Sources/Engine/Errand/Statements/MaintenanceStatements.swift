@@ -1,18 +1,18 @@
 extension Statements {
     package static let registerWorker = """
-        INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds)
-        VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
+        INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds, roles)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id
         """
 
-    /// The same for a worker that was declared dead ($7); it keeps its leader roles and its
+    /// The same for a worker that was declared dead ($8); it keeps its leader roles and its
     /// command.
     package static let registerAgain = """
         WITH new AS (
-            INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds, command,
-                command_at, command_by, command_reason)
-            VALUES ($1, $2, $3, $4, $5, $6, $8, $9, $10, $11) RETURNING id
+            INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds, roles,
+                command, command_at, command_by, command_reason)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $9, $10, $11, $12) RETURNING id
         ), led AS (
-            UPDATE errand.leaders SET worker = new.id FROM new WHERE worker = $7
+            UPDATE errand.leaders SET worker = new.id FROM new WHERE worker = $8
         )
         SELECT id FROM new
         """

@@ -60,14 +60,12 @@ extension Statements {
         ORDER BY n.role
         """
 
-    /// The live workers with a session of that name ($1 and the worker's id).
+    /// The live workers that are candidates for role $1.
     package static let standbys = """
-        SELECT w.id FROM errand.workers w
-        WHERE w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
-          AND EXISTS (
-            SELECT FROM pg_stat_activity a
-            WHERE a.datname = current_database() AND a.application_name = $1 || ' ' || w.id)
-        ORDER BY w.id
+        SELECT id FROM errand.workers
+        WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
+          AND $1 = ANY (roles) AND NOT stopping
+        ORDER BY id
         """
 
     /// Asks the holder of role $1 to step down if it holds the lock ($2).

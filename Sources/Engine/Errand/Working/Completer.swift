@@ -16,7 +16,7 @@ final class Completer: Sendable {
 
     private static let flushLimit = 1_000
 
-    private let session: Session
+    private let session: OnDemandSession
     private let state = Mutex(State())
     private let signal = Signal()
     private let log: Log
@@ -26,7 +26,7 @@ final class Completer: Sendable {
     private let limits: LimitCache
 
     init(
-        session: Session, limits: LimitCache, log: Log,
+        session: OnDemandSession, limits: LimitCache, log: Log,
         offer: @escaping @Sendable (Staged, Lane) -> Void
     ) {
         self.limits = limits
@@ -76,6 +76,7 @@ final class Completer: Sendable {
             lastCount = batch.count
             do {
                 try await write(batch)
+                session.tendSoon()
                 failures = 0
                 throttle.resolved(log, "the results of jobs are written again")
             } catch PostgresError.server(let error) where error.isOfStatement {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ErrandMemory
 import ErrandPostgres
 
 /// Runs claimed jobs with their handlers and reports their results.
@@ -8,6 +9,8 @@ struct Runner: Sendable {
     let client: JobClient
     let running: RunningJobs
     let completer: Completer
+    /// Counts the large arguments of finished jobs.
+    let freed: FreedMemory
     let log: Log
 
     private static let yieldInterval = 64
@@ -57,16 +60,19 @@ struct Runner: Sendable {
             // these between staging and claim: other workers can run it.
             return unit.map { attemptResult($0, .requeued, since: .now, nil) }
         }
+        let complete = unit.contains { $0.args == nil } ? await withLargeArguments(unit) : unit
         let clock = ContinuousClock.now
         let now = Instant.now()
         var jobs: [ClaimedJob] = []
-        for job in unit {
+        for job in complete {
             if let notAfter = job.notAfter, let latest = job.latestStart, latest < clock {
                 let reason = "its deadline \(notAfter) had passed before it could start"
                 results.append(attemptResult(job, .cancelled(reason: reason), since: clock, kind))
             } else if job.isCancelRequested {
                 let reason = "cancelled while it ran"
                 results.append(attemptResult(job, .cancelled(reason: reason), since: clock, kind))
+            } else if job.args == nil {
+                results.append(attemptResult(job, .requeued, since: clock, kind))
             } else {
                 jobs.append(job)
             }
@@ -84,7 +90,7 @@ struct Runner: Sendable {
             running.start(job, on: handle, at: clock, limit: limit)
             claims.append(
                 Registration.Claim(
-                    args: job.args, version: job.lane.version,
+                    args: job.args ?? [], version: job.lane.version,
                     context: context(job, kind, now: now, limit: limit, clock: clock)))
         }
         let result: Result<[Outcome], any Error>

@@ -46,13 +46,19 @@ public struct WorkerOptions: Sendable {
     public var runsSchedules = true
     /// The maximum number of PostgreSQL connections that handlers share (`context.database`).
     ///
-    /// A handler waits while all of them are in use. The worker opens them on demand, besides up to
-    /// ten connections of its own: consider the server's `max_connections`.
-    public var handlerConnections = 16
+    /// A handler waits while all of them are in use. The worker uses up to six more: for
+    /// heartbeats, claims, results, and the engine's statements on behalf of handlers, and one for
+    /// each of the roles feeder and scheduler while it holds them. So a worker with this default
+    /// uses at most eight. It opens them on demand and closes those that are idle for half a
+    /// minute; an idle worker without a role keeps one. Consider the server's `max_connections`.
+    public var handlerConnections = 2
     /// The host name in listings; by default that of the machine.
     public var host = ProcessInfo.processInfo.hostName
     /// The program's version in listings.
     public var version = "0"
+
+    /// How long a connection stays open without use.
+    package var idleTime = Duration.seconds(30)
 
     static let standardWindow = 10_000
 
@@ -62,6 +68,9 @@ public struct WorkerOptions: Sendable {
     }
 
     var heartbeatInterval: Duration { leaseTime / 5 }
+
+    /// The roles for which the worker is a candidate.
+    var roles: [Role] { runsSchedules && !drain ? [.feeder, .scheduler] : [.feeder] }
 }
 
 /// The totals of a worker's run.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ErrandMemory
 import ErrandPostgres
 import ErrandRecurrence
 import ErrandRedis
@@ -13,8 +14,9 @@ struct WorkerRuntime: Sendable {
     let log: Log
     let handlerPool: Pool
     let ownPool: Pool
+    /// The worker's reserved session, which is always connected.
     let heartbeatSession: Session
-    let finishing: Session
+    let finishing: OnDemandSession
     let lanes: WorkerLanes
     let running = RunningJobs()
     let completer: Completer
@@ -27,6 +29,7 @@ struct WorkerRuntime: Sendable {
     let runner: Runner
     let heartbeat: Heartbeat
     let heartbeatWake = Signal()
+    let freed = FreedMemory()
     let leadership: Leadership
     let scheduler: Scheduler?
     let staging: ReadyWindow
@@ -38,9 +41,8 @@ struct WorkerRuntime: Sendable {
         heartbeatSession = WorkerConnections.session("errand-heartbeat", at: servers)
         try await heartbeatSession.requireOwnProcess(for: "a worker")
         let instance = try await heartbeatSession.query(Statements.instance).text(0, 0)
-        let keys = RedisKeys(instance: instance)
         let make = WorkerConnections(
-            servers: servers, keys: keys, windowLimit: options.windowLimit)
+            servers: servers, keys: RedisKeys(instance: instance), options: options)
         staging = make.window("errand-offer")
         try await staging.connection.connect()
         lanes = WorkerLanes(options.queues, kinds: kinds)
@@ -50,26 +52,23 @@ struct WorkerRuntime: Sendable {
         self.log = log.with("worker", identity.id)
         let feederLeadership = LeadershipRole(.feeder, host: options.host, worker: identity)
         let schedulerLeadership = LeadershipRole(.scheduler, host: options.host, worker: identity)
-        // Named after the worker: the rescuer finds the transactions of a dead worker by it.
-        let poolName = Rescuer.poolName(of: identity.id)
-        handlerPool = make.pool(poolName, limit: options.handlerConnections)
-        // A separate pool: handlers that each hold one session and need another would deadlock.
-        ownPool = make.pool("errand-own", limit: 4)
-
-        let engine = Engine(database: handlerPool, own: ownPool, instance: instance)
-        client = JobClient(pool: ownPool, window: staging, redis: servers.redis, log: self.log)
+        (ownPool, handlerPool) = make.pools(of: identity.id)
+        let engine = Engine(
+            database: handlerPool, own: ownPool, reserved: heartbeatSession, instance: instance)
+        client = JobClient(
+            pool: ownPool, window: staging, redis: servers.redis, log: self.log,
+            writingSingles: engine.pipeline)
         let offer = WorkerConnections.offer(by: client)
-        finishing = make.session("errand-finish", setup: Statements.sessionSetup)
+        finishing = make.results(reserved: heartbeatSession, log: self.log)
         limits = LimitCache(lanes)
         completer = Completer(session: finishing, limits: limits, log: self.log, offer: offer)
         let (lanes, identity, staging, ownLog) = (lanes, identity, staging, self.log)
-        let limits = limits
+        let (limits, reserved) = (limits, heartbeatSession)
         func claimer(_ share: Claimer.Share) -> Claimer {
             let thread = DedicatedThreadExecutor(name: "errand-claim")
             return Claimer(
                 thread: thread,
-                claims: make.session(
-                    "errand-claim", on: thread, setup: Statements.claimSessionSetup),
+                claims: make.claims(share, on: thread, reserved: reserved, log: ownLog),
                 window: make.window("errand-pop", on: thread), lanes: lanes, share: share,
                 worker: identity, limits: limits, stats: stats,
                 timeout: options.drain ? .milliseconds(10) : .seconds(1), log: ownLog, offer: offer)
@@ -78,7 +77,7 @@ struct WorkerRuntime: Sendable {
         saturatedClaimer = lanes.isSingle ? nil : claimer(.saturated)
         runner = Runner(
             kinds: kinds, engine: engine, client: client, running: running, completer: completer,
-            log: self.log)
+            freed: freed, log: self.log)
         heartbeat = Heartbeat(
             session: heartbeatSession, options: options, kinds: kinds, identity: identity,
             lanes: lanes, running: running, completer: completer, runner: runner,
@@ -88,13 +87,14 @@ struct WorkerRuntime: Sendable {
                 saturatedClaimer?.room.raise()
                 Self.wake(identity, over: staging)
             }, wake: heartbeatWake, leaderships: [feederLeadership, schedulerLeadership],
-            limits: limits, stats: stats, log: self.log)
+            limits: limits, stats: stats, freed: freed, log: self.log)
         leadership = Self.leadership(
-            make, kinds, options, leadership: feederLeadership,
+            make, options, leadership: feederLeadership, standby: heartbeatSession,
+            maintenance: MaintenanceSession(ownPool),
             name: Role.feeder.sessionName(of: identity.id), offer: offer, log: self.log)
         scheduler = Self.scheduler(
             servers, kinds, options, worker: identity.id, leadership: schedulerLeadership,
-            log: self.log)
+            standby: heartbeatSession, log: self.log)
         stats.attach(
             Self.numbers(lanes, completer, [("handlers", handlerPool), ("own", ownPool)]),
             windows: WindowSizes(
@@ -119,7 +119,7 @@ struct WorkerRuntime: Sendable {
 
     private static func scheduler(
         _ servers: Servers, _ kinds: JobKinds, _ options: WorkerOptions, worker: Int64,
-        leadership: LeadershipRole, log: Log
+        leadership: LeadershipRole, standby: Session, log: Log
     ) -> Scheduler? {
         let zones = ZoneDatabase()
         for schedule in kinds.schedules.values.sorted(by: { $0.name < $1.name }) {
@@ -127,22 +127,23 @@ struct WorkerRuntime: Sendable {
                 log.error("schedule \(schedule.name) cannot run from here: \(error)")
             }
         }
-        guard options.runsSchedules, !options.drain else { return nil }
+        guard options.roles.contains(.scheduler) else { return nil }
         return Scheduler(
             servers.settings(Role.scheduler.sessionName(of: worker), setup: Scheduler.setup),
-            zones: zones, timeout: options.leaseTime, leadership: leadership, log: log)
+            standby: standby, zones: zones, timeout: options.leaseTime, leadership: leadership,
+            log: log)
     }
 
     private static func leadership(
-        _ make: WorkerConnections, _ kinds: JobKinds, _ options: WorkerOptions,
-        leadership: LeadershipRole, name: String,
+        _ make: WorkerConnections, _ options: WorkerOptions, leadership: LeadershipRole,
+        standby: Session, maintenance: MaintenanceSession, name: String,
         offer: @escaping @Sendable (Staged, Lane) -> Void, log: Log
     ) -> Leadership {
         let place = FeederThread()
         return Leadership(
             leadership: leadership, place: place,
             feeding: make.session(name, on: place.thread, setup: Statements.sessionSetup),
-            maintenance: make.session("errand-maintain", setup: Statements.maintenanceSetup),
+            standby: standby, maintenance: maintenance,
             window: make.window("errand-stage", on: place.thread),
             listening: make.window("errand-requests"), requests: Feeder.Requests(),
             options: options, offer: offer, log: log)

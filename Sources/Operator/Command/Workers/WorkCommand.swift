@@ -23,6 +23,10 @@ enum WorkCommand {
     private static let concurrency = Option.integer(
         "concurrency", default: 32, range: 1...4096, environment: "ERRAND_CONCURRENCY",
         help: "Default concurrency of a queue")
+    private static let handlerConnections = Option.integer(
+        "handler-connections", default: WorkerOptions().handlerConnections, range: 1...1000,
+        environment: "ERRAND_HANDLER_CONNECTIONS",
+        help: "PostgreSQL connections that jobs share, besides up to 6 of the worker")
     private static let drain = Option.flag(
         "drain",
         help: "Exit when no job is due, and print a summary; runs no schedules")
@@ -67,7 +71,8 @@ enum WorkCommand {
             .init("errand work --listen 9464", "in a container, with metrics and probes"),
         ],
         options: [
-            queues, concurrency, drain, noSchedules, grace, lease, window, ListenOption.option,
+            queues, concurrency, handlerConnections, drain, noSchedules, grace, lease, window,
+            ListenOption.option,
         ]
     ) { invocation in
         let options = try options(invocation)
@@ -89,6 +94,7 @@ enum WorkCommand {
         options.grace = invocation[grace]
         options.leaseTime = invocation[lease]
         options.windowLimit = invocation[window]
+        options.handlerConnections = invocation[handlerConnections]
         options.version = invocation.program.version
         return options
     }

@@ -38,6 +38,14 @@ extension Session {
         return answer.rows
     }
 
+    /// Runs statements as ``pipeline(_:prepare:)`` does; without a connection it returns nil.
+    package func pipelineIfConnected(
+        _ statements: [Statement]
+    ) throws(PostgresError) -> [Rows]? {
+        guard link?.isAlive ?? false else { return nil }
+        return try pipeline(statements)
+    }
+
     /// Runs a text of several statements, without parameters or results.
     public func script(_ sql: String) throws(PostgresError) {
         try Self.checkText(sql)

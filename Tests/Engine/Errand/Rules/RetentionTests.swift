@@ -38,16 +38,18 @@ import Testing
             _ = try await ground.session.query(
                 "UPDATE errand.jobs SET cancel_requested = true WHERE id = $1", [.int64(id)])
             _ = try await ground.session.query("UPDATE errand.workers SET lease_seconds = 1")
-            try await Rescuer(session: ground.session, offer: { _, _ in }, log: .silent)
-                .rescueUnresponsive()
+            try await Rescuer(
+                MaintenanceSession(ground.session), offer: { _, _ in }, log: .silent
+            ).rescueUnresponsive()
         default:
             _ = try await ground.session.query(
                 "UPDATE errand.jobs SET max_attempts = 1 WHERE id = $1", [.int64(id)])
             let worker = try await ground.absentWorker(silentFor: "1 hour")
             try await ground.give([id], to: worker)
             _ = try await ground.session.query("UPDATE errand.workers SET lease_seconds = 1")
-            try await Rescuer(session: ground.session, offer: { _, _ in }, log: .silent)
-                .rescueUnresponsive()
+            try await Rescuer(
+                MaintenanceSession(ground.session), offer: { _, _ in }, log: .silent
+            ).rescueUnresponsive()
             #expect(try await ground.record(id).state == .dead)
             _ = try await inspector.discard([id], by: "test")
         }

@@ -135,11 +135,13 @@ struct RulesGround: Sendable {
         try await session.script(
             """
             CREATE TABLE public.writes (
-                operation text, writer text, synchronous text, transaction text, rows bigint
+                operation text, writer text, synchronous text, transaction text,
+                lock_timeout text
             );
             CREATE FUNCTION public.write_down() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                 INSERT INTO public.writes VALUES (TG_OP, current_setting('application_name'),
-                    current_setting('synchronous_commit'), pg_current_xact_id()::text);
+                    current_setting('synchronous_commit'), pg_current_xact_id()::text,
+                    current_setting('lock_timeout'));
                 RETURN NULL;
             END $$;
             CREATE TRIGGER write_down AFTER INSERT OR UPDATE OR DELETE ON errand.jobs

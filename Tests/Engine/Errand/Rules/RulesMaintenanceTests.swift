@@ -91,17 +91,18 @@ import Testing
         async let summaries = workers[0].run()
         async let others = workers[1].run()
         defer { for worker in workers { worker.stop.stop() } }
-        // One leads, and the other has asked and was refused.
+        // One leads, and the other is registered and stands by without a connection for it.
         try await eventually("a leader and one who stands by") {
-            let refused = try await ground.number(
+            let candidates = try await ground.number(
+                "SELECT count(*) FROM errand.workers WHERE roles = '{feeder}'")
+            let feeders = try await ground.number(
                 """
                 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
                     AND application_name LIKE 'errand-feed %'
-                    AND query LIKE '%pg_terminate_backend%'
                 """)
             // The leader says so once it has signed, a moment after it has the lock.
             let hasSaid = led.contains { $0.count > 0 }
-            return try await leader() != nil && refused == 1 && hasSaid
+            return try await leader() != nil && candidates == 2 && feeders == 1 && hasSaid
         }
         #expect(led.map(\.count).reduce(0, +) == 1)
         try await expectWork(1)
@@ -180,7 +181,8 @@ import Testing
         try await ground.give(ids, to: 987_654)
         try await ground.give([ids[1]], to: 987_654)
         let rescuer = Rescuer(
-            session: ground.session, offer: { job, _ in offers.add(job.id) }, log: .silent)
+            MaintenanceSession(ground.session), offer: { job, _ in offers.add(job.id) },
+            log: .silent)
         try await rescuer.rescueOrphans()
         #expect(offers.all == [ids[0]])
         let freed = try await ground.record(ids[0])

@@ -8,7 +8,7 @@ import ErrandThreads
 struct WorkerConnections: Sendable {
     let servers: Servers
     let keys: RedisKeys
-    let windowLimit: Int
+    let options: WorkerOptions
 
     static func session(
         _ name: String, at servers: Servers, on thread: DedicatedThreadExecutor? = nil,
@@ -23,14 +23,40 @@ struct WorkerConnections: Sendable {
         Self.session(name, at: servers, on: thread, setup: setup)
     }
 
-    func pool(_ name: String, limit: Int) -> Pool {
-        Pool(servers.settings(name, setup: Statements.poolSetup), limit: limit)
+    /// Returns the pool of a worker and its part for handlers, which is one session smaller:
+    /// handlers that each hold a session and need the engine would deadlock.
+    func pools(of worker: Int64) -> (own: Pool, handlers: Pool) {
+        // Named after the worker: the rescuer finds the transactions of a dead worker by it.
+        let settings = servers.settings(
+            Rescuer.poolName(of: worker), setup: Statements.poolSetup)
+        let own = Pool(
+            settings, limit: options.handlerConnections + 1, idleTime: options.idleTime)
+        return (own, Pool(sharing: own, limit: options.handlerConnections))
+    }
+
+    /// Returns the session of a claimer; that of saturated queues always uses the reserved one.
+    func claims(
+        _ share: Claimer.Share, on thread: DedicatedThreadExecutor, reserved: Session, log: Log
+    ) -> OnDemandSession {
+        let own =
+            share == .saturated
+            ? nil : session("errand-claim", on: thread, setup: Statements.claimSessionSetup)
+        return OnDemandSession(
+            own, reserved: reserved, settings: Statement(Statements.claimSettings),
+            idleTime: options.idleTime, log: log)
+    }
+
+    /// Returns the session of the completer.
+    func results(reserved: Session, log: Log) -> OnDemandSession {
+        OnDemandSession(
+            session("errand-finish", setup: Statements.sessionSetup), reserved: reserved,
+            settings: Statement(Statements.resultSettings), idleTime: options.idleTime, log: log)
     }
 
     func window(_ name: String, on thread: DedicatedThreadExecutor? = nil) -> ReadyWindow {
         ReadyWindow(
             connection: Connection(servers.redis, name: name, thread: thread), keys: keys,
-            limit: windowLimit)
+            limit: options.windowLimit)
     }
 
     /// Returns a function that stages a job that waits again: in its window if the job is due, or
