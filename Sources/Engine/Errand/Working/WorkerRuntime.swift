@@ -315,7 +315,7 @@ struct WorkerRuntime: Sendable {
 
     /// Returns the lanes with jobs that this worker can run and that are not paused.
     private func lanesToDrain() async throws -> [Lane] {
-        try await Feeder.lanesWithJobs(except: [], on: finishing).filter { lane in
+        try await Feeder.lanesWithJobs(except: [], on: heartbeatSession).filter { lane in
             lanes.canRun(lane) && lanes.queue(named: lane.queue)?.isPaused != true
         }
     }

@@ -55,7 +55,8 @@ import Testing
                 kinds)
             SELECT 'a', n, '1', 600, n = 3,
                 '{"tenant-*": {"concurrency": 4}, "t*": {"concurrency": 9},
-                    "tenant-1": {"concurrency": 2}}', '{"tenant-2": {"busy": 3, "waiting": 1}}', '{}'
+                    "tenant-1": {"concurrency": 2}}',
+                '{"tenant-2": {"busy": 3, "waiting": 1}}', '{}'
             FROM generate_series(1, 3) AS n;
             INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds)
             VALUES ('b', 1, '1', 600, '{"*": {"concurrency": 1}}', '{}')
