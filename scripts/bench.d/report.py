@@ -46,7 +46,7 @@ def number(value):
 
 def with_ratio(figure, value):
     ratio = figure.ratio(value)
-    return "-" if value is None else f"{number(value)} (x{number(ratio)})" if ratio else "0"
+    return f"{number(value)} (x{number(ratio)})" if ratio else number(value)
 
 
 class Report:
