@@ -68,7 +68,10 @@ final class CrashGround: Sendable {
 
     /// Starts a worker whose lease is short, so that its death is soon noticed.
     func worker(_ arguments: [String] = [], on host: String? = nil) throws -> Program {
-        try start(["work", "--lease", "2s", "--grace", "5s"] + arguments, on: host)
+        // Their handlers use the database.
+        try start(
+            ["work", "--lease", "2s", "--grace", "5s", "--handler-connections", "8"] + arguments,
+            on: host)
     }
 
     /// A command that has to succeed.

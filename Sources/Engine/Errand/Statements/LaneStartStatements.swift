@@ -72,6 +72,12 @@ extension Statements {
         SELECT n, run_at, id FROM moved
         """
 
+    /// Whether many entries of finished jobs are left, for example because a transaction holds a
+    /// snapshot.
+    private static let manyDeadJobs =
+        "(pg_stat_get_dead_tuples('errand.jobs'::regclass) >= 50000)"
+    static let hasManyDeadJobs = "SELECT \(manyDeadJobs)"
+
     /// Deletes the starts of all but some lanes ($1 to $3), unless many entries of finished jobs
     /// are left: then the starts of lanes without jobs save much.
     ///
@@ -79,7 +85,7 @@ extension Statements {
     package static let forgetStarts = """
         DELETE FROM errand.lane_starts s
         WHERE s.run_at > clock_timestamp()
-           OR pg_stat_get_dead_tuples('errand.jobs'::regclass) < 50000
+           OR NOT \(manyDeadJobs)
               AND (s.queue, s.kind, s.args_version) NOT IN (
                 SELECT * FROM unnest($1::text[], $2::text[], $3::smallint[]))
         """

@@ -122,7 +122,8 @@ extension CommandLine {
                 """
                 CREATE ROLE \(role) LOGIN;
                 GRANT USAGE ON SCHEMA errand TO \(role);
-                GRANT SELECT ON ALL TABLES IN SCHEMA errand, public TO \(role)
+                GRANT SELECT ON ALL TABLES IN SCHEMA errand, public TO \(role);
+                GRANT EXECUTE ON FUNCTION errand.lanes_between, errand.lane_jobs TO \(role)
                 """)
             let url = try TestDatabase.here().url.replacingOccurrences(
                 of: "errand@", with: "\(role)@")

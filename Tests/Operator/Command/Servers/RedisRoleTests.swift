@@ -127,7 +127,9 @@ import Testing
         for words in [
             ["DEL", window], ["ZREM", window, "1"], ["UNLINK", window], ["SCAN", "0"], ["INFO"],
             ["BZMPOP", "1", "1", window, "MIN"], ["HSET", "errand:{12345678}:behind", "a", "1"],
-            ["SET", "errand:{12345678}:fed", "1"], ["ZADD", "errand:{12345678}:wake:1", "0", "x"],
+            ["SET", "errand:{12345678}:fed", "1"],
+            ["ZADD", "errand:{12345678}:watchers", "0", "x"],
+            ["ZPOPMIN", "errand:{12345678}:wake:1"], ["SREM", "errand:{12345678}:lanes", "x"],
         ] {
             let answer = await redis.refusal("client", words)
             #expect(answer?.contains("NOPERM") == true, "client \(words): \(answer ?? "done")")

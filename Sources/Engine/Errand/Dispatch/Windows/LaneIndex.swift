@@ -15,7 +15,7 @@ extension ReadyWindow {
             redis.call('SADD', filled, lane)
             if redis.call('SADD', lanes, lane) == 0 then return end
             local time = redis.call('TIME')
-            redis.call('SET', added, time[1] .. string.format('%06d', time[2]))
+            redis.call('ZADD', added, time[1] .. string.format('%06d', time[2]), 'at')
             local ids = redis.call('ZRANGE', watchers, '(' .. time[1], '+inf', 'BYSCORE')
             for _, id in ipairs(ids) do
                 redis.call('ZADD', wakes .. id, 0, lane)
@@ -94,7 +94,7 @@ extension ReadyWindow {
         local before = redis.call('ZSCORE', KEYS[3], ARGV[1])
         redis.call('ZADD', KEYS[3], now + tonumber(ARGV[2]), ARGV[1])
         redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
-        local added = redis.call('GET', KEYS[2]) or '0'
+        local added = redis.call('ZSCORE', KEYS[2], 'at') or '0'
         if ARGV[3] == '0' and before and tonumber(before) > now then return {added} end
         return {added, redis.call('SMEMBERS', KEYS[1])}
         """)

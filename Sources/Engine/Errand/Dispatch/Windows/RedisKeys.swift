@@ -21,7 +21,8 @@ package struct RedisKeys: Sendable {
     }
     /// Set: the lanes in use, which the workers that can run them watch.
     package var lanes: String { prefix + "lanes" }
-    /// String: when a lane was last added to the lanes in use, in microseconds.
+    /// Sorted set: when a lane was last added to the lanes in use, in microseconds, as the score of
+    /// `at`.
     package var lanesAddedAt: String { prefix + "lanes:added" }
     /// Set: the lanes that may have ids, among the lanes in use.
     package var filled: String { prefix + "lanes:filled" }

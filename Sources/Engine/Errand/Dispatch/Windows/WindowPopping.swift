@@ -27,7 +27,7 @@ extension ReadyWindow {
     private static let popScript = Script(
         """
         local low, cleans = tonumber(ARGV[1]), ARGV[2] == '1'
-        local reply = {tonumber(redis.call('GET', KEYS[3]) or '0')}
+        local reply = {tonumber(redis.call('ZSCORE', KEYS[3], 'at') or '0')}
         local key, arg = 4, 3
         while arg <= #ARGV do
             local wanted, count = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1])

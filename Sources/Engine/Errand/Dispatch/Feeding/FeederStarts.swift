@@ -25,14 +25,23 @@ struct LaneStarts: Sendable {
         if count > 0 { jobs[lane, default: 0] += count }
     }
 
+    /// Whether those of all lanes are due.
+    func isDue(at now: ContinuousClock.Instant) -> Bool { now >= nextMove }
+
     /// Returns the lanes to move, and their priorities with jobs that have begun since.
-    mutating func due(_ lanes: [Lane: [LaneCursor]], at now: ContinuousClock.Instant) -> [Part] {
-        let isAll = now >= nextMove
+    ///
+    /// - Parameter hasManyDead: whether to return all priorities of all lanes if they are due: jobs
+    ///   that clients staged may have begun without a reading of the feeder.
+    mutating func due(
+        _ lanes: [Lane: [LaneCursor]], hasManyDead: Bool, at now: ContinuousClock.Instant
+    ) -> [Part] {
+        let isAll = isDue(at: now)
         let names = isAll ? Array(lanes.keys) : jobs.filter { $0.value >= Self.jobLimit }.map(\.key)
         let parts = names.flatMap { lane in
             lanes[lane, default: []].enumerated().compactMap { priority, cursor in
                 let part = Part(lane: lane, priority: priority)
-                return places[part, default: .start] < cursor.read ? part : nil
+                let isMoved = places[part, default: .start] < cursor.read
+                return isMoved || isAll && hasManyDead ? part : nil
             }
         }
         if isAll, !parts.isEmpty { nextMove = now + Self.interval }
@@ -58,8 +67,16 @@ extension Feeder {
     ///
     /// - Parameter horizon: the time before which no new row can appear.
     func moveStarts(upTo horizon: Instant, _ memory: inout Memory) async throws {
-        let parts = memory.starts.due(memory.lanes, at: .now)
+        let parts = try await dueStarts(&memory)
         try await move(parts, upTo: horizon, isWhole: false, &memory)
+    }
+
+    private func dueStarts(_ memory: inout Memory) async throws -> [LaneStarts.Part] {
+        let now = ContinuousClock.now
+        let hasManyDead =
+            memory.starts.isDue(at: now)
+            ? try await session.query(Statements.hasManyDeadJobs).bool(0, 0) : false
+        return memory.starts.due(memory.lanes, hasManyDead: hasManyDead, at: now)
     }
 
     /// Looks for the starts of all lanes again, and forgets those of unknown ones.
@@ -76,7 +93,7 @@ extension Feeder {
                 .int16Array(known.map { Int16($0.version) }),
             ])
         memory.starts = LaneStarts()
-        let parts = memory.starts.due(memory.lanes, at: .now)
+        let parts = try await dueStarts(&memory)
         try await move(parts, upTo: horizon, isWhole: true, &memory)
         // Bulk operations may finish many jobs that no worker can run.
         let others = memory.unknownLanes.flatMap { lane in
