@@ -70,7 +70,7 @@ final class CrashGround: Sendable {
     func worker(_ arguments: [String] = [], on host: String? = nil) throws -> Program {
         // Their handlers use the database.
         try start(
-            ["work", "--lease", "2s", "--grace", "5s", "--handler-connections", "8"] + arguments,
+            ["work", "--lease", "2s", "--grace", "5s", "--handler-connections", "16"] + arguments,
             on: host)
     }
 

@@ -78,7 +78,7 @@ import Testing
             try await context.database.transaction { transaction in
                 _ = try await transaction.query("SELECT 1")
                 inside.add(job.n)
-                while inside.count < 16 { try await Task.sleep(for: .milliseconds(2)) }
+                while inside.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
                 try await context.once("effect") {}
                 _ = try await context.client.enqueue([Note(text: "\(job.n)")])
             }
