@@ -39,9 +39,9 @@ def matches(selector, labels):
     return True
 
 
-def connections(jobs):
-    """What a worker needs of PostgreSQL at most, by how many jobs it runs at once."""
-    return 8 + -(-jobs // 8)
+def connections(variables):
+    """What a worker needs of PostgreSQL at most."""
+    return 6 + int(variables.get("ERRAND_HANDLER_CONNECTIONS", 2))
 
 
 class Rules:
@@ -164,11 +164,10 @@ class Rules:
                 for d in self.kind("ScaledObject")}
         total = 0
         for document, pod in self.workloads:
-            queues = environment(pod["spec"]["containers"][0], self.configs).get("ERRAND_QUEUES")
-            if queues:
+            variables = environment(pod["spec"]["containers"][0], self.configs)
+            if "ERRAND_QUEUES" in variables:
                 pods = most.get(document["metadata"]["name"], document["spec"].get("replicas", 1))
-                jobs = sum(int(queue.split(":")[1]) for queue in queues.split(","))
-                total += (pods + 1) * connections(jobs)
+                total += (pods + 1) * connections(variables)
         return total
 
     def check_selectors(self):
