@@ -95,15 +95,8 @@ package struct WindowInspector: Sendable {
     /// The lanes that have jobs or staged ids and that a live worker can run.
     private func lanes(_ keys: RedisKeys) async throws -> [Lane] {
         let staged = try await stagedLanes(keys)
-        return try await inspector.session.query(
-            Statements.lanesToCheck,
-            [
-                .textArray(staged.map(\.queue)), .textArray(staged.map(\.kind)),
-                .int16Array(staged.map { Int16($0.version) }),
-            ]
-        ).map { row in
-            Lane(queue: try row.text(0), kind: try row.text(1), version: Int(try row.int16(2)))
-        }.sorted { $0.name < $1.name }
+        return try await inspector.session.query(Statements.lanesToCheck, staged.columns)
+            .map { try Lane($0) }.sorted { $0.name < $1.name }
     }
 
     private func stagedLanes(_ keys: RedisKeys) async throws -> [Lane] {
@@ -156,11 +149,7 @@ package struct WindowInspector: Sendable {
         guard !lanes.isEmpty else { return [:] }
         let rows = try await inspector.session.query(
             Statements.dueLongest,
-            [
-                .textArray(lanes.map(\.queue)), .textArray(lanes.map(\.kind)),
-                .int16Array(lanes.map { Int16($0.version) }), .double(Self.timeout),
-                .int32(Int32(Self.sample)),
-            ])
+            lanes.columns + [.double(Self.timeout), .int32(Int32(Self.sample))])
         var due: [(lane: Lane, id: Int64, priority: Int)] = []
         for row in rows {
             due.append(

@@ -33,7 +33,7 @@ extension Claimer {
 
     /// Learns of the new lanes in use, if one was added at another time than the last known one.
     private func learn(_ time: Int64) async throws {
-        guard time != addedAt, share != .saturated else { return }
+        guard time != addedAt else { return }
         lanes.use(try await window.newLanes(of: worker.id))
         addedAt = time
     }
@@ -122,10 +122,8 @@ extension Claimer {
             return nil
         case .id(let id, let key):
             var lone = Popped(ids: [id])
-            if !known.isEmpty,
-                let queue = wanted.first(where: { entry in
-                    entry.lanes.contains { window.keys.window($0) == key }
-                })?.queue
+            if !known.isEmpty, let lane = window.keys.lane(ofWindow: key),
+                let queue = self.lanes.queue(named: lane.queue)
             {
                 lone.groups = [(queue, lone.ids)]
             }

@@ -69,7 +69,23 @@ package struct Lane: Hashable, Sendable {
     }
 }
 
+extension Sequence<Lane> {
+    /// The arrays of their queues, kinds and versions, for `unnest` in a statement.
+    package var columns: [Parameter] {
+        [
+            .textArray(map(\.queue)), .textArray(map(\.kind)),
+            .int16Array(map { Int16($0.version) }),
+        ]
+    }
+}
+
 extension Lane {
+    /// Reads a lane from a row `queue, kind, args_version`.
+    package init(_ row: Row) throws {
+        self.init(
+            queue: try row.text(0), kind: try row.text(1), version: Int(try row.int16(2)))
+    }
+
     /// Reads a lane from a row `id, queue, kind, args_version, priority, run_at` of a statement
     /// that requeues jobs.
     package init(_ rows: Rows, _ row: Int) throws {

@@ -298,13 +298,8 @@ struct WorkerRuntime: Sendable {
         }
         guard options.drain, isIdle() else { return false }
         do {
-            let due = try await lanesToDrain()
             let rows = try await finishing.query(
-                Statements.anyDue,
-                [
-                    .textArray(due.map(\.queue)), .textArray(due.map(\.kind)),
-                    .int16Array(due.map { Int16($0.version) }),
-                ])
+                Statements.anyDue, try await lanesToDrain().columns)
             guard try rows.bool(0, 0) else { return isIdle() }
             client.offers?.ask(for: "*")
             return false

@@ -64,31 +64,4 @@ import Testing
         }
         for order in orders { await order.close() }
     }
-
-    @Test func `many queues take no locks, and are known only while they have jobs`()
-        async throws
-    {
-        let ground = try await RulesGround()
-        let seen = Notebook<Int>()
-        var kinds = JobKinds()
-        kinds.handle(Plain.self) { job, _ in seen.add(job.n) }
-        let names = (0..<2_000).map { "tenant-\($0)" }
-        let worker = try TestWorker(kinds, queues: names.map { .init($0, concurrency: 1) })
-        _ = try await worker.during {
-            for n in [0, 700, 1_999] {
-                _ = try await ground.session.query(
-                    """
-                    SELECT errand.enqueue('test.plain', jsonb_build_object('n', $1::int),
-                        queue => 'tenant-' || $1::int)
-                    """, [.int32(Int32(n))])
-            }
-            try await eventually("all have run") { Set(seen.all) == [0, 700, 1_999] }
-            let locks = try await ground.number(
-                """
-                SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                WHERE d.datname = current_database() AND l.locktype = 'advisory'
-                """)
-            #expect(locks <= 2)
-        }
-    }
 }

@@ -37,18 +37,8 @@ extension Feeder {
             [Lane(queue: "", kind: "", version: 0)] + known
             + [Lane(queue: "\u{7F}", kind: "", version: 0)]
         let (starts, ends) = (bounds.dropLast(), bounds.dropFirst())
-        return try await session.query(
-            Statements.lanesBetween,
-            [
-                .textArray(starts.map(\.queue)), .textArray(starts.map(\.kind)),
-                .int16Array(starts.map { Int16($0.version) }),
-                .textArray(ends.map(\.queue)), .textArray(ends.map(\.kind)),
-                .int16Array(ends.map { Int16($0.version) }),
-            ]
-        ).map { row in
-            Lane(
-                queue: try row.text(0), kind: try row.text(1), version: Int(try row.int16(2)))
-        }
+        return try await session.query(Statements.lanesBetween, starts.columns + ends.columns)
+            .map { try Lane($0) }
     }
 
     /// Adds lanes that requests named.
@@ -84,14 +74,8 @@ extension Feeder {
         }
         let rows = try await session.query(
             Statements.lanesWithJobs,
-            [
-                .int32Array(places.map { Int32($0.0) }),
-                .textArray(places.map { lanes[$0.0].queue }),
-                .textArray(places.map { lanes[$0.0].kind }),
-                .int16Array(places.map { Int16(lanes[$0.0].version) }),
-                .int16Array(places.map { Int16($0.1) }),
-                .timestampArray(places.map(\.2.at)), .int64Array(places.map(\.2.id)),
-            ])
+            [.int32Array(places.map { Int32($0.0) })] + places.map { lanes[$0.0] }.columns
+                + [.int16Array(places.map { Int16($0.1) })] + places.map(\.2).columns)
         var used: Set<Int> = []
         for row in 0..<rows.count { used.insert(Int(try rows.int32(row, 0))) }
         for (n, lane) in lanes.enumerated() {

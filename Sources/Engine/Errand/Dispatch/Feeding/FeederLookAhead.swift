@@ -13,11 +13,8 @@ extension Feeder {
         let list = Array(lanes)
         let rows = try await session.query(
             Statements.lookAhead,
-            [
-                .int32Array(list.indices.map(Int32.init)), .textArray(list.map(\.queue)),
-                .textArray(list.map(\.kind)), .int16Array(list.map { Int16($0.version) }),
-                .int32(Self.lookAheadLimit), .double(Self.lookAhead),
-            ])
+            [.int32Array(list.indices.map(Int32.init))] + list.columns
+                + [.int32(Self.lookAheadLimit), .double(Self.lookAhead)])
         memory.upcoming.removeAll { lanes.contains($0.lane) }
         for row in 0..<rows.count {
             memory.upcoming.append(

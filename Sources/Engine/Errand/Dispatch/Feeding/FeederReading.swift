@@ -73,14 +73,9 @@ extension Feeder {
         if !open.isEmpty {
             let rows = try await session.query(
                 Statements.advance,
-                [
-                    .int32Array(open.indices.map(Int32.init)),
-                    .textArray(open.map(\.lane.queue)), .textArray(open.map(\.lane.kind)),
-                    .int16Array(open.map { Int16($0.lane.version) }),
-                    .int16Array(open.map { Int16($0.priority) }),
-                    .timestampArray(open.map(\.from.at)), .int64Array(open.map(\.from.id)),
-                    .int32Array(open.map { Int32($0.room) }),
-                ])
+                [.int32Array(open.indices.map(Int32.init))] + open.map(\.lane).columns
+                    + [.int16Array(open.map { Int16($0.priority) })] + open.map(\.from).columns
+                    + [.int32Array(open.map { Int32($0.room) })])
             if let snapshot = Snapshot(try rows.text(0, 3)) {
                 memory.notices.read(snapshot)
                 ended = memory.writers.read(snapshot, at: try rows.timestamp(0, 2))

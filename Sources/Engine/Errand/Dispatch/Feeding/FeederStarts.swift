@@ -85,13 +85,7 @@ extension Feeder {
     /// was open for long.
     func findStarts(_ memory: inout Memory) async throws {
         let horizon = try await session.query(Statements.horizon).timestamp(0, 0)
-        let known = Array(memory.lanes.keys)
-        _ = try await session.query(
-            Statements.forgetStarts,
-            [
-                .textArray(known.map(\.queue)), .textArray(known.map(\.kind)),
-                .int16Array(known.map { Int16($0.version) }),
-            ])
+        _ = try await session.query(Statements.forgetStarts, memory.lanes.keys.columns)
         memory.starts = LaneStarts()
         let parts = try await dueStarts(&memory)
         try await move(parts, upTo: horizon, isWhole: true, &memory)
@@ -108,13 +102,11 @@ extension Feeder {
         guard !parts.isEmpty else { return }
         let rows = try await session.query(
             Statements.moveStarts,
-            [
-                .int32Array(parts.indices.map(Int32.init)),
-                .textArray(parts.map(\.lane.queue)), .textArray(parts.map(\.lane.kind)),
-                .int16Array(parts.map { Int16($0.lane.version) }),
-                .int16Array(parts.map { Int16($0.priority) }), .timestamp(horizon),
-                .bool(isWhole),
-            ])
+            [.int32Array(parts.indices.map(Int32.init))] + parts.map(\.lane).columns
+                + [
+                    .int16Array(parts.map { Int16($0.priority) }), .timestamp(horizon),
+                    .bool(isWhole),
+                ])
         for row in 0..<rows.count {
             let place = LanePlace(at: try rows.timestamp(row, 1), id: try rows.int64(row, 2))
             memory.starts.moved(parts[Int(try rows.int32(row, 0))], to: place)

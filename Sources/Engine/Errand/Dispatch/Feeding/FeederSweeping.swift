@@ -38,15 +38,10 @@ extension Feeder {
         let room = Int32(window.limit * 2)
         let rows = try await session.query(
             Statements.sweep,
-            [
-                .int32Array(parts.indices.map(Int32.init)),
-                .textArray(parts.map(\.lane.queue)), .textArray(parts.map(\.lane.kind)),
-                .int16Array(parts.map { Int16($0.lane.version) }),
-                .int16Array(parts.map { Int16($0.priority) }),
-                .timestampArray(parts.map(\.from.at)), .int64Array(parts.map(\.from.id)),
-                .timestampArray(parts.map(\.to.at)), .int64Array(parts.map(\.to.id)),
-                .int32Array(parts.map { _ in room }),
-            ])
+            [.int32Array(parts.indices.map(Int32.init))] + parts.map(\.lane).columns
+                + [.int16Array(parts.map { Int16($0.priority) })]
+                + parts.map(\.from).columns + parts.map(\.to).columns
+                + [.int32Array(parts.map { _ in room })])
         var found: [[Staged]] = Array(repeating: [], count: parts.count)
         for row in 0..<rows.count {
             let n = Int(try rows.int32(row, 0))

@@ -10,6 +10,11 @@ struct LanePlace: Comparable, Sendable {
     static func < (left: Self, right: Self) -> Bool { (left.at, left.id) < (right.at, right.id) }
 }
 
+extension Sequence<LanePlace> {
+    /// The arrays of their times and ids, for `unnest` in a statement.
+    var columns: [Parameter] { [.timestampArray(map(\.at)), .int64Array(map(\.id))] }
+}
+
 /// The feeder's position in one priority of a lane.
 ///
 /// ```

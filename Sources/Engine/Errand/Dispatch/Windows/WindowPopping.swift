@@ -83,8 +83,8 @@ extension ReadyWindow {
 
     /// Pops ids of several queues.
     ///
-    /// - Parameter isSample: whether the lanes are from ``someFilled(_:)``, which then forgets the
-    ///   empty ones.
+    /// - Parameter isSample: whether the queues were chosen by ``someFilled(_:)``, which then
+    ///   forgets the empty lanes.
     func pop(_ demands: [Demand], isSample: Bool = false) async throws -> Popped {
         var arguments = Arguments()
         arguments.append(limit / 2)
