@@ -9,7 +9,7 @@ extension JobCommands {
             try await eventually("the worker to sign on") {
                 try await number("SELECT count(*) FROM errand.workers") == 1
             }
-            let paused = try await made("queue", "pause", "default", "--for", "3s")
+            let paused = try await made("queue", "pause", "default", "--for", "1h")
             #expect(paused["paused_until"].text?.hasSuffix("Z") == true)
             try await eventually("the worker to hear of it") {
                 worker.errors.contains("queue default paused")
@@ -20,6 +20,7 @@ extension JobCommands {
             #expect(card.output.contains(/paused +by tester at 2.* until 2/))
             let status = try await made("status")
             #expect(status["queues"].elements[0]["paused_until"] == paused["paused_until"])
+            try await made("queue", "pause", "default", "--for", "1s")
             try await errand("job", "wait", job.id, "--timeout", "20s").expect(0)
             let after = try await made("queue", "show", "default")
             for name in ["paused", "paused_at", "paused_by", "pause_reason", "paused_until"] {

@@ -41,11 +41,11 @@ struct Feeder: Sendable {
         var notices: LaneNotices
         var writers = OpenWriters()
         var starts = LaneStarts()
-        /// When to look for unknown lanes, to read all lanes from the start, and to look for lanes
-        /// that Redis has in use and the feeder has forgotten.
+        /// When to look for unknown lanes, to read all lanes from the start, and to compare the
+        /// known lanes with those that Redis has in use.
         var nextSearch = ContinuousClock.now
         var nextReset = ContinuousClock.now + .seconds(60)
-        var nextCleaning = ContinuousClock.now
+        var nextComparison = ContinuousClock.now
 
         /// Returns whether the last query of a lane left due jobs unread.
         func isBehind(_ lane: Lane) -> Bool { lanes[lane]?.contains(where: \.isBehind) ?? false }
@@ -135,12 +135,7 @@ struct Feeder: Sendable {
             try await search(&memory)
             try await forgetUnused(&memory)
         }
-        if ContinuousClock.now >= memory.nextCleaning {
-            // Of an earlier feeder, or of workers that left.
-            let known = memory.lanes
-            try await window.forget(window.lanesInUse().filter { known[$0] == nil })
-            memory.nextCleaning = .now + .seconds(30)
-        }
+        if ContinuousClock.now >= memory.nextComparison { try await compareLanes(&memory) }
         if try await !window.remembers() {
             log.warning("Redis has lost the staged ids; staging them again from PostgreSQL")
             for lane in memory.lanes.keys { memory.lanes[lane] = Self.freshCursors }

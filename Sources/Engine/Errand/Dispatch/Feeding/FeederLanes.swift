@@ -6,6 +6,7 @@ extension Feeder {
     /// once.
     private static let memoryTime = Duration.seconds(30)
     private static let forgetLimit = 1_000
+    private static let comparisonInterval = Duration.seconds(5)
 
     /// Reads which workers live, and drops the lanes that none of them can run.
     func refreshWorkers(_ memory: inout Memory) async throws {
@@ -24,6 +25,17 @@ extension Feeder {
             useOrWarn(lane, &memory)
         }
         memory.nextSearch = .now + max(pollInterval, (.now - started) * 20)
+    }
+
+    /// Adds the lanes in which only clients have staged jobs, and has Redis remove those of an
+    /// earlier feeder or of workers that left.
+    func compareLanes(_ memory: inout Memory) async throws {
+        var stale: [Lane] = []
+        for lane in try await window.lanesInUse() where memory.lanes[lane] == nil {
+            if memory.workers.canRun(lane) { memory.use(lane) } else { stale.append(lane) }
+        }
+        try await window.forget(stale)
+        memory.nextComparison = .now + Self.comparisonInterval
     }
 
     /// Returns the lanes that have jobs, except some that are known.
