@@ -63,6 +63,7 @@ extension FailoverTests {
             var options = WorkerOptions()
             options.leaseTime = .seconds(2)
             options.runsSchedules = false
+            options.handlerConnections = 16
             let old = Worker(
                 servers: Servers(
                     database: place.database, redis: try RedisAddress(url: place.redis)),
