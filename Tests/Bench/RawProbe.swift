@@ -47,7 +47,8 @@ final class RawProbe: Sendable {
                 try await Task.sleep(for: .milliseconds(500))
                 try await self.send()
             }
-            try await group.waitForAll()
+            // A part that fails ends the others.
+            while try await group.next() != nil {}
         }
         let lines = state.withLock { state in
             state.started.compactMap { id, at in

@@ -15,7 +15,7 @@ struct RawStatements: Sendable {
             Statements.registerWorker,
             [
                 .text("bench"), .int32(1), .text("0"), .float(3_600), .json(Array("{}".utf8)),
-                .textArray([]),
+                .textArray([]), .textArray([]),
             ]
         ).int64(0, 0)
     }
