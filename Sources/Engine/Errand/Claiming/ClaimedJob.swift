@@ -2,23 +2,46 @@ import FoundationEssentials
 import ErrandPostgres
 
 /// A claimed job with the data of its row and the fence for its result.
-struct ClaimedJob: Sendable {
-    var id: Int64
+///
+/// A class, because a job passes through several collections on its way to its handler.
+final class ClaimedJob: Sendable {
+    let id: Int64
     /// The claim's token: random for each batch, so that no later claim has the token of one that
     /// PostgreSQL lost in a crash.
-    var token: Int64
-    var lane: Lane
-    var attempt: Int
-    var maxAttempts: Int
-    var priority: Int16
-    var runAt: Instant
-    var notAfter: Instant?
+    let token: Int64
+    let lane: Lane
+    let attempt: Int
+    let maxAttempts: Int
+    let priority: Int16
+    let runAt: Instant
+    let notAfter: Instant?
     /// The local time of `notAfter`, by the database's clock at the claim.
-    var latestStart: ContinuousClock.Instant?
-    var isCancelRequested: Bool
+    let latestStart: ContinuousClock.Instant?
+    let isCancelRequested: Bool
     /// The arguments; nil until the job starts if they are large.
-    var args: [UInt8]?
-    var overrides: JobOverrides?
+    let args: [UInt8]?
+    let overrides: JobOverrides?
+
+    init(
+        id: Int64, token: Int64, lane: Lane, attempt: Int, maxAttempts: Int, priority: Int16,
+        runAt: Instant, notAfter: Instant? = nil, latestStart: ContinuousClock.Instant? = nil,
+        isCancelRequested: Bool, args: [UInt8]?, overrides: JobOverrides? = nil
+    ) {
+        (self.id, self.token, self.lane) = (id, token, lane)
+        (self.attempt, self.maxAttempts) = (attempt, maxAttempts)
+        (self.priority, self.runAt) = (priority, runAt)
+        (self.notAfter, self.latestStart) = (notAfter, latestStart)
+        self.isCancelRequested = isCancelRequested
+        (self.args, self.overrides) = (args, overrides)
+    }
+
+    /// Returns the job with its arguments.
+    func with(args: [UInt8]) -> ClaimedJob {
+        ClaimedJob(
+            id: id, token: token, lane: lane, attempt: attempt, maxAttempts: maxAttempts,
+            priority: priority, runAt: runAt, notAfter: notAfter, latestStart: latestStart,
+            isCancelRequested: isCancelRequested, args: args, overrides: overrides)
+    }
 
     static func read(_ rows: Rows, token: Int64) throws -> [ClaimedJob] {
         var jobs: [ClaimedJob] = []

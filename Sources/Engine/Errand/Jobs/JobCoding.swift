@@ -3,7 +3,7 @@ import ErrandPostgres
 
 /// The JSON encoding of arguments: times as RFC 3339 in UTC, keys named as the properties.
 enum JobCoding {
-    static var encoder: JSONEncoder {
+    static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
         encoder.dateEncodingStrategy = .custom { date, encoder in
@@ -11,14 +11,13 @@ enum JobCoding {
             try container.encode(Instant(date: date).description)
         }
         return encoder
-    }
+    }()
 
     /// Encodes the arguments of jobs.
     ///
     /// - Throws: ``JobError/argumentsTooLarge(kind:bytes:)``; the error of a job's own `encode`.
     static func encode<Work: Job>(_ jobs: some Sequence<Work>) throws -> [[UInt8]] {
-        let encoder = encoder
-        return try jobs.map { job in
+        try jobs.map { job in
             let bytes = [UInt8](try encoder.encode(job))
             guard bytes.count <= JobClient.argumentLimit else {
                 throw JobError.argumentsTooLarge(kind: Work.kind, bytes: bytes.count)
@@ -49,7 +48,7 @@ enum JobCoding {
 
     private static let smallestPart = 256
 
-    static var decoder: JSONDecoder {
+    static let decoder: JSONDecoder = {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .custom { decoder in
             let container = try decoder.singleValueContainer()
@@ -62,7 +61,7 @@ enum JobCoding {
             return instant.date
         }
         return decoder
-    }
+    }()
 
     /// Describes a decoding error in one line, with the path of the field.
     static func explain(_ error: any Error) -> String {

@@ -43,12 +43,15 @@ public struct JobContext: Sendable {
     /// The time at which this attempt is cancelled.
     public let deadline: Date
     /// Writes log lines about this job.
-    public let log: Log
+    public var log: Log {
+        plainLog.with("job", id).with("kind", kind).with("queue", queue).with("attempt", attempt)
+    }
     /// The claim's token, for services that accept a fence.
     public let claimToken: Int64
     /// Enqueues jobs that record this one as their parent.
     public var client: JobClient { JobClient(plainClient, parent: id) }
 
+    let plainLog: Log
     let plainClient: JobClient
     let engine: Engine
     let keepDays: Int16?

@@ -25,7 +25,7 @@ extension Runner {
                 for row in 0..<rows.count {
                     let id = try rows.int64(row, 0)
                     guard let place = places.first(where: { jobs[$0].id == id }) else { continue }
-                    jobs[place].args = try rows.json(row, 1)
+                    jobs[place] = jobs[place].with(args: try rows.json(row, 1))
                 }
             } catch {
                 log.warning(

@@ -129,8 +129,7 @@ struct Runner: Sendable {
             maxAttempts: job.maxAttempts, dueAt: job.runAt.date,
             occurrence: job.overrides?.occurrence, now: start,
             deadline: start.addingTimeInterval(Double(limit.milliseconds) / 1000),
-            log: log(of: job),
-            claimToken: job.token, plainClient: client, engine: engine,
+            claimToken: job.token, plainLog: log, plainClient: client, engine: engine,
             keepDays: keepDays(job, kind), startedAt: clock)
     }
 

@@ -65,9 +65,13 @@ final class ActivityCounters: Sendable {
             if place < 0 || state.minutes[place].number != number {
                 place = Self.place(of: number, in: &state)
             }
-            body(&state.minutes[place].pages[kind, default: Page()])
-            state.minutes[place].pages[kind]?.isWritten = false
+            Self.change(&state.minutes[place].pages[kind, default: Page()], body)
         }
+    }
+
+    private static func change(_ page: inout Page, _ body: (inout Page) -> Void) {
+        body(&page)
+        page.isWritten = false
     }
 
     /// Inserts a new minute, once a minute and after the clock was set back.
