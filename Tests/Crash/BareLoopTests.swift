@@ -1,4 +1,5 @@
 import Foundation
+import ErrandPostgres
 import ErrandTestServices
 import Testing
 

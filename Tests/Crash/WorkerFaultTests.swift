@@ -66,12 +66,13 @@ extension CrashTests {
         @Test(.timeLimit(.minutes(3)))
         func `rule 11: SIGTERM gives a running job its grace, then hands it back`() async throws {
             let ground = try CrashGround.here()
-            try await ground.done("enqueue", "demo.sleep", #"{"ms": 1500}"#)
+            try await ground.done("enqueue", "demo.sleep", #"{"ms": 3000}"#)
             try await ground.done("enqueue", "demo.sleep", #"{"ms": 600000}"#)
-            let worker = try ground.start(["work", "--grace", "3s"])
+            let worker = try ground.start(["work", "--lease", "2s", "--grace", "5s"])
             // A claimed job that has not started gets no grace.
             try await eventually("both to run") {
-                try await ground.number("SELECT coalesce(sum(cardinality(running)), 0) FROM errand.workers") == 2
+                try await ground.number(
+                    "SELECT coalesce(sum(cardinality(running)), 0) FROM errand.workers") == 2
             }
             try await ground.expectCleanStop(worker)
             let rows = try await ground.session.query(
