@@ -29,8 +29,15 @@ actor Claimer {
     private let claimThrottle = LogThrottle()
     /// Raised when a queue has room for more jobs.
     nonisolated let room = Signal()
-    /// Claims whose answer was lost: this worker may own their jobs.
-    var unsure: [(ids: [Int64], token: Int64)] = []
+    /// A claim whose answer was lost: this worker may own its jobs.
+    struct Unsure {
+        var ids: [Int64]
+        var token: Int64
+        var lostAt = ContinuousClock.now
+        var nextCheck = ContinuousClock.now
+    }
+
+    var unsure: [Unsure] = []
     var turn = 0
     /// When to renew the watch of new lanes in use, and when to read all of them.
     var nextWatch = ContinuousClock.now
@@ -42,6 +49,9 @@ actor Claimer {
     /// again.
     private static let saturation = 64
     private static let recovery = 16
+    /// How long the server may still run a claim whose connection was lost: longer than the
+    /// sessions' `statement_timeout`.
+    private static let unsureTime = Duration.seconds(70)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.executor
@@ -104,7 +114,7 @@ actor Claimer {
                 guard !wanted.isEmpty || open.isEmpty && share != .saturated else {
                     // All queues are full or paused.
                     if await events.isDrained() { return }
-                    await waitForRoom(upTo: untilRelease(known))
+                    try await waitForRoom(in: open, known)
                     continue
                 }
                 let popped = try await pop(wanted, of: open, known)
@@ -144,7 +154,7 @@ actor Claimer {
     }
 
     /// Requeues jobs that this worker may own through claims whose answers were lost.
-    func requeueUnsure() async throws { try await settleUnsure() }
+    func requeueUnsure() async throws { try await settleUnsure(isLast: true) }
 
     /// Closes the connections.
     func close() async {
@@ -180,7 +190,7 @@ actor Claimer {
             }
             jobs = try ClaimedJob.read(rows, token: token)
         } catch {
-            unsure.append((sorted, token))
+            unsure.append(Unsure(ids: sorted, token: token))
             throw error
         }
         return inOrder(jobs)
@@ -196,11 +206,19 @@ actor Claimer {
         }
     }
 
-    private func settleUnsure() async throws {
-        while let (ids, token) = unsure.last {
+    private func settleUnsure(isLast: Bool = false) async throws {
+        for place in unsure.indices.reversed() {
+            let claim = unsure[place]
+            let now = ContinuousClock.now
+            guard isLast || claim.nextCheck <= now else { continue }
             let freed = try await claims.query(
-                Statements.unclaim, [.int64Array(ids), .int64(token)])
-            unsure.removeLast()
+                Statements.unclaim, [.int64Array(claim.ids), .int64(claim.token)])
+            // Without any, the claim did nothing, or the server still runs it.
+            if freed.count > 0 || now - claim.lostAt > Self.unsureTime {
+                unsure.remove(at: place)
+            } else {
+                unsure[place].nextCheck = now + .seconds(1)
+            }
             for row in 0..<freed.count { try offer(Staged(freed, row), Lane(freed, row)) }
         }
     }

@@ -34,17 +34,19 @@ extension Claimer {
     /// Learns of the new lanes in use, if one was added at another time than the last known one.
     private func learn(_ time: Int64) async throws {
         guard time != addedAt else { return }
-        lanes.use(try await window.newLanes(of: worker.id))
-        addedAt = time
+        let new = try await window.newLanes(of: worker.id)
+        lanes.use(new)
+        // The rest follows with the next watch.
+        if new.count < ReadyWindow.newLaneLimit { addedAt = time }
     }
 
-    /// Waits for room while all queues with lanes in use are full.
-    ///
-    /// Not for long, if a new lane of another queue may come.
-    func waitForRoom(upTo limit: Duration) async {
-        let isWhole = share == .saturated || lanes.isSingle
-        await room.wait(upTo: min(isWhole ? .milliseconds(500) : .milliseconds(20), limit))
-        if !isWhole { nextWatch = .now }
+    /// Waits for room while all queues with lanes in use are full, or for a new lane of another.
+    func waitForRoom(in open: [WorkerLanes.Open], _ known: LimitCache.Limits) async throws {
+        guard share != .saturated, !lanes.isSingle else {
+            return await room.wait(upTo: min(.milliseconds(500), untilRelease(known)))
+        }
+        guard open.allSatisfy({ $0.queue.wakeWhenWanted() }) else { return }
+        _ = try await popOne([], known)
     }
 
     /// Returns the number of jobs to claim for each queue in this round, by weight.
@@ -74,13 +76,11 @@ extension Claimer {
         return try await popOne(wanted, known) ?? popped
     }
 
-    private func popAvailable(
-        _ wanted: [Wanted], _ known: LimitCache.Limits
-    ) async throws -> Popped {
-        let count = wanted.reduce(0) { $0 + $1.lanes.count }
+    private func popAvailable(_ all: [Wanted], _ known: LimitCache.Limits) async throws -> Popped {
+        let count = all.reduce(0) { $0 + $1.lanes.count }
         let isSample = count > Self.directLanes
-        let wanted = isSample ? try await sample(wanted) : wanted
-        guard !wanted.isEmpty else { return Popped() }
+        let wanted = isSample ? try await sample(all) : all
+        guard !wanted.isEmpty else { return Popped(counts: all.map { ($0.queue, 0) }) }
         let answer = try await window.pop(
             wanted.map { queue, lanes, count in
                 ReadyWindow.Demand(

@@ -51,7 +51,7 @@ extension Claimer {
             try await putBack(rows, of: queue, .contended, since: frees)
             return []
         } catch let error as PostgresError {
-            unsure.append((sorted, token))
+            unsure.append(Unsure(ids: sorted, token: token))
             throw error
         }
     }

@@ -54,8 +54,8 @@ package struct Lane: Hashable, Sendable {
 
     package init?(name: some StringProtocol) {
         let parts = name.split(separator: "\t")
-        guard parts.count == 3, let version = Int(parts[2]) else { return nil }
-        self.init(queue: String(parts[0]), kind: String(parts[1]), version: version)
+        guard parts.count == 3, let version = Int16(parts[2]) else { return nil }
+        self.init(queue: String(parts[0]), kind: String(parts[1]), version: Int(version))
     }
 
     /// The kind and version in a worker's list of capabilities: `kind@version`.

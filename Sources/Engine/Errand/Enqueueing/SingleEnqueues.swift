@@ -42,6 +42,8 @@ actor SingleEnqueues {
     private let window: ReadyWindow?
     private let offers: StagingQueue?
     private nonisolated let waiting = Mutex<[Ticket]>([])
+    /// The write that runs.
+    private var writing: Task<Void, Never>?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
 
@@ -74,12 +76,20 @@ actor SingleEnqueues {
         return try await serve(ticket)
     }
 
-    /// Writes the waiting jobs until this one is written.
+    /// Has the waiting jobs written until this one is.
     private func serve(_ ticket: Ticket) async throws -> Enqueued {
         while true {
             if let result = ticket.result { return try result.get() }
-            await write(take())
+            // A task of its own: the cancellation of one caller must not fail the others.
+            let current = writing ?? Task { await writeWaiting() }
+            writing = current
+            await current.value
         }
+    }
+
+    private func writeWaiting() async {
+        await write(take())
+        writing = nil
     }
 
     private func take() -> [Ticket] {

@@ -144,7 +144,7 @@ final class Engine: Sendable {
     let database: Pool
     /// The pool of `database`, of which handlers leave one session for the engine's own statements.
     let own: Pool
-    /// The worker's reserved session, for when the server accepts no further connection.
+    /// The worker's reserved session, for when no other is free.
     let reserved: Session
     let instance: String
     private let written = Mutex<Set<Int64>>([])
@@ -161,7 +161,11 @@ final class Engine: Sendable {
     }
 
     /// Runs statements that wait for no lock of other jobs.
+    ///
+    /// Handlers that hold a session may wait for them, so they do not wait for a session of the
+    /// pool, which may itself wait for these handlers.
     func pipeline(_ statements: [Statement]) async throws -> [Rows] {
+        guard !own.isExhausted else { return try await reserved.pipeline(statements) }
         do { return try await own.withSession { try await $0.pipeline(statements) } } catch {
             guard let error = error as? PostgresError, error.isOfFullServer else { throw error }
             return try await reserved.pipeline(statements)

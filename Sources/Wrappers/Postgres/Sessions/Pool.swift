@@ -133,6 +133,9 @@ public final class Pool: Sendable {
     /// The number of sessions in use.
     package var lentCount: Int { state.withLock { $0.made - $0.idle.count } }
 
+    /// Whether the next caller would wait for a session.
+    package var isExhausted: Bool { state.withLock { $0.idle.isEmpty && $0.made >= limit } }
+
     /// The number of callers that wait for a session.
     public var waitingCount: Int { state.withLock(\.waiters.count) }
 

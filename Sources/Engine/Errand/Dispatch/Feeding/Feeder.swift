@@ -37,6 +37,8 @@ struct Feeder: Sendable {
         var upcoming: [(lane: Lane, job: Staged)] = []
         /// A lower bound of the time by which PostgreSQL's clock is ahead of the local one.
         var clockSkew: Duration = .zero
+        /// The time before which no new row can appear.
+        var horizon = Instant.negativeInfinity
         var unknownLanes: Set<Lane> = []
         var notices: LaneNotices
         var writers = OpenWriters()
@@ -142,8 +144,8 @@ struct Feeder: Sendable {
             memory.marks = [:]
             memory.upcoming = []
         }
-        let horizon = try await sweep(&memory)
-        try await moveStarts(upTo: horizon, &memory)
+        try await sweep(&memory)
+        try await moveStarts(&memory)
         let behind = Set(memory.lanes.keys).filter { memory.isBehind($0) }
         try await memory.notices.settle(behind: behind, on: session)
     }

@@ -93,7 +93,8 @@ extension Feeder {
         for (reading, jobs) in zip(open, found) {
             let isFull = jobs.count == reading.room
             memory.lanes[reading.lane]?[reading.priority].advanced(
-                to: jobs.last.map { LanePlace(at: $0.runAt, id: $0.id) }, wasFull: isFull)
+                to: jobs.last.map { LanePlace(at: $0.runAt, id: $0.id) }, wasFull: isFull,
+                horizon: memory.horizon)
             memory.notices.read(jobs.count, in: reading.lane)
             memory.starts.read(jobs.count, in: reading.lane)
             if !jobs.isEmpty {

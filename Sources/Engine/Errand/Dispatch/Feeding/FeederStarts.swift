@@ -64,11 +64,9 @@ struct LaneStarts: Sendable {
 
 extension Feeder {
     /// Moves the starts of lanes whose jobs have begun since.
-    ///
-    /// - Parameter horizon: the time before which no new row can appear.
-    func moveStarts(upTo horizon: Instant, _ memory: inout Memory) async throws {
+    func moveStarts(_ memory: inout Memory) async throws {
         let parts = try await dueStarts(&memory)
-        try await move(parts, upTo: horizon, isWhole: false, &memory)
+        try await move(parts, upTo: memory.horizon, isWhole: false, &memory)
     }
 
     private func dueStarts(_ memory: inout Memory) async throws -> [LaneStarts.Part] {

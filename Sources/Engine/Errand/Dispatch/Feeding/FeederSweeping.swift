@@ -12,9 +12,7 @@ extension Feeder {
     }
 
     /// Stages the jobs between the first live row and the last position of each lane again.
-    ///
-    /// - Returns: the time before which no new row can appear.
-    func sweep(_ memory: inout Memory) async throws -> Instant {
+    func sweep(_ memory: inout Memory) async throws {
         let horizon = try await session.query(Statements.horizon, []).timestamp(0, 0)
         var parts: [Part] = []
         for (lane, cursors) in memory.lanes {
@@ -28,7 +26,7 @@ extension Feeder {
             memory.lanes[part.lane]?[part.priority].swept(
                 first: jobs.first.map { LanePlace(at: $0.runAt, id: $0.id) }, horizon: horizon)
         }
-        return horizon
+        memory.horizon = horizon
     }
 
     /// Stages the jobs of parts of lanes, and returns them by part.

@@ -31,8 +31,12 @@ struct LaneCursor: Sendable {
     var isBehind = false
 
     /// Records a query.
-    mutating func advanced(to last: LanePlace?, wasFull: Bool) {
+    ///
+    /// - Parameter horizon: a time before which no new row could appear when the query began.
+    mutating func advanced(to last: LanePlace?, wasFull: Bool, horizon: Instant) {
         if let last { read = max(read, last) }
+        // Entries of finished jobs before it need not be passed again.
+        if !wasFull { read = max(read, LanePlace(at: horizon, id: 0)) }
         isBehind = wasFull
     }
 

@@ -117,9 +117,13 @@ extension ReadyWindow {
             addedAt: parts.first?.text.flatMap { Int64($0) } ?? 0)
     }
 
+    /// The maximum number of new lanes that a worker learns at once.
+    static let newLaneLimit = 1_000
+
     /// Returns the new lanes in use of which a worker was notified.
     func newLanes(of worker: Int64) async throws -> [Lane] {
-        let reply = try await connection.send(Command("ZPOPMIN", keys.wake(worker: worker), "1000"))
+        let reply = try await connection.send(
+            Command("ZPOPMIN", keys.wake(worker: worker), String(Self.newLaneLimit)))
         return (reply.array ?? []).compactMap { $0.text.flatMap { Lane(name: $0) } }
     }
 

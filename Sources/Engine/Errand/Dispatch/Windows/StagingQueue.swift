@@ -76,13 +76,8 @@ final class StagingQueue: Sendable {
     private func run() async {
         while let (jobs, asks) = next() {
             do {
-                for (lane, jobs) in jobs {
-                    let isTaken = try await window.offer(jobs, to: lane)
-                    state.withLock {
-                        $0.refusals[lane] = isTaken ? nil : .now + Self.refusalTime
-                    }
-                }
-                if !asks.isEmpty { try await window.askForFeed(Array(asks)) }
+                // The first call may find a connection that has broken unnoticed.
+                do { try await stage(jobs, asks) } catch { try await stage(jobs, asks) }
                 state.withLock { $0.isWell = true }
                 throttle.resolved(log, "new jobs are staged at once again")
             } catch {
@@ -90,6 +85,14 @@ final class StagingQueue: Sendable {
                 throttle.warn(log, "new jobs could not be staged at once: \(error)")
             }
         }
+    }
+
+    private func stage(_ jobs: [Lane: [Staged]], _ asks: Set<String>) async throws {
+        for (lane, jobs) in jobs {
+            let isTaken = try await window.offer(jobs, to: lane)
+            state.withLock { $0.refusals[lane] = isTaken ? nil : .now + Self.refusalTime }
+        }
+        if !asks.isEmpty { try await window.askForFeed(Array(asks)) }
     }
 
     private func next() -> (jobs: [Lane: [Staged]], asks: Set<String>)? {

@@ -28,10 +28,10 @@ import Testing
 
     @Test func `a reading moves it on, and a full one leaves it behind`() {
         var cursor = LaneCursor()
-        cursor.advanced(to: place(10, 3), wasFull: true)
+        cursor.advanced(to: place(10, 3), wasFull: true, horizon: .negativeInfinity)
         #expect(cursor.read == place(10, 3))
         #expect(cursor.isBehind)
-        cursor.advanced(to: place(10, 4), wasFull: false)
+        cursor.advanced(to: place(10, 4), wasFull: false, horizon: .negativeInfinity)
         #expect(cursor.read == place(10, 4))
         #expect(!cursor.isBehind)
         #expect(cursor.living == .start)
@@ -39,23 +39,31 @@ import Testing
 
     @Test func `an empty reading leaves it where it is, behind no more`() {
         var cursor = LaneCursor()
-        cursor.advanced(to: place(10), wasFull: true)
-        cursor.advanced(to: nil, wasFull: false)
+        cursor.advanced(to: place(10), wasFull: true, horizon: .negativeInfinity)
+        cursor.advanced(to: nil, wasFull: false, horizon: .negativeInfinity)
         #expect(cursor.read == place(10))
         #expect(!cursor.isBehind)
     }
 
+    @Test func `a reading passes the entries before the horizon, if it was not full`() {
+        var cursor = LaneCursor()
+        cursor.advanced(to: nil, wasFull: false, horizon: Instant(microseconds: 90))
+        #expect(cursor.read == place(90, 0))
+        cursor.advanced(to: place(95), wasFull: true, horizon: Instant(microseconds: 99))
+        #expect(cursor.read == place(95), "unread rows may lie between")
+    }
+
     @Test func `it never goes back`() {
         var cursor = LaneCursor()
-        cursor.advanced(to: place(10, 3), wasFull: false)
-        cursor.advanced(to: place(10, 2), wasFull: false)
-        cursor.advanced(to: place(9, 7), wasFull: false)
+        cursor.advanced(to: place(10, 3), wasFull: false, horizon: .negativeInfinity)
+        cursor.advanced(to: place(10, 2), wasFull: false, horizon: .negativeInfinity)
+        cursor.advanced(to: place(9, 7), wasFull: false, horizon: .negativeInfinity)
         #expect(cursor.read == place(10, 3))
     }
 
     @Test func `a sweep brings the living up to the first row that waits`() {
         var cursor = LaneCursor()
-        cursor.advanced(to: place(100), wasFull: true)
+        cursor.advanced(to: place(100), wasFull: true, horizon: .negativeInfinity)
         cursor.swept(first: place(40, 7), horizon: Instant(microseconds: 90))
         #expect(cursor.living == place(40, 7))
         #expect(cursor.read == place(100))
@@ -64,14 +72,14 @@ import Testing
 
     @Test func `a sweep that finds none brings them up to what was read`() {
         var cursor = LaneCursor()
-        cursor.advanced(to: place(50, 8), wasFull: false)
+        cursor.advanced(to: place(50, 8), wasFull: false, horizon: .negativeInfinity)
         cursor.swept(first: nil, horizon: Instant(microseconds: 90))
         #expect(cursor.living == place(50, 8))
     }
 
     @Test func `where rows may newly appear, none is taken for dead`() {
         var cursor = LaneCursor()
-        cursor.advanced(to: place(100), wasFull: false)
+        cursor.advanced(to: place(100), wasFull: false, horizon: .negativeInfinity)
         cursor.swept(first: nil, horizon: Instant(microseconds: 60))
         #expect(cursor.living == place(60, 0))
         cursor.swept(first: place(80), horizon: Instant(microseconds: 70))
@@ -80,14 +88,14 @@ import Testing
 
     @Test func `a row that is due exactly at the horizon stays among the living`() {
         var cursor = LaneCursor()
-        cursor.advanced(to: place(100), wasFull: false)
+        cursor.advanced(to: place(100), wasFull: false, horizon: .negativeInfinity)
         cursor.swept(first: nil, horizon: Instant(microseconds: 60))
         #expect(cursor.living < place(60, 1))
     }
 
     @Test func `the living never begin earlier than they were known to`() {
         var cursor = LaneCursor()
-        cursor.advanced(to: place(100), wasFull: false)
+        cursor.advanced(to: place(100), wasFull: false, horizon: .negativeInfinity)
         cursor.swept(first: place(50), horizon: Instant(microseconds: 90))
         cursor.swept(first: place(30), horizon: Instant(microseconds: 90))
         #expect(cursor.living == place(50))
@@ -100,23 +108,32 @@ import Testing
         var random = SplitMix(seed: seed)
         var cursor = LaneCursor()
         var waiting: [LanePlace] = []
+        var unread: Set<Int64> = []
         var clock: Int64 = 0
+        var horizon = Instant.negativeInfinity
         for id in 1...2_000 as ClosedRange<Int64> {
             clock += random.number(0..<3)
             switch random.number(0..<5) {
-            case 0, 1: waiting.append(place(clock, id))
+            case 0, 1:
+                waiting.append(place(clock, id))
+                unread.insert(id)
             case 2:
                 let limit = 1 + random.number(0..<4)
                 let due = waiting.filter { $0 > cursor.read }.sorted().prefix(limit)
-                cursor.advanced(to: due.last, wasFull: due.count == limit)
+                unread.subtract(due.map(\.id))
+                cursor.advanced(to: due.last, wasFull: due.count == limit, horizon: horizon)
             case 3:
                 // Rows are finished in any order.
                 if !waiting.isEmpty { waiting.remove(at: random.number(0..<waiting.count)) }
             default:
                 let known = waiting.filter { $0 >= cursor.living && $0 <= cursor.read }
-                cursor.swept(first: known.min(), horizon: Instant(microseconds: clock))
+                horizon = Instant(microseconds: clock)
+                cursor.swept(first: known.min(), horizon: horizon)
             }
             #expect(waiting.allSatisfy { $0 >= cursor.living }, "seed \(seed), step \(id)")
+            #expect(
+                waiting.allSatisfy { $0 > cursor.read || !unread.contains($0.id) },
+                "seed \(seed), step \(id)")
         }
         #expect(cursor.living > .start)
     }
