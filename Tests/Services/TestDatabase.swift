@@ -34,6 +34,15 @@ package struct TestDatabase: Sendable {
         Session(SessionSettings(url, name: name, setup: ["SET TimeZone = 'UTC'"]))
     }
 
+    /// Runs commands that take long where much runs at once.
+    package func fill(_ script: String) async throws {
+        var settings = SessionSettings(url, name: "errand-fill", setup: ["SET TimeZone = 'UTC'"])
+        settings.timeLimit = .seconds(600)
+        let session = Session(settings)
+        try await session.script(script)
+        await session.close()
+    }
+
     /// A session of a new role that logs in, with the rights of another.
     package func login(as group: String) async throws -> (session: Session, name: String) {
         let name = "login_\(UUID().uuidString.prefix(8).lowercased())"

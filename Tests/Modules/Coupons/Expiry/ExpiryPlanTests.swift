@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The reminder's plan", .database) struct ExpiryPlanTests {
     /// 200,000 people in twenty zones, with a million coupons that expire over 83 days.
-    private func fill(_ town: Town) async throws {
-        try await town.session.script(
+    private func fill() async throws {
+        try await TestDatabase.here().fill(
             """
             -- Plans do not depend on the log, and nothing here need outlive a crash.
             ALTER TABLE coupons.coupons SET UNLOGGED;
@@ -29,12 +29,12 @@ import Testing
             FROM generate_series(1, 1000000) AS n;
             SET session_replication_role = origin;
             """)
-        try await town.session.script("VACUUM ANALYZE coupons.coupons, people.people")
+        try await TestDatabase.here().fill("VACUUM ANALYZE coupons.coupons, people.people")
     }
 
     @Test func `among a million coupons a run goes by indexes alone`() async throws {
         let ground = try await ExpiryGround()
-        try await fill(ground.town)
+        try await fill()
         let due = "2026-06-15T15:00:00Z"
         let run = try ground.expiry(due)
         let windows = try await run.windows()

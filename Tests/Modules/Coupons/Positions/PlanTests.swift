@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The look's plan", .database) struct PlanTests {
     /// A million coupons of 200,000 people, and 100,000 branches of 2,000 establishments.
-    private func fill(_ town: Town) async throws {
-        try await town.session.script(
+    private func fill() async throws {
+        try await TestDatabase.here().fill(
             """
             -- Plans do not depend on the log, and nothing here need outlive a crash.
             ALTER TABLE missions.missions DROP CONSTRAINT missions_branch_id_fkey;
@@ -65,7 +65,7 @@ import Testing
 
     @Test func `among a million coupons the look goes by indexes alone`() async throws {
         let town = try Town()
-        try await fill(town)
+        try await fill()
         let stands = try await stands(town, 500)
         #expect(stands.count == 500)
         for count in [1, 20, 500] {
