@@ -42,14 +42,16 @@ actor SingleEnqueues {
     private let window: ReadyWindow?
     private let offers: StagingQueue?
     private nonisolated let waiting = Mutex<[Ticket]>([])
-    /// The write that runs.
-    private var writing: Task<Void, Never>?
+    /// Whether a write runs over the worker's pool, and the callers that wait for its end.
+    private var isWriting = false
+    private var waiters: [CheckedContinuation<Void, Never>] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.executor }
 
     init(pool: Pool, redis: RedisAddress?, offers: StagingQueue?, writing: Writing?) {
         if let writing {
-            run = writing
+            // A task of its own: the cancellation of one caller must not fail the others.
+            run = { statements in try await Task { try await writing(statements) }.value }
         } else {
             let session = pool.sessionApart(on: thread)
             run = { try await session.pipeline($0) }
@@ -80,16 +82,16 @@ actor SingleEnqueues {
     private func serve(_ ticket: Ticket) async throws -> Enqueued {
         while true {
             if let result = ticket.result { return try result.get() }
-            // A task of its own: the cancellation of one caller must not fail the others.
-            let current = writing ?? Task { await writeWaiting() }
-            writing = current
-            await current.value
+            guard !isWriting else {
+                await withCheckedContinuation { waiters.append($0) }
+                continue
+            }
+            isWriting = true
+            await write(take())
+            isWriting = false
+            for waiter in waiters { waiter.resume() }
+            waiters = []
         }
-    }
-
-    private func writeWaiting() async {
-        await write(take())
-        writing = nil
     }
 
     private func take() -> [Ticket] {
