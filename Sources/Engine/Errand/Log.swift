@@ -44,6 +44,11 @@ public struct Log: Sendable {
         return copy
     }
 
+    /// Returns the same log for the events of one attempt.
+    func ofJob(_ id: Int64, kind: String, queue: String, attempt: Int) -> Log {
+        with("job", id).with("kind", kind).with("queue", queue).with("attempt", attempt)
+    }
+
     /// Writes a diagnostic detail.
     public func debug(_ message: @autoclosure () -> String) { log(.debug, message()) }
     /// Writes an event of normal operation.

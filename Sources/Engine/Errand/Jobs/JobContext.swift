@@ -44,7 +44,7 @@ public struct JobContext: Sendable {
     public let deadline: Date
     /// Writes log lines about this job.
     public var log: Log {
-        plainLog.with("job", id).with("kind", kind).with("queue", queue).with("attempt", attempt)
+        plainLog.ofJob(id, kind: kind, queue: queue, attempt: attempt)
     }
     /// The claim's token, for services that accept a fence.
     public let claimToken: Int64

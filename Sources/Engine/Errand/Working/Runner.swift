@@ -134,8 +134,7 @@ struct Runner: Sendable {
     }
 
     private func log(of job: ClaimedJob) -> Log {
-        log.with("job", job.id).with("kind", job.lane.kind).with("queue", job.lane.queue)
-            .with("attempt", job.attempt)
+        log.ofJob(job.id, kind: job.lane.kind, queue: job.lane.queue, attempt: job.attempt)
     }
 
     /// Logs failures, without their texts: the errors of handlers may contain personal data.
