@@ -5,8 +5,9 @@ import Glibc
 ///
 /// The bytes go to `.NAME.part` in the same folder, which only its owner can read (mode 0600).
 /// ``publish()`` brings them to the disk, gives the file its name and brings the folder to the
-/// disk. A draft that is released before that leaves nothing; what a killed process leaves is
-/// written over by the next one.
+/// disk. A draft that is released before that leaves nothing; what a killed process of this user
+/// leaves is removed by the next one. The folder must belong to this user, and only this user may
+/// write into it.
 @safe package final class FileDraft {
     /// What was published.
     package struct Published: Sendable, Equatable {
@@ -23,7 +24,7 @@ import Glibc
     /// So much is gathered before it is handed to the system.
     private static let pieceSize = 256 * 1_024
 
-    private let folder: String
+    private let folder: OwnFolder
     private let name: String
     private let descriptor: Int32
     private let digest: RunningSHA256
@@ -31,30 +32,31 @@ import Glibc
     private var size = 0
     private var isPublished = false
 
-    private var path: String { "\(folder)/\(name)" }
-    private var partPath: String { "\(folder)/.\(name).part" }
+    private var path: String { "\(folder.path)/\(name)" }
+    private var partName: String { ".\(name).part" }
 
     /// Begins a file.
     ///
     /// - Parameters:
     ///   - name: of letters, digits, `-`, `_` and `.`.
-    ///   - folder: must exist.
+    ///   - folder: must exist, belong to this user, and be writable for nobody else.
     package init(_ name: String, in folder: String) throws(FileError) {
         guard Self.isName(name) else { throw .badName(name) }
-        self.folder = folder
+        let own = try OwnFolder(folder)
+        self.folder = own
         self.name = name
         do {
             digest = try RunningSHA256()
         } catch {
             throw .digest(error.description)
         }
-        descriptor = try Self.openAlone("\(folder)/.\(name).part")
+        descriptor = try Self.openAlone(".\(name).part", in: own)
         piece.reserveCapacity(Self.pieceSize + 65_536)
     }
 
     deinit {
         // The lock is still held: nobody else's file.
-        if !isPublished { _ = unsafe unlink(partPath) }
+        if !isPublished { _ = unsafe unlinkat(folder.descriptor, partName, 0) }
         close(descriptor)
     }
 
@@ -93,14 +95,17 @@ import Glibc
         if let expected, expected != sum { throw .unexpectedContent(file: path) }
         try check("write", fsync(descriptor) == 0)
         // Fails if there is such a file, where renaming would replace it.
-        let isNew = unsafe link(partPath, path) == 0
+        let (at, part) = (folder.descriptor, partName)
+        let isNew = unsafe linkat(at, part, at, name, 0) == 0
         if !isNew {
             guard errno == EEXIST else { throw failure("name", errno) }
-            guard try Self.digest(of: path) == sum else { throw .otherContent(file: path) }
+            guard try Self.digest(of: name, in: folder) == sum else {
+                throw .otherContent(file: path)
+            }
         }
-        try check("remove", unsafe unlink(partPath) == 0)
+        try check("remove", unsafe unlinkat(at, part, 0) == 0)
         isPublished = true
-        try Self.synchronize(folder: folder)
+        try folder.synchronize()
         return Published(name: name, size: size, sha256: sum, isNew: isNew)
     }
 
@@ -151,16 +156,24 @@ import Glibc
         }
     }
 
-    /// An empty file that no other process has locked.
-    private static func openAlone(_ path: String) throws(FileError) -> Int32 {
+    /// Creates a file that no other process has locked; removes what a killed process of this user
+    /// has left under that name.
+    private static func openAlone(
+        _ name: String, in folder: OwnFolder
+    ) throws(FileError) -> Int32 {
+        let path = "\(folder.path)/\(name)"
         while true {
-            let descriptor = unsafe open(
-                path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+            let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+            let descriptor = unsafe openat(folder.descriptor, name, flags, 0o600)
             guard descriptor >= 0 else {
-                throw .system(doing: "create", file: path, code: errno)
+                guard errno == EEXIST else {
+                    throw .system(doing: "create", file: path, code: errno)
+                }
+                try removeLeftover(name, in: folder)
+                continue
             }
             do {
-                if try isOurs(descriptor, path) { return descriptor }
+                if try isLocked(descriptor, name, in: folder) { return descriptor }
             } catch {
                 close(descriptor)
                 throw error
@@ -169,35 +182,52 @@ import Glibc
         }
     }
 
-    /// Whether the file is now locked, empty, and still the one at that path: while it was waited
-    /// for, its owner may have published or removed it.
-    private static func isOurs(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            guard errno != EWOULDBLOCK else { throw .inUse(file: path) }
-            throw .system(doing: "lock", file: path, code: errno)
+    /// Removes a draft whose process has ended.
+    private static func removeLeftover(
+        _ name: String, in folder: OwnFolder
+    ) throws(FileError) {
+        let path = "\(folder.path)/\(name)"
+        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = unsafe openat(folder.descriptor, name, flags)
+        guard descriptor >= 0 else {
+            // Its process has just removed it.
+            guard errno != ENOENT else { return }
+            throw .system(doing: "open", file: path, code: errno)
         }
+        defer { close(descriptor) }
+        guard try isLocked(descriptor, name, in: folder) else { return }
+        guard unsafe unlinkat(folder.descriptor, name, 0) == 0 || errno == ENOENT else {
+            throw .system(doing: "remove", file: path, code: errno)
+        }
+    }
+
+    /// Locks a file of this user, and returns whether it is still the one of that name: while it
+    /// was opened, its process may have published or removed it.
+    private static func isLocked(
+        _ descriptor: Int32, _ name: String, in folder: OwnFolder
+    ) throws(FileError) -> Bool {
+        let path = "\(folder.path)/\(name)"
         var (opened, named) = (stat(), stat())
         guard unsafe fstat(descriptor, &opened) == 0 else {
             throw .system(doing: "look at", file: path, code: errno)
         }
-        guard unsafe lstat(path, &named) == 0, opened.st_ino == named.st_ino,
-            opened.st_dev == named.st_dev
-        else { return false }
-        // Published and not yet removed under this name: these bytes are somebody's file.
-        guard opened.st_nlink == 1 else {
-            guard unsafe unlink(path) == 0 || errno == ENOENT else {
-                throw .system(doing: "remove", file: path, code: errno)
-            }
-            return false
+        guard opened.st_uid == geteuid(), opened.st_mode & S_IFMT == S_IFREG else {
+            throw .foreignDraft(file: path, owner: opened.st_uid, mode: opened.st_mode & 0o7777)
         }
-        guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
-            throw .system(doing: "empty", file: path, code: errno)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            guard errno != EWOULDBLOCK else { throw .inUse(file: path) }
+            throw .system(doing: "lock", file: path, code: errno)
         }
-        return true
+        return unsafe fstatat(folder.descriptor, name, &named, AT_SYMLINK_NOFOLLOW) == 0
+            && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
-    private static func digest(of path: String) throws(FileError) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    private static func digest(
+        of name: String, in folder: OwnFolder
+    ) throws(FileError) -> [UInt8] {
+        let path = "\(folder.path)/\(name)"
+        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = unsafe openat(folder.descriptor, name, flags)
         guard descriptor >= 0 else { throw .system(doing: "read", file: path, code: errno) }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: pieceSize)
@@ -216,16 +246,6 @@ import Glibc
             throw error
         } catch {
             throw .digest("\(error)")
-        }
-    }
-
-    /// Brings the names in a folder to the disk.
-    private static func synchronize(folder: String) throws(FileError) {
-        let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        guard descriptor >= 0 else { throw .system(doing: "open", file: folder, code: errno) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else {
-            throw .system(doing: "write", file: folder, code: errno)
         }
     }
 }

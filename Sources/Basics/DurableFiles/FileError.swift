@@ -10,6 +10,11 @@ package enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
     case unexpectedContent(file: String)
     /// Another process writes the same file now.
     case inUse(file: String)
+    /// The folder belongs to another user, or others may write into it; the numbers of its owner
+    /// and its permissions.
+    case unsafeFolder(folder: String, owner: UInt32, mode: UInt32)
+    /// What has the name of the draft is not a file of this user.
+    case foreignDraft(file: String, owner: UInt32, mode: UInt32)
     /// A name that is none, or leads out of its folder.
     case badName(String)
     /// The digest could not be made; OpenSSL's words.
@@ -29,11 +34,23 @@ package enum FileError: Error, Sendable, Equatable, CustomStringConvertible {
                 + "with the settings and the version of then"
         case .inUse(let file):
             "another process writes \(file) now: wait for it to end"
+        case .unsafeFolder(let folder, let owner, let mode):
+            "the folder \(folder) belongs to user \(owner), with mode \(Self.octal(mode)), and "
+                + "errand runs as user \(geteuid()): others could replace its files; use another "
+                + "folder, or, if it is yours: chmod go-w \(folder)"
+        case .foreignDraft(let file, let owner, let mode):
+            "\(file) belongs to user \(owner), with mode \(Self.octal(mode)), and is left as it "
+                + "is: remove it, or write into another folder"
         case .badName(let name):
             "'\(name)' is no name for a file: expected letters, digits, '-', '_' and '.', not "
                 + "beginning with '.'"
         case .digest(let text):
             text
         }
+    }
+
+    private static func octal(_ mode: UInt32) -> String {
+        let digits = String(mode & 0o7777, radix: 8)
+        return String(repeating: "0", count: max(4 - digits.count, 0)) + digits
     }
 }

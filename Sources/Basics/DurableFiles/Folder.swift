@@ -2,25 +2,73 @@ import Glibc
 
 /// A folder for files that only their owner may see.
 package enum PrivateFolder {
-    /// Makes a folder of mode 0700 below one that exists; one that is there is left as it is.
+    /// Creates a folder of mode 0700 below one that exists; one that is there must be safe.
     ///
-    /// - Throws: ``FileError/system(doing:file:code:)``, also when something else has that name.
+    /// - Throws: ``FileError/unsafeFolder(folder:owner:mode:)`` if it belongs to another user, or
+    ///   others may write into it or move it; ``FileError/system(doing:file:code:)``, also if
+    ///   something else has that name.
     package static func make(_ path: String) throws(FileError) {
         if unsafe mkdir(path, 0o700) != 0 {
             guard errno == EEXIST else {
                 throw .system(doing: "make the folder", file: path, code: errno)
             }
         }
+        let folder = try OwnFolder(path)
+        let parent = try OpenFolder(path + "/..", flags: 0)
+        // Writable for all and not sticky: anyone could put another folder in its place.
+        guard parent.mode & 0o1002 != 0o002 else {
+            throw .unsafeFolder(folder: parent.path, owner: parent.owner, mode: parent.mode)
+        }
         // Its own name, and what a killed process has left of it, must be on the disk too.
-        for folder in [path, path + "/.."] {
-            let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-            guard descriptor >= 0 else {
-                throw .system(doing: "open the folder", file: folder, code: errno)
-            }
-            defer { close(descriptor) }
-            guard fsync(descriptor) == 0 else {
-                throw .system(doing: "write the folder", file: folder, code: errno)
-            }
+        try folder.synchronize()
+        try parent.synchronize()
+    }
+}
+
+/// An open folder.
+class OpenFolder {
+    let path: String
+    let descriptor: Int32
+    /// The number of the user who owns it.
+    let owner: UInt32
+    /// Its permissions, such as 0o755.
+    let mode: UInt32
+
+    init(_ path: String, flags: Int32) throws(FileError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY | flags)
+        guard descriptor >= 0 else {
+            throw .system(doing: "open the folder", file: path, code: errno)
+        }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw .system(doing: "open the folder", file: path, code: code)
+        }
+        self.path = path
+        self.descriptor = descriptor
+        owner = status.st_uid
+        mode = status.st_mode & 0o7777
+    }
+
+    deinit { close(descriptor) }
+
+    /// Brings the names in it to the disk.
+    func synchronize() throws(FileError) {
+        guard fsync(descriptor) == 0 else {
+            throw .system(doing: "write the folder", file: path, code: errno)
+        }
+    }
+}
+
+/// An open folder of this user into which nobody else may write.
+///
+/// Names are looked up in it, not by its path: nobody can put another folder in its place.
+final class OwnFolder: OpenFolder {
+    init(_ path: String) throws(FileError) {
+        try super.init(path, flags: O_NOFOLLOW)
+        guard owner == geteuid(), mode & 0o022 == 0 else {
+            throw .unsafeFolder(folder: path, owner: owner, mode: mode)
         }
     }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import ErrandPrivateFiles
 
 /// Why a key file is invalid.
 ///
@@ -112,28 +112,18 @@ package enum KeyFile {
     }
 
     private static func text(of file: String) throws(KeyFileError) -> String {
-        // Opening a pipe without a writer would block.
-        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw .unreadable(file: file) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(file: file) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(file: file) }
-        guard status.st_mode & S_IRWXO == 0 else { throw .openToAll(file: file) }
-        var bytes = [UInt8](repeating: 0, count: limit + 1)
-        var length = 0
-        while length < bytes.count {
-            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[length...])
-                return unsafe Glibc.read(descriptor, rest.baseAddress, rest.count)
+        let bytes: [UInt8]
+        do throws(PrivateFileError) {
+            bytes = try PrivateFile.read(file, limit: limit)
+        } catch {
+            switch error {
+            case .unreadable: throw .unreadable(file: file)
+            case .notAFile: throw .notAFile(file: file)
+            case .openToAll: throw .openToAll(file: file)
+            case .tooLong: throw .tooLong(file: file)
             }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .unreadable(file: file) }
-            if count == 0 { break }
-            length += count
         }
-        guard length <= limit else { throw .tooLong(file: file) }
-        guard let text = String(validating: bytes[..<length], as: UTF8.self) else {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw .badLine(1, reason: "the file is not a text file; expected one key per line")
         }
         return text

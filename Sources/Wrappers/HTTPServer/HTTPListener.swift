@@ -4,13 +4,19 @@ import Synchronization
 
 /// A small HTTP/1.1 server for probes and scrapes: GET and HEAD, with responses from memory.
 ///
-/// libmicrohttpd runs on one thread of its own. The number of connections, their memory and their
-/// idle time are limited.
+/// libmicrohttpd runs on one thread of its own. The number of connections, in all and of one
+/// address, their memory and their idle time are limited: half requests of one client do not keep
+/// the probes of another from being answered.
 @safe package final class HTTPListener: Sendable {
     /// The limits of a server.
     package struct Limits: Sendable {
         /// The maximum number of open connections; more wait in the system's queue.
-        package var connections = 64
+        package var connections = 128
+        /// The maximum number of open connections of one address; more are closed at once.
+        package var connectionsPerAddress = 16
+        /// The seconds without a byte after which a connection is closed before the header of its
+        /// first request is complete.
+        package var headerSeconds = 2
         /// The seconds after which an idle connection is closed.
         package var idleSeconds = 10
         /// The maximum number of bytes of memory for a connection, including the request's header.
@@ -29,6 +35,7 @@ import Synchronization
     /// The actual port.
     package let port: UInt16
     private let handler: @Sendable (HTTPServerRequest) -> HTTPServerReply
+    fileprivate let idleSeconds: UInt32
     private let state = Mutex(State())
     private let daemon = Mutex<Daemon?>(nil)
 
@@ -41,13 +48,14 @@ import Synchronization
         handler: @escaping @Sendable (HTTPServerRequest) -> HTTPServerReply
     ) throws(HTTPServerFailure) {
         self.handler = handler
+        idleSeconds = UInt32(limits.idleSeconds)
         let socket = try ListeningSocket(address)
         port = socket.port
         // It may call back as soon as it runs: nothing of this object may be set after this.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         let started = unsafe errand_http_start(
-            socket.descriptor, UInt32(limits.connections), UInt32(limits.idleSeconds),
-            limits.memory, takeRequest, forgetRequest, context)
+            socket.descriptor, UInt32(limits.connections), UInt32(limits.connectionsPerAddress),
+            UInt32(limits.headerSeconds), limits.memory, takeRequest, forgetRequest, context)
         guard let started = unsafe started else {
             close(socket.descriptor)
             throw HTTPServerFailure(
@@ -156,13 +164,15 @@ private let takeRequest: MHD_AccessHandlerCallback = {
     guard let context = unsafe context, let connection = unsafe connection,
         let place = unsafe place, let bodySize = unsafe bodySize
     else { return .NO }
+    let server = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
     if let known = unsafe place.pointee {
         // Requests with a body are refused.
         guard unsafe bodySize.pointee == 0 else { return .NO }
-        let server = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
         let request = unsafe Unmanaged<Request>.fromOpaque(known).takeUnretainedValue()
         return unsafe server.serve(request, on: connection)
     }
+    // The header is complete: the client is no half-open one.
+    unsafe errand_http_set_idle(connection, server.idleSeconds)
     let word = unsafe method.map { unsafe String(cString: $0) }
     guard word == "GET" || word == "HEAD" else {
         return unsafe HTTPListener.send(

@@ -10,47 +10,50 @@ struct ListeningSocket {
 
     private static let backlog: Int32 = 128
 
-    /// Opens the socket on the first address of the host; without a host, on all addresses of IPv6
-    /// and IPv4.
+    /// Opens the socket on the first address of the host; for all addresses of both families, on
+    /// those of IPv4 if the machine has no IPv6.
     init(_ address: ListenAddress) throws(HTTPServerFailure) {
+        let hosts =
+            address.host == ListenAddress.everywhere ? [address.host, "0.0.0.0"] : [address.host]
+        var fault = EADDRNOTAVAIL
+        for host in hosts {
+            if let opened = try Self.open(host, address, &fault) {
+                (descriptor, port) = opened
+                return
+            }
+            guard fault == EADDRNOTAVAIL || fault == EAFNOSUPPORT else { break }
+        }
+        let reason = unsafe String(cString: strerror(fault))
+        throw HTTPServerFailure(
+            description: "cannot listen on \(address): \(reason)", isTaken: fault == EADDRINUSE)
+    }
+
+    /// Opens a socket on the first address of a host; returns nil and the last error for none.
+    private static func open(
+        _ host: String, _ address: ListenAddress, _ fault: inout Int32
+    ) throws(HTTPServerFailure) -> (descriptor: Int32, port: UInt16)? {
         var hints = unsafe addrinfo()
         unsafe hints.ai_flags = AI_PASSIVE
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
-        let code = unsafe getaddrinfo(address.host, String(address.port), &hints, &list)
+        let code = unsafe getaddrinfo(host, String(address.port), &hints, &list)
         defer { if let list = unsafe list { unsafe freeaddrinfo(list) } }
         guard code == 0 else {
             let reason = unsafe String(cString: gai_strerror(code))
             throw HTTPServerFailure(description: "cannot listen on \(address): \(reason)")
         }
-        var places: [UnsafeMutablePointer<addrinfo>] = unsafe []
         var next = unsafe list
         while let place = unsafe next {
-            unsafe places.append(place)
-            unsafe next = unsafe place.pointee.ai_next
-        }
-        // An IPv6 socket accepts IPv4 connections too.
-        let ordered =
-            unsafe places.filter { unsafe $0.pointee.ai_family == AF_INET6 }
-            + places.filter { unsafe $0.pointee.ai_family != AF_INET6 }
-        var fault = EADDRNOTAVAIL
-        for place in unsafe ordered.indices {
-            guard let opened = unsafe Self.open(ordered[place].pointee) else {
-                fault = errno
-                continue
-            }
-            guard let port = Self.port(of: opened) else {
+            if let opened = unsafe open(place.pointee) {
+                if let port = port(of: opened) { return (opened, port) }
                 fault = errno
                 close(opened)
-                continue
+            } else {
+                fault = errno
             }
-            descriptor = opened
-            self.port = port
-            return
+            unsafe next = unsafe place.pointee.ai_next
         }
-        let reason = unsafe String(cString: strerror(fault))
-        throw HTTPServerFailure(
-            description: "cannot listen on \(address): \(reason)", isTaken: fault == EADDRINUSE)
+        return nil
     }
 
     /// Opens a socket on one address; returns nil with the reason in `errno`.

@@ -22,6 +22,12 @@ public enum RedisError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// Whether a key has another type than the command or script needs.
+    public var isWrongType: Bool {
+        // A script's error may begin with the script's own words.
+        if case .server(let text) = self { text.contains("WRONGTYPE") } else { false }
+    }
+
     /// The message for people.
     public var description: String {
         switch self {

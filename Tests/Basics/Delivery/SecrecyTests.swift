@@ -95,7 +95,19 @@ import Testing
         }
         #expect(apns("/nowhere/key.p8").contains("cannot read /nowhere/key.p8"))
         #expect(apns(keys.accountFile).contains(keys.accountFile))
-        #expect(apns(keys.authority).contains("expected the .p8 key of APNs"))
+        let open = keys.folder.appending(path: "open.p8").path
+        try Data(contentsOf: URL(filePath: keys.keyFile)).write(to: URL(filePath: open))
+        for mode in [0o644, 0o602] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: open)
+            let expected = "\(open) is accessible to all users of this machine: chmod o= \(open)"
+            #expect(apns(open).contains(expected))
+            #expect(words { try FCMSettings(accountFile: open) }.contains(expected))
+        }
+        let certificate = keys.folder.appending(path: "certificate.p8").path
+        try Data(contentsOf: URL(filePath: keys.authority)).write(to: URL(filePath: certificate))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: certificate)
+        #expect(apns(certificate).contains("expected the .p8 key of APNs"))
         #expect(apns(keys.keyFile, keyID: "short").contains("10 capital letters and digits"))
         #expect(apns(keys.keyFile, url: "http://localhost").contains("https://host:port"))
         #expect(words { try FCMSettings(accountFile: keys.keyFile) }.contains("service account"))

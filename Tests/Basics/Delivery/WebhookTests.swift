@@ -80,6 +80,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("https://me:pw@h/", true), ("https://me@h", true), ("https://@h/", true),
+        ("https://h@evil?x", true), ("https://h:8443/a@b", false), ("https://h?a=@", false),
+        ("https://h#@", false), ("https://h\\@x", false), ("https://h/", false),
+    ])
+    func `a login in a URL is found, and refused before it is sent`(
+        url: String, hasLogin: Bool
+    ) async throws {
+        #expect(WebhookMessage.hasLogin(url) == hasLogin)
+        guard hasLogin else { return }
+        #expect(!WebhookMessage.isEndpoint(url, allowsPlain: true))
+        let client = WebhookClient(WebhookSettings())
+        let secret = try #require(WebhookSecret(Self.first))
+        let message = WebhookMessage(id: "msg_1", url: url, body: [], secrets: [secret])
+        #expect(
+            await client.send(message)
+                == .rejected(reason: "endpoint: its URL contains a login (user:password@)"))
+        await client.close()
+    }
+
     private static func deferred(_ words: String, _ seconds: Int? = nil) -> DeliveryVerdict {
         .deferred(
             reason: "the endpoint answered \(words)", retryAfter: seconds.map { .seconds($0) })

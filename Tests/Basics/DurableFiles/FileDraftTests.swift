@@ -139,7 +139,8 @@ struct FileDraftTests {
 
     @Test func `errors name the file and the reason`() throws {
         let error = #expect(throws: FileError.self) { try FileDraft("a", in: "/nowhere") }
-        #expect(error?.description == "cannot create /nowhere/.a.part: No such file or directory")
+        #expect(
+            error?.description == "cannot open the folder /nowhere: No such file or directory")
     }
 
     @Test func `a private folder is made once, for its owner alone`() async throws {

@@ -70,7 +70,7 @@ struct StatementTests {
         var statement = statement(3)
         statement.lines[0].text = "Say \"hi\", twice\nin two lines"
         statement.lines[1].text = "=HYPERLINK(\"http://example.org\")"
-        statement.lines[2].reference = "@home"
+        statement.lines[2].reference = " @home"
         statement.lines[2].amount = -5
         let script = "import csv,sys,json; print(json.dumps(list(csv.reader(sys.stdin))))"
         let csv = statement.csv()
@@ -86,7 +86,7 @@ struct StatementTests {
                 ["date", "description", "reference", "amount", "currency"],
                 ["2026-01-01", "Say \"hi\", twice\nin two lines", "P-0", "1.25", "CAD"],
                 ["2026-02-02", "'=HYPERLINK(\"http://example.org\")", "P-1", "1.25", "CAD"],
-                ["2026-03-03", "Survey no. 2", "'@home", "-0.05", "CAD"],
+                ["2026-03-03", "Survey no. 2", "' @home", "-0.05", "CAD"],
             ])
     }
 }

@@ -1,3 +1,4 @@
+import ErrandJSONText
 import Foundation
 import ErrandTerminal
 import Testing
@@ -43,6 +44,31 @@ import Testing
                 .replacingOccurrences(of: #""["a""#, with: #""[""a"",""b""]""#)
                 + #","{""x"": 1}","# + "\"first\nsecond\"" + #",,"",1.5,true,"# + "\r\n"
                 + #"8," padded",,,,,,,,,,5"# + "\r\n")
+    }
+
+    @Test(arguments: [
+        ("=1+1", "'=1+1"), ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
+        ("@SUM(1)", "'@SUM(1)"), ("+1+1", "'+1+1"), ("-1+1|cmd", "'-1+1|cmd"),
+        ("\t=1", "'\t=1"), ("\r=1", "\"'\r=1\""),
+        ("\n=1", "\"'\n=1\""), ("  =1", "'  =1"), ("\"=1\"", "\"'\"\"=1\"\"\""), ("'=1", "''=1"),
+        ("＝1", "'＝1"), ("-", "'-"), ("-1.5.2", "'-1.5.2"),
+        ("a=1", "a=1"), ("-5", "-5"), ("+12.50", "+12.50"), ("", "\"\""), (" a", "\" a\""),
+    ])
+    func `a text that a spreadsheet would run gets an apostrophe`(text: String, field: String) {
+        #expect(CSV.field(.text(text)) == field)
+    }
+
+    @Test func `numbers stay numbers in CSV, and control characters become visible`() throws {
+        #expect(CSV.field(.int(-5)) == "-5")
+        #expect(CSV.field(.double(-0.5)) == "-0.5")
+        #expect(CSV.field(.raw(Array("-5".utf8))) == "-5")
+        #expect(CSV.field(.raw(Array(#""=1""#.utf8))) == #""'""=1""""#)
+        #expect(
+            try printed(.csv, hasHeaders: false) {
+                try $0.list([["id": .text("a\u{1B}[31m\u{7}\u{9B}\u{202E}b\tc\nd")]])
+            } == "\"a\u{241B}[31m\u{2407}\u{FFFD}\u{FFFD}b\tc\nd\"\r\n")
+        // Programs read JSON, which has the value itself.
+        #expect(try printed(.json) { try $0.list([["id": .text("=1")]]) } == "{\"id\":\"=1\"}\n")
     }
 
     @Test func `the header of CSV comes once, and not at all without headers`() throws {

@@ -13,4 +13,15 @@ import Testing
     func `a place is host and database`(url: String, place: String) {
         #expect(SecretURL.place(url) == place)
     }
+
+    @Test(
+        arguments: [
+            ("postgresql://u:p@db/shop?sslmode=verify-full&x=1", "verify-full"),
+            ("postgresql://u:p@db/shop?x=sslmode&sslmode=require", "require"),
+            ("postgresql://db/sslmode=disable", nil), ("postgresql://db/shop", nil),
+            ("host=db sslmode = 'verify-ca' user=u", "verify-ca"), ("host=db", nil), ("", nil),
+        ] as [(String, String?)])
+    func `a setting is found wherever libpq finds it`(url: String, mode: String?) {
+        #expect(SecretURL.setting("sslmode", of: url) == mode)
+    }
 }

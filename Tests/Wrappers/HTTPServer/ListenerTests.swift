@@ -6,11 +6,13 @@ import Testing
 @Suite("HTTP server") struct ListenerTests {
     @Test(
         arguments: [
-            ("9464", nil, 9464), (":9464", nil, 9464), ("0", nil, 0), ("65535", nil, 65535),
+            ("9464", "127.0.0.1", 9464), (":9464", "127.0.0.1", 9464), ("0", "127.0.0.1", 0),
+            ("65535", "127.0.0.1", 65535), ("0.0.0.0:9464", "0.0.0.0", 9464),
+            ("[::]:9464", "::", 9464),
             ("127.0.0.1:80", "127.0.0.1", 80), ("localhost:1", "localhost", 1),
             ("[::1]:9464", "::1", 9464), ("[fe80::1%eth0]:9", "fe80::1%eth0", 9),
-        ] as [(String, String?, UInt16)])
-    func `an address is read`(text: String, host: String?, port: UInt16) throws {
+        ] as [(String, String, UInt16)])
+    func `an address is read`(text: String, host: String, port: UInt16) throws {
         let address = try #require(ListenAddress(text))
         #expect(address.host == host && address.port == port)
         #expect(ListenAddress(address.description) == address)
@@ -72,7 +74,9 @@ import Testing
 
     @Test func `answers that take time do not hold up each other`() async throws {
         let arrived = Notebook<String>()
-        try await withListener { question in
+        var limits = HTTPListener.Limits()
+        limits.connectionsPerAddress = 64
+        try await withListener(limits: limits) { question in
             guard question.path != "/now" else { return .now(HTTPServerResponse(200, "now")) }
             return .later {
                 arrived.add(question.path)
@@ -141,13 +145,26 @@ import Testing
         await client.close()
     }
 
-    @Test func `without a host it listens on IPv4 too`() async throws {
-        let listener = try HTTPListener(ListenAddress(port: 0)) { _ in
+    /// The address of this machine beside those of loopback; nil if it has none.
+    private func outerAddress() async throws -> String? {
+        try await output(of: ["hostname", "-I"]).split(whereSeparator: \.isWhitespace)
+            .first { !$0.contains(":") }.map(String.init)
+    }
+
+    @Test(arguments: ["0", "0.0.0.0:0", "[::]:0"])
+    func `only a given address opens it to others`(text: String) async throws {
+        let listener = try HTTPListener(try #require(ListenAddress(text))) { _ in
             .now(HTTPServerResponse(200, "x"))
         }
         let client = HTTPClient(plain)
-        let answer = try? await client.get("http://127.0.0.1:\(listener.port)/")
-        #expect(answer?.text == "x")
+        let near = try? await client.get("http://127.0.0.1:\(listener.port)/")
+        #expect(near?.text == "x")
+        // The machine may have no address but those of loopback, which tell them apart too.
+        let outer = try await outerAddress()
+        for far in ["127.0.0.2", outer].compactMap(\.self) {
+            let answer = try? await client.get("http://\(far):\(listener.port)/")
+            #expect((answer?.text == "x") == (text != "0"), "\(far)")
+        }
         await client.close()
         await listener.stop()
     }

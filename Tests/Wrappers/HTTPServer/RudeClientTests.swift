@@ -11,9 +11,9 @@ import Testing
         let head = """
             import socket, struct, sys, time
             port = int(sys.argv[1])
-            def connect():
-                made = socket.create_connection(("127.0.0.1", port), 120)
-                return made
+            def connect(source=None):
+                return socket.create_connection(
+                    ("127.0.0.1", port), 120, source_address=source and (source, 0))
             def rest(made):
                 data = b""
                 while True:
@@ -36,7 +36,9 @@ import Testing
 
     @Test func `one who leaves before the answer harms nobody`() async throws {
         let long = String(repeating: "x", count: 4 << 20)
-        try await withListener { question in
+        var limits = HTTPListener.Limits()
+        limits.connectionsPerAddress = 64
+        try await withListener(limits: limits) { question in
             question.path == "/long"
                 ? .now(HTTPServerResponse(200, long))
                 : .later {
@@ -91,6 +93,66 @@ import Testing
                 print(late.recv(4096)[:12].decode())
                 """)
             #expect(output == "waits\nHTTP/1.1 200\n")
+        }
+    }
+
+    @Test func `half requests of one address do not starve another`() async throws {
+        var limits = HTTPListener.Limits()
+        limits.headerSeconds = 3_600
+        limits.idleSeconds = 3_600
+        try await withListener(limits: limits) { _ in
+            .now(HTTPServerResponse(200, "alive"))
+        } _: { url, _ in
+            let output = try await python(
+                port(url),
+                """
+                held, closed = [], 0
+                for _ in range(193):
+                    made = connect("127.0.0.2")
+                    try:
+                        made.sendall(b"GET /livez HTTP/1.1\\r\\nHo")
+                    except OSError:
+                        pass
+                    held.append(made)
+                probe = connect()
+                probe.sendall(b"GET /livez HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+                print(probe.recv(4096)[:12].decode())
+                # The server takes connections in order: those above the limit are closed by now.
+                for made in held:
+                    made.setblocking(False)
+                    try:
+                        closed += made.recv(1) == b""
+                    except ConnectionResetError:
+                        closed += 1
+                    except BlockingIOError:
+                        pass
+                print(closed)
+                """)
+            #expect(output == "HTTP/1.1 200\n\(193 - limits.connectionsPerAddress)\n")
+        }
+    }
+
+    @Test func `half a header has less time than an idle connection`() async throws {
+        var limits = HTTPListener.Limits()
+        limits.headerSeconds = 1
+        limits.idleSeconds = 3_600
+        try await withListener(limits: limits) { _ in
+            .now(HTTPServerResponse(200, "x"))
+        } _: { url, _ in
+            let output = try await python(
+                port(url),
+                """
+                request = b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"
+                idle = connect()
+                idle.sendall(request)
+                print(idle.recv(4096)[:12].decode())
+                half = connect()
+                half.sendall(request[:-2])
+                rest(half)
+                idle.sendall(request)
+                print(idle.recv(4096)[:12].decode())
+                """)
+            #expect(output == "HTTP/1.1 200\nHTTP/1.1 200\n")
         }
     }
 

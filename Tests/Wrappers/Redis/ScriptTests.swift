@@ -37,6 +37,20 @@ import Testing
         #expect(found == Array(0..<5_000) + [.min, .max])
     }
 
+    @Test func `a key of another type is recognized, in a command and in a script`() async throws {
+        let connection = try SharedRedis.connection()
+        let key = fresh("text")
+        _ = try await connection.send(Command("SET", key, "x", "EX", "60"))
+        let script = Script("return redis.call('ZCARD', KEYS[1])")
+        let plain = await failure { _ = try await connection.send(Command("ZCARD", key)) }
+        let inScript = await failure {
+            _ = try await connection.run(script, keys: [key], arguments: Arguments())
+        }
+        #expect(plain?.isWrongType == true && inScript?.isWrongType == true)
+        let other = await failure { _ = try await connection.send(Command("SET", key)) }
+        #expect(other?.isWrongType == false)
+    }
+
     @Test func `after SCRIPT FLUSH a known script is loaded again`() async throws {
         let redis = try await OwnRedis()
         let connection = try redis.connection()

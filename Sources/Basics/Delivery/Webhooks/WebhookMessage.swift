@@ -23,7 +23,9 @@ package struct WebhookMessage: Sendable, Equatable {
     /// Returns the error of the message; nil if it is valid.
     func fault(allowsPlain: Bool) -> String? {
         guard Self.isEndpoint(url.revealed, allowsPlain: allowsPlain) else {
-            return "endpoint: expected https://… in at most 2000 ASCII bytes"
+            return Self.hasLogin(url.revealed)
+                ? "endpoint: its URL contains a login (user:password@)"
+                : "endpoint: expected https://… in at most 2000 ASCII bytes"
         }
         guard (1...128).contains(id.utf8.count),
             id.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ".") })
@@ -38,19 +40,29 @@ package struct WebhookMessage: Sendable, Equatable {
     }
 
     /// Returns whether a text is a valid URL of an endpoint: `https://…`, or `http://…` if
-    /// permitted.
+    /// permitted, without a login.
     package static func isEndpoint(_ url: String, allowsPlain: Bool) -> Bool {
-        guard url.hasPrefix("https://") || allowsPlain && url.hasPrefix("http://") else {
-            return false
-        }
+        guard url.hasPrefix("https://") || allowsPlain && url.hasPrefix("http://"),
+            !hasLogin(url)
+        else { return false }
         return url.utf8.count <= 2000 && url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// Returns whether a URL contains a login before its host: `https://user:password@host/…`.
+    ///
+    /// Events are signed instead.
+    package static func hasLogin(_ url: String) -> Bool { authority(of: url).contains("@") }
+
+    /// What is between `://` and the path; empty without `://`.
+    private static func authority(of url: String) -> Substring {
+        guard let scheme = url.firstRange(of: "://") else { return "" }
+        return url[scheme.upperBound...].prefix { !"/?#\\".contains($0) }
     }
 
     /// Returns the scheme and host of a URL; the rest may be secret.
     package static func place(of url: String) -> String {
         guard let scheme = url.firstRange(of: "://") else { return "***" }
-        let authority = url[scheme.upperBound...].prefix { !"/?#\\".contains($0) }
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        return url[..<scheme.upperBound] + host + "/…"
+        let parts = authority(of: url).split(separator: "@", omittingEmptySubsequences: false)
+        return url[..<scheme.upperBound] + (parts.last ?? "") + "/…"
     }
 }

@@ -1,5 +1,4 @@
-import FoundationEssentials
-import Glibc
+import ErrandPrivateFiles
 
 /// Variables whose values may be in files: `NAME_FILE` is the path of a file with the value of
 /// `NAME`.
@@ -13,7 +12,8 @@ package enum SecretFile {
     /// The environment with the values of these variables read from their files.
     ///
     /// - Throws: `CommandFailure` (usage) if both a variable and its file are set, or the file
-    ///   cannot be read, is empty, or has more than one line. Its content is never shown.
+    ///   cannot be read, is open to all users, is empty, or has more than one line. Its content is
+    ///   never shown.
     package static func resolved(
         _ names: [String], in environment: [String: String]
     ) throws(CommandFailure) -> [String: String] {
@@ -41,17 +41,24 @@ package enum SecretFile {
                 "\(pointer): expected the path of a file, not its content",
                 hint: "write the value to a file that only errand can read, and give its path")
         }
-        guard unsafe access(path, R_OK) == 0 else {
-            throw .usage(
-                "\(pointer): cannot read \(path): \(systemError(errno))",
-                hint: "the file must exist, and the user that runs errand must be able to read it")
+        let bytes: [UInt8]
+        do throws(PrivateFileError) {
+            bytes = try PrivateFile.read(path, limit: limit)
+        } catch {
+            switch error {
+            case .unreadable(let code):
+                throw .usage(
+                    "\(pointer): cannot read \(path): \(systemError(code))",
+                    hint: "the file must exist, and the user that runs errand must be able to read "
+                        + "it")
+            case .openToAll:
+                throw .usage(
+                    "\(pointer): \(PrivateFile.openToAll(path))", hint: PrivateFile.remedy(path))
+            case .notAFile, .tooLong: throw notText(path, pointer)
+            }
         }
-        guard let data = FileManager.default.contents(atPath: path), data.count <= limit,
-            let text = String(validating: data, as: UTF8.self)
-        else {
-            throw .usage(
-                "\(pointer): \(path) is not a text file",
-                hint: "it must contain only the value")
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw notText(path, pointer)
         }
         let lines = text.split(whereSeparator: \.isNewline).map(trimmed).filter { !$0.isEmpty }
         guard let value = lines.first, lines.count == 1 else {
@@ -60,6 +67,11 @@ package enum SecretFile {
                 hint: "it must contain only the value, on one line")
         }
         return value
+    }
+
+    private static func notText(_ path: String, _ pointer: String) -> CommandFailure {
+        .usage(
+            "\(pointer): \(path) is not a text file", hint: "it must contain only the value")
     }
 
     private static func trimmed(_ line: Substring) -> String {

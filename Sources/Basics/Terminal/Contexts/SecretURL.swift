@@ -44,6 +44,23 @@ package enum SecretURL {
         return rest
     }
 
+    /// The value of a setting in the query of a URL, or in libpq's `key=value …`; nil if it is not
+    /// set.
+    package static func setting(_ name: String, of text: String) -> String? {
+        guard text.contains("://") else {
+            var rest = text[...]
+            while let (key, value) = nextSetting(&rest) {
+                if key == name { return value }
+            }
+            return nil
+        }
+        for part in text.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") {
+            let key = part.prefix { $0 != "=" }
+            if key == name { return String(part.dropFirst(key.count + 1)) }
+        }
+        return nil
+    }
+
     /// Only the host and database of a URL, or of libpq's `host=… dbname=…`.
     package static func place(_ text: String) -> String {
         var (host, port, name) = ("", "", "")

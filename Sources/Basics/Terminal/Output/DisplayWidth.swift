@@ -38,13 +38,21 @@ package enum DisplayWidth {
             switch scalar.value {
             case 0x0A where keepingLines: safe.append(scalar)
             case 0x09, 0x0A, 0x0D: safe.append(" ")
-            // U+2400 to U+241F are the symbols for control characters.
-            case 0..<0x20: safe.append(Unicode.Scalar(0x2400 + scalar.value) ?? "?")
-            case 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: safe.append("\u{FFFD}")
-            default: safe.append(scalar)
+            default: safe.append(visible(scalar))
             }
         }
         return String(safe)
+    }
+
+    /// The character, or a symbol in place of a control character, also of one that breaks lines or
+    /// reverses the text direction.
+    static func visible(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+        switch scalar.value {
+        // U+2400 to U+241F are the symbols for control characters.
+        case 0..<0x20: Unicode.Scalar(0x2400 + scalar.value) ?? "?"
+        case 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: "\u{FFFD}"
+        default: scalar
+        }
     }
 
     private static func of(_ character: Character) -> Int {

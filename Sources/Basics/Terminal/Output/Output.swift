@@ -157,7 +157,7 @@ public struct Output: Sendable {
                 CSV.line(
                     names.map { name in
                         let field = CSV.field(record[name].json)
-                        // On a terminal, control characters are replaced.
+                        // On a terminal, tabs and carriage returns are replaced too.
                         return screen.outputIsTerminal
                             ? DisplayWidth.harmless(field, keepingLines: true) : field
                     }))

@@ -1,0 +1,50 @@
+import Glibc
+
+/// Why a file that holds a secret was not read.
+package enum PrivateFileError: Error, Equatable {
+    /// The file does not exist or is not readable; the system's error number.
+    case unreadable(code: Int32)
+    /// The path is that of a directory, a device or the like.
+    case notAFile
+    /// All users of the machine may read or write the file.
+    case openToAll
+    /// The file is longer than expected.
+    case tooLong
+}
+
+/// Files that hold secrets, which only their owner and group may access.
+package enum PrivateFile {
+    /// Reads a file of at most `limit` bytes.
+    package static func read(_ path: String, limit: Int) throws(PrivateFileError) -> [UInt8] {
+        // Opening a pipe without a writer would block.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable(code: errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(code: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+        guard status.st_mode & S_IRWXO == 0 else { throw .openToAll }
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        var length = 0
+        while length < bytes.count {
+            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[length...])
+                return unsafe Glibc.read(descriptor, rest.baseAddress, rest.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .unreadable(code: errno) }
+            if count == 0 { break }
+            length += count
+        }
+        guard length <= limit else { throw .tooLong }
+        return Array(bytes[..<length])
+    }
+
+    /// What is wrong with a file that is open to all, for people.
+    package static func openToAll(_ path: String) -> String {
+        "\(path) is accessible to all users of this machine"
+    }
+
+    /// The command that closes a file to others.
+    package static func remedy(_ path: String) -> String { "chmod o= \(path)" }
+}
