@@ -20,9 +20,18 @@ struct RawStatements: Sendable {
         ).int64(0, 0)
     }
 
+    /// What `errand.enqueue_jobs()` does for jobs that are due now.
+    private static let insert = """
+        INSERT INTO errand.jobs (queue, kind, args_version, priority, max_attempts, not_after,
+            tags, options, args, run_at)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, a.args, clock_timestamp()
+        FROM unnest($9::jsonb[]) AS a (args)
+        RETURNING id, run_at
+        """
+
     func insert(_ args: [[UInt8]]) -> Statement {
         Statement(
-            Statements.enqueueNow,
+            Self.insert,
             [
                 .text("default"), .text("demo.noop"), .int16(1), .int16(2), .int16(20), .null,
                 .null, .null, .jsonArray(args),

@@ -91,10 +91,7 @@ extension CrashTests {
             // In feeding, and in running the schedules.
             try await eventually("the first to lead") {
                 try await ground.number(
-                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
-                        + "AND objsubid = 1 "
-                        + "AND database = (SELECT oid FROM pg_database "
-                        + "WHERE datname = current_database())") == 2
+                    "SELECT count(*) FROM errand.leaders l WHERE errand.is_led(l)") == 2
             }
             try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
             try await ground.progress(to: 2_000)
@@ -126,12 +123,12 @@ extension CrashTests {
             #expect(try sleep.text(0, 1) == "completed")
         }
 
-        @Test(.timeLimit(.minutes(3)))
-        func `rule 7: a job that kills its worker each time ends in the dead letters`()
-            async throws
-        {
+        @Test(.timeLimit(.minutes(3)), arguments: [3, 50])
+        func `rule 7: a job that kills its worker each time ends in the dead letters`(
+            attempts: Int
+        ) async throws {
             let ground = try CrashGround.here()
-            try await ground.done("enqueue", "demo.exit", "--max-attempts", "3")
+            try await ground.done("enqueue", "demo.exit", "--max-attempts", "\(attempts)")
             for _ in 0..<3 {
                 let worker = try ground.start(
                     ["work", "--lease", "1s"], environment: ["ERRAND_DEMO_EXIT": "1"])
@@ -142,7 +139,8 @@ extension CrashTests {
             try await ground.expectCleanStop(last)
             let rows = try await ground.session.query(
                 """
-                SELECT outcome::text, attempt, jsonb_array_length(errors), errors -> 2 ->> 'error'
+                SELECT outcome::text, attempt, jsonb_array_length(errors), errors -> 2 ->> 'error',
+                    reason
                 FROM errand.finished_jobs
                 """)
             #expect(rows.count == 1)
@@ -150,6 +148,7 @@ extension CrashTests {
             #expect(try rows.int16(0, 1) == 3)
             #expect(try rows.int32(0, 2) == 3)
             #expect(try rows.text(0, 3).contains("died or hung"))
+            #expect(try rows.text(0, 4).hasPrefix("poison: three workers died"))
         }
     }
 }

@@ -40,7 +40,9 @@ package final class Program: Sendable {
             return file
         }
         let all = ProcessInfo.processInfo.environment
-            .merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }.merging(environment) { $1 }
+            .merging(["SWIFT_BACKTRACE": "enable=no", "ERRAND_DEMO": "1"]) { $1 }.merging(
+                environment
+            ) { $1 }
         id = try Self.spawn(
             [path] + arguments, environment: all.map { "\($0)=\($1)" },
             files: [file("input", input ?? ""), file("output"), file("errors")])

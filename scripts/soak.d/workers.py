@@ -23,7 +23,8 @@ class Worker:
         with open(log, "w", encoding="utf-8") as file:
             self.process = subprocess.Popen(
                 [program, "work", "--queues", QUEUES, "--listen", f"127.0.0.1:{self.port}"],
-                env={**env, "ERRAND_LOG": "info", "ERRAND_LOG_FORMAT": "text"},
+                env={**env, "ERRAND_DEMO": "1", "ERRAND_LOG": "info",
+                     "ERRAND_LOG_FORMAT": "text"},
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file)
 
     @property

@@ -8,6 +8,7 @@ package enum DemoKinds {
     /// Does nothing; accepts any arguments.
     package struct Noop: Job {
         package static let kind = "demo.noop"
+        package static let isOpenToApps = true
 
         package init() {}
     }
@@ -15,6 +16,7 @@ package enum DemoKinds {
     /// Sleeps; ends immediately when cancelled.
     package struct Sleep: Job {
         package static let kind = "demo.sleep"
+        package static let isOpenToApps = true
         package var ms: Int
 
         package init(ms: Int) { self.ms = ms }
@@ -23,6 +25,7 @@ package enum DemoKinds {
     /// Fails its first attempts.
     package struct Fail: Job {
         package static let kind = "demo.fail"
+        package static let isOpenToApps = true
         package static let options = JobOptions(
             maxAttempts: 5, backoff: Backoff(base: 0.2, factor: 2, ceiling: 10))
         package var times: Int
@@ -33,6 +36,7 @@ package enum DemoKinds {
     /// Exits the worker process, if permitted.
     package struct Exit: Job {
         package static let kind = "demo.exit"
+        package static let isOpenToApps = true
         package static let options = JobOptions(maxAttempts: 3)
 
         package init() {}
@@ -41,6 +45,7 @@ package enum DemoKinds {
     /// Writes a row into errand.demo_ledger in the transaction that completes the job.
     package struct Ledger: Job {
         package static let kind = "demo.ledger"
+        package static let isOpenToApps = true
 
         package init() {}
     }

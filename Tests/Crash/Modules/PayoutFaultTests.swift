@@ -69,6 +69,7 @@ extension AppCrashTests {
         private func fill(_ ground: CrashGround) async throws {
             try await ground.session.script(
                 """
+                UPDATE payouts.rules SET allows_shared_login = true;
                 INSERT INTO people.people (id, birth_date, age_verified_at)
                 SELECT n, '1990-05-17', now() FROM generate_series(1, \(Self.people)) n;
                 SELECT count(payouts.set_payee(n, 'Zoë Roy ' || n, '{"12, rue Rachel",Montréal}'))

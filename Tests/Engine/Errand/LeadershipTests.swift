@@ -7,12 +7,8 @@ import Testing
 
 /// Letting go of a lead, and staying who one is.
 @Suite("Leadership and worker commands", .database) struct LeadershipTests {
-    private func locks(_ ground: RulesGround) async throws -> Int {
-        try await ground.number(
-            """
-            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-              AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """)
+    private func led(_ ground: RulesGround) async throws -> Int {
+        try await ground.number("SELECT count(*) FROM errand.leaders l WHERE errand.is_led(l)")
     }
 
     private func signature(_ ground: RulesGround) async throws -> String {
@@ -20,7 +16,7 @@ import Testing
             .text(0, 0)
     }
 
-    @Test func `the lock is free at once, whatever is still under way`() async throws {
+    @Test func `the role is free at once, whatever is still under way`() async throws {
         let ground = try await RulesGround()
         let leadership = LeadershipRole(.feeder)
         let session = ground.database.session("rules-lead")
@@ -37,29 +33,71 @@ import Testing
             }
         }
         try await eventually("it to lead") { begun.count == 1 }
-        #expect(try await locks(ground) == 1)
+        #expect(try await led(ground) == 1)
         leadership.resign(ifSigned: [try await signature(ground)])
-        try await eventually("the lock to be free") { try await locks(ground) == 0 }
+        try await eventually("the role to be free") { try await led(ground) == 0 }
         leading.cancel()
         gate.open()
         await leading.value
+    }
+
+    @Test func `a worker that stops lets go of the lead before its maintenance has ended`()
+        async throws
+    {
+        let ground = try await RulesGround()
+        // The deletion of this row waits as that of very many rows does.
+        try await ground.session.script(
+            """
+            INSERT INTO errand.demo_ledger (job_id, queue, at)
+            VALUES (1, 'a', now() - interval '1 year');
+            CREATE FUNCTION public.take_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                PERFORM pg_sleep(50);
+                RETURN OLD;
+            END $$;
+            CREATE TRIGGER take_long BEFORE DELETE ON errand.demo_ledger
+            FOR EACH ROW EXECUTE FUNCTION public.take_long();
+            """)
+        let sleeping = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event = 'PgSleep'
+            """
+        var kinds = JobKinds()
+        kinds.handle(Plain.self) { _, _ in }
+        let worker = try TestWorker(kinds)
+        _ = try await worker.during {
+            try await eventually("the deletion to take long") {
+                try await ground.number(sleeping) == 1
+            }
+            worker.stop.stop()
+            try await eventually("the roles to be free") { try await led(ground) == 0 }
+            #expect(try await ground.number(sleeping) == 1)
+            _ = try await ground.session.query(
+                """
+                SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event = 'PgSleep'
+                """)
+        }
     }
 
     @Test func `what was asked of an earlier holder does not end the new lead`() async throws {
         let ground = try await RulesGround()
         let leadership = LeadershipRole(.scheduler)
         let first = ground.database.session("rules-lead")
-        try await leadership.sign(on: first)
+        #expect(try await leadership.take(on: first, timeout: .seconds(30)))
         let stale = try await signature(ground)
         let second = ground.database.session("rules-lead")
-        try await leadership.sign(on: second)
+        #expect(try await !leadership.isFree(on: second, timeout: .seconds(30)))
+        #expect(try await !LeadershipRole(.scheduler).take(on: second, timeout: .seconds(30)))
+        await first.close()
+        try await eventually("the role to be free") {
+            try await leadership.take(on: second, timeout: .seconds(30))
+        }
         leadership.resign(ifSigned: [stale])
         let waiting = Task { try await leadership.resignation() }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         leadership.resign(ifSigned: [try await signature(ground)])
         await #expect(throws: LeadershipRole.Resigned.self) { try await leadership.resignation() }
-        await first.close()
         await second.close()
     }
 

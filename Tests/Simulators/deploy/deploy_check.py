@@ -76,6 +76,11 @@ def is_errand(service):
     return service["image"].startswith("errand:")
 
 
+def is_open(listen):
+    """Whether others reach the address: Prometheus and the orchestrator are not in the container."""
+    return listen.startswith(("[::]:", "0.0.0.0:"))
+
+
 def confinement(name, service):
     for key, wanted in (("read_only", True), ("cap_drop", ["ALL"]),
                         ("security_opt", ["no-new-privileges:true"])):
@@ -139,6 +144,8 @@ def errands(name, service, services):
     probes = "--probe" in service.get("healthcheck", {}).get("test", [])
     if probes and "ERRAND_LISTEN" not in variables:
         yield f"{name}: its health check asks at ERRAND_LISTEN, which is not set"
+    if "ERRAND_LISTEN" in variables and not is_open(variables["ERRAND_LISTEN"]):
+        yield f"{name}: ERRAND_LISTEN is open to the container alone"
 
 
 def made_secrets(compose, deploy):
@@ -237,6 +244,8 @@ def check_image(deploy, errand):
         yield "Dockerfile: HEALTHCHECK does not ask whether it lives"
     if "ERRAND_LISTEN" not in settings["environment"]:
         yield "Dockerfile: the health check asks at ERRAND_LISTEN, which is not set"
+    elif not is_open(settings["environment"]["ERRAND_LISTEN"]):
+        yield "Dockerfile: ERRAND_LISTEN is open to the container alone"
     if not re.search(r"(?m)^STOPSIGNAL SIGTERM$", run_stage):
         yield "Dockerfile: STOPSIGNAL is not SIGTERM"
     yield from check_context(stages[1])

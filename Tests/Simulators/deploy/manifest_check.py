@@ -37,6 +37,7 @@ FAULTS = [
     ("base/worker-default.yaml", "path: /livez", "path: /readyz", "livenessProbe does not ask"),
     ("base/worker-default.yaml", "port: http", "port: metrics", "of a port of its own"),
     ("base/errand.env", "9464", "9465", "ERRAND_LISTEN and the port differ"),
+    ("base/errand.env", "[::]:", "", "ERRAND_LISTEN is open to the pod alone"),
     ("base/worker-default.yaml", "secretName: errand-keys", "secretName: keys",
      "nothing makes the secret keys"),
     ("base/worker-default.yaml", "errand/redis-url", "errand/redis", "no secret has"),

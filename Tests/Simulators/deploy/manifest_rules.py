@@ -98,9 +98,12 @@ class Rules:
                     keys = self.secrets.get(volumes.get(mounts.get(folder)), ())
                     self.need(file in keys, document, f"{name}: no secret has {value}")
             ports = {p["name"]: p["containerPort"] for p in container.get("ports", [])}
-            listen = variables.get("ERRAND_LISTEN")
-            self.need(not ports or ports == {"http": int(listen or 0)}, document,
+            host, _, port = variables.get("ERRAND_LISTEN", "").rpartition(":")
+            self.need(not ports or ports == {"http": int(port or 0)}, document,
                       "ERRAND_LISTEN and the port differ")
+            # The kubelet asks the probes, and Prometheus the metrics, from outside the pod.
+            self.need(not ports or host in ("[::]", "0.0.0.0"), document,
+                      "ERRAND_LISTEN is open to the pod alone")
             if document["kind"] == "Deployment":
                 self.check_probes(document, container, ports)
             self.need(container["image"].rpartition(":")[2] not in ("", "latest"), document,

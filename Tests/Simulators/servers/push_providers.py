@@ -64,7 +64,9 @@ def make_keys(folder):
     }
     for name, content in (("apns.p8", pem(ec.generate_private_key(ec.SECP256R1()))),
                           ("account.json", json.dumps(account, indent=2))):
-        with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+        # errand refuses keys that all users of the machine may read.
+        with open(os.path.join(folder, name), "w", encoding="ascii",
+                  opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(content)
 
 

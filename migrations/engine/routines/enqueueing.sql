@@ -1,16 +1,17 @@
 -- Enqueueing from SQL, in any language: SELECT errand.enqueue('kind', '{"a": 1}').
+--
+-- Apps may write no table: errand.enqueue() and errand.enqueue_jobs() check what they ask for, and
+-- run with their owner's rights. The others run with their caller's.
 
 -- Inserts one job, or finds the one that holds its unique key. errand.enqueue() explains the
 -- arguments. outcome: inserted, skipped (a job holds the key), replaced (that job got the new
 -- arguments).
---
--- SECURITY DEFINER, because the app servers that call it have no right to write these tables.
 CREATE OR REPLACE FUNCTION errand.enqueue_job(
     kind text, args jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
     not_after timestamptz, unique_key text, unique_while text, unique_within interval,
     on_duplicate text, newest_by text, tags text[], args_version int, options jsonb,
     OUT job_id bigint, OUT outcome text, OUT due_at timestamptz
-) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     asked ALIAS FOR enqueue_job.run_at;
@@ -19,14 +20,9 @@ DECLARE
     is_held boolean;
 BEGIN
     IF pg_column_size(args) > 1048576 THEN
-        RAISE EXCEPTION 'the arguments of a % job take % bytes; the limit is 1048576 (1 MiB)',
-            kind, pg_column_size(args)
-            USING ERRCODE = 'program_limit_exceeded',
-                HINT = 'Store the data in a table or object store and pass its id.';
+        PERFORM errand.refuse_arguments(kind, pg_column_size(args));
     END IF;
-    IF NOT EXISTS (SELECT FROM errand.queues q WHERE q.name = queue) THEN
-        INSERT INTO errand.queues (name) VALUES (queue) ON CONFLICT DO NOTHING;
-    END IF;
+    PERFORM errand.expect_job(queue, kind, run_at, not_after, tags, unique_key, unique_within);
     -- Before the due time: a snapshot without the job shows its transaction as open (OpenWriters).
     PERFORM pg_current_xact_id();
     job_id := nextval('errand.jobs_id_seq');
@@ -117,6 +113,68 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT (extract(epoch FROM at - '2000-01-01 00:00Z'::timestamptz) * 1000000)::bigint
 $$;
 
+-- errand.enqueue() for the functions of a module, which enqueue its own kinds for apps.
+CREATE OR REPLACE FUNCTION errand.enqueue_own(
+    kind text,
+    args jsonb DEFAULT '{}',
+    queue text DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL,
+    delay interval DEFAULT NULL,
+    priority int DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    not_after timestamptz DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_while text DEFAULT 'waiting',
+    unique_within interval DEFAULT NULL,
+    on_duplicate text DEFAULT 'skip',
+    newest_by text DEFAULT NULL,
+    tags text[] DEFAULT NULL,
+    args_version int DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    retention interval DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    known errand.kinds;
+    options jsonb;
+    made record;
+BEGIN
+    IF unique_while NOT IN ('waiting', 'unfinished') THEN
+        RAISE EXCEPTION 'unique_while %: expected waiting or unfinished', unique_while
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF on_duplicate NOT IN ('skip', 'replace') THEN
+        RAISE EXCEPTION 'on_duplicate %: expected skip or replace', on_duplicate
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF run_at IS NOT NULL AND delay IS NOT NULL THEN
+        RAISE EXCEPTION 'give run_at or delay, not both'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT * INTO known FROM errand.kinds k WHERE k.kind = enqueue_own.kind;
+    IF timeout IS NOT NULL OR retention IS NOT NULL THEN
+        PERFORM errand.expect(coalesce(timeout BETWEEN '0' AND '1 year', true)
+            AND coalesce(retention BETWEEN '0' AND '10 years', true),
+            'timeout, retention: expected up to a year, and up to ten years');
+        options := jsonb_strip_nulls(jsonb_build_object(
+            'timeout_ms', (extract(epoch FROM timeout) * 1000)::bigint,
+            'retention_s', extract(epoch FROM retention)::bigint));
+    END IF;
+    SELECT * INTO made FROM errand.enqueue_job(
+        kind, coalesce(args, '{}'), coalesce(queue, known.queue, 'default'),
+        coalesce(run_at, clock_timestamp() + coalesce(delay, '0')),
+        coalesce(priority, known.priority, 2), coalesce(max_attempts, known.max_attempts, 20),
+        not_after, unique_key, unique_while, unique_within, on_duplicate, newest_by, tags,
+        coalesce(args_version, known.args_version, 1), options);
+    IF made.outcome IN ('inserted', 'replaced') THEN
+        -- A replaced job may have changed its lane, with the version of its arguments.
+        PERFORM errand.wake(coalesce(queue, known.queue, 'default') || E'\t' || kind || E'\t'
+            || coalesce(args_version, known.args_version, 1), made.due_at, made.job_id,
+            coalesce(priority, known.priority, 2));
+    END IF;
+    RETURN made.job_id;
+END $$;
+
 -- Enqueues one job and returns its id (with a unique key: the id of the job that holds the key).
 --
 -- It is visible to workers when the transaction commits. Defaults come from the kind.
@@ -146,46 +204,65 @@ CREATE OR REPLACE FUNCTION errand.enqueue(
     args_version int DEFAULT NULL,
     timeout interval DEFAULT NULL,
     retention interval DEFAULT NULL
-) RETURNS bigint LANGUAGE plpgsql AS $$
+) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
-DECLARE
-    known errand.kinds;
-    options jsonb;
-    made record;
 BEGIN
-    IF kind IS NULL OR kind !~ '^[a-z0-9][a-z0-9_.-]{0,99}$' THEN
-        RAISE EXCEPTION 'kind %: expected up to 100 of a-z, 0-9, dot, dash, underscore', kind
-            USING ERRCODE = 'invalid_parameter_value';
+    PERFORM errand.expect_open(kind);
+    RETURN errand.enqueue_own(kind, args, queue, run_at, delay, priority, max_attempts, not_after,
+        unique_key, unique_while, unique_within, on_duplicate, newest_by, tags, args_version,
+        timeout, retention);
+END $$;
+
+-- Enqueues many jobs of one kind with the same options, for clients; the notification is theirs.
+--
+--   run_at    a start for each job; null for now
+--   parents   the job whose handler enqueued each; null for none. Only for workers.
+--   the rest  as in errand.enqueue(), but without the defaults of the kind
+-- Returns the jobs in the order of their arguments; outcome is null for one that was inserted.
+CREATE OR REPLACE FUNCTION errand.enqueue_jobs(
+    queue text, kind text, args_version int, priority int, max_attempts int,
+    not_after timestamptz, tags text[], options jsonb, args jsonb[],
+    run_at timestamptz[] DEFAULT NULL, parents bigint[] DEFAULT NULL,
+    unique_key text DEFAULT NULL, unique_while text DEFAULT 'waiting',
+    unique_within interval DEFAULT NULL, on_duplicate text DEFAULT 'skip',
+    newest_by text DEFAULT NULL
+) RETURNS TABLE (job_id bigint, due_at timestamptz, outcome text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM errand.expect_open(kind);
+    IF (options IS NOT NULL OR parents IS NOT NULL) AND NOT errand.is_trusted() THEN
+        PERFORM errand.expect(parents IS NULL, 'parents: only a worker''s jobs have parents');
+        PERFORM errand.expect_options(options);
     END IF;
-    IF unique_while NOT IN ('waiting', 'unfinished') THEN
-        RAISE EXCEPTION 'unique_while %: expected waiting or unfinished', unique_while
-            USING ERRCODE = 'invalid_parameter_value';
+    IF unique_key IS NOT NULL THEN
+        FOR place IN 1 .. cardinality(args) LOOP
+            SELECT made.job_id, made.due_at, nullif(made.outcome, 'inserted')
+            INTO job_id, due_at, outcome
+            FROM errand.enqueue_job(kind, args[place], queue, run_at[place], priority,
+                max_attempts, not_after, unique_key, unique_while, unique_within, on_duplicate,
+                newest_by, tags, args_version, options) AS made;
+            RETURN NEXT;
+        END LOOP;
+        RETURN;
     END IF;
-    IF on_duplicate NOT IN ('skip', 'replace') THEN
-        RAISE EXCEPTION 'on_duplicate %: expected skip or replace', on_duplicate
-            USING ERRCODE = 'invalid_parameter_value';
+    PERFORM errand.expect_job(queue, kind, (SELECT max(t) FROM unnest(run_at) AS t), not_after,
+        tags, NULL, NULL);
+    IF pg_column_size(args) > 1048576 THEN
+        PERFORM errand.refuse_arguments(kind, pg_column_size(a)) FROM unnest(args) AS a
+        WHERE pg_column_size(a) > 1048576;
     END IF;
-    IF run_at IS NOT NULL AND delay IS NOT NULL THEN
-        RAISE EXCEPTION 'give run_at or delay, not both'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    SELECT * INTO known FROM errand.kinds k WHERE k.kind = enqueue.kind;
-    IF timeout IS NOT NULL OR retention IS NOT NULL THEN
-        options := jsonb_strip_nulls(jsonb_build_object(
-            'timeout_ms', (extract(epoch FROM timeout) * 1000)::bigint,
-            'retention_s', extract(epoch FROM retention)::bigint));
-    END IF;
-    SELECT * INTO made FROM errand.enqueue_job(
-        kind, coalesce(args, '{}'), coalesce(queue, known.queue, 'default'),
-        coalesce(run_at, clock_timestamp() + coalesce(delay, '0')),
-        coalesce(priority, known.priority, 2), coalesce(max_attempts, known.max_attempts, 20),
-        not_after, unique_key, unique_while, unique_within, on_duplicate, newest_by, tags,
-        coalesce(args_version, known.args_version, 1), options);
-    IF made.outcome IN ('inserted', 'replaced') THEN
-        -- A replaced job may have changed its lane, with the version of its arguments.
-        PERFORM errand.wake(coalesce(queue, known.queue, 'default') || E'\t' || kind || E'\t'
-            || coalesce(args_version, known.args_version, 1), made.due_at, made.job_id,
-            coalesce(priority, known.priority, 2));
-    END IF;
-    RETURN made.job_id;
+    -- Before the due times: see errand.enqueue_job().
+    PERFORM pg_current_xact_id();
+    RETURN QUERY
+    INSERT INTO errand.jobs AS j (queue, kind, args_version, priority, max_attempts, not_after,
+        tags, options, args, run_at)
+    SELECT queue, kind, args_version, priority, max_attempts, not_after, tags,
+        CASE WHEN a.parent IS NULL THEN options
+            ELSE coalesce(options, '{}')
+                || jsonb_build_object('origin', jsonb_build_object('parent', a.parent)) END,
+        a.args, greatest(a.run_at, clock_timestamp())
+    FROM unnest(args, run_at, parents) AS a (args, run_at, parent)
+    RETURNING j.id, j.run_at, NULL::text;
 END $$;

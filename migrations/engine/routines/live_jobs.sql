@@ -22,6 +22,14 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
+-- Counts the workers that died in the first moments of a job; only those that had begun at most N
+-- jobs then, with this one.
+CREATE OR REPLACE FUNCTION errand.young_deaths(errors jsonb, n int DEFAULT 2147483647)
+RETURNS int LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(jsonb_array_length(jsonb_path_query_array(errors,
+        '$[*] ? (@.together <= $n)', jsonb_build_object('n', n))), 0)
+$$;
+
 -- The depth of each queue, for autoscalers (such as KEDA). It costs a few index lookups per lane,
 -- and counting ends at 10,000 jobs of a kind and priority, which is enough for autoscaling.
 CREATE OR REPLACE VIEW errand.queue_depth AS

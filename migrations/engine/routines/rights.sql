@@ -48,6 +48,10 @@ GRANT EXECUTE ON FUNCTION
     errand.lanes_between(text[], text[], smallint[], text[], text[], smallint[]),
     errand.lane_jobs(errand.lanes, bigint, timestamptz, bigint, boolean)
 TO errand_worker, errand_scheduler, errand_inspector, errand_autoscaler;
+-- What other sessions do, without the texts of their statements.
+GRANT EXECUTE ON FUNCTION errand.sessions(), errand.standbys() TO errand_worker, errand_inspector;
+GRANT EXECUTE ON FUNCTION errand.session_lives(int, timestamptz)
+    TO errand_worker, errand_scheduler, errand_inspector;
 GRANT EXECUTE ON FUNCTION
     errand.begin_finished_day(date),
     errand.check_finished_day(date),
@@ -55,8 +59,10 @@ GRANT EXECUTE ON FUNCTION
     errand.drop_expired_day(date),
     errand.raise_daily_days(int),
     errand.forget_audit(int),
-    errand.enqueue_job(text, jsonb, text, timestamptz, int, int, timestamptz, text, text, interval,
-        text, text, text[], int, jsonb)
+    errand.enqueue(text, jsonb, text, timestamptz, interval, int, int, timestamptz, text, text,
+        interval, text, text, text[], int, interval, interval),
+    errand.enqueue_jobs(text, text, int, int, int, timestamptz, text[], jsonb, jsonb[],
+        timestamptz[], bigint[], text, text, interval, text, text)
 TO errand_worker;
 
 -- ---- errand_scheduler -----------------------------------------------------------------------
@@ -80,20 +86,19 @@ GRANT EXECUTE ON FUNCTION
 
 -- ---- errand_app -----------------------------------------------------------------------------
 
+-- Once they inserted jobs themselves.
+REVOKE ALL ON errand.jobs, errand.queues FROM errand_app;
+REVOKE ALL ON FUNCTION errand.enqueue_job(text, jsonb, text, timestamptz, int, int, timestamptz,
+    text, text, interval, text, text, text[], int, jsonb) FROM errand_app;
 GRANT USAGE ON SCHEMA errand TO errand_app;
 GRANT EXECUTE ON FUNCTION
     errand.enqueue(text, jsonb, text, timestamptz, interval, int, int, timestamptz, text, text,
         interval, text, text, text[], int, interval, interval),
-    errand.enqueue_job(text, jsonb, text, timestamptz, int, int, timestamptz, text, text, interval,
-        text, text, text[], int, jsonb),
+    errand.enqueue_jobs(text, text, int, int, int, timestamptz, text[], jsonb, jsonb[],
+        timestamptz[], bigint[], text, text, interval, text, text),
     errand.wake(text, timestamptz, bigint, int)
 TO errand_app;
--- The Swift client writes jobs itself, and reads their ids.
 GRANT SELECT ON errand.instance, errand.kinds, errand.polled_lanes TO errand_app;
-GRANT INSERT (name) ON errand.queues TO errand_app;
-GRANT INSERT (queue, kind, args_version, priority, max_attempts, run_at, not_after, tags, options,
-    args) ON errand.jobs TO errand_app;
-GRANT SELECT (id, run_at) ON errand.jobs TO errand_app;
 
 -- ---- errand_inspector -----------------------------------------------------------------------
 

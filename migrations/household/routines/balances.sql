@@ -165,7 +165,7 @@ BEGIN
         PERFORM FROM household.month_ends e WHERE e.on_day = month AND e.time_zone IN (
             SELECT g.time_zone FROM household.groups g WHERE g.id = ANY (owing))
         ORDER BY e.time_zone FOR SHARE;
-        PERFORM errand.enqueue('household.notify', jsonb_build_object('event', 'balances',
+        PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'balances',
             'month_end', month, 'person_id', person, 'group_ids', jsonb_agg(g.id ORDER BY g.id)))
         FROM household.groups g WHERE g.id = ANY (owing) AND g.balances_notified_on >= month
         HAVING count(*) > 0;

@@ -25,7 +25,7 @@ BEGIN
     WHERE c.id = chore AND EXISTS (SELECT FROM household.turns t WHERE t.chore_id = chore)
     RETURNING c.plan INTO plan;
     IF FOUND THEN
-        UPDATE household.chores c SET plan_job = errand.enqueue('household.plan',
+        UPDATE household.chores c SET plan_job = errand.enqueue_own('household.plan',
             jsonb_build_object('chore_id', chore, 'plan', plan))
         WHERE c.id = chore;
     END IF;

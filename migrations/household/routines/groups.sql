@@ -70,7 +70,7 @@ CREATE OR REPLACE FUNCTION household.plan_zone(time_zone text) RETURNS void LANG
 BEGIN
     IF NOT EXISTS (SELECT FROM household.month_ends e
         WHERE e.time_zone = time_zone AND e.at > clock_timestamp()) THEN
-        PERFORM errand.enqueue('household.plan', jsonb_build_object('time_zone', time_zone),
+        PERFORM errand.enqueue_own('household.plan', jsonb_build_object('time_zone', time_zone),
             unique_key => 'zone:' || time_zone);
     END IF;
 END $$;

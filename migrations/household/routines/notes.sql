@@ -105,7 +105,7 @@ BEGIN
     SELECT count(*), jsonb_agg(t.id ORDER BY t.id) FILTER (WHERE t.is_notified) INTO seen, reminded
     FROM notified t;
     IF reminded IS NOT NULL THEN
-        PERFORM errand.enqueue('household.notify',
+        PERFORM errand.enqueue_own('household.notify',
             jsonb_build_object('event', 'chore_overdue', 'occurrence_ids', reminded));
     END IF;
     RETURN seen;
@@ -196,7 +196,7 @@ BEGIN
         FROM household.debts(person) d
         WHERE d.amount > 0 AND (debtor IS NULL OR d.other_id = debtor) GROUP BY d.group_id
     LOOP
-        PERFORM errand.enqueue('household.notify', jsonb_build_object('event', 'debt_reminder',
+        PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'debt_reminder',
             'group_id', owing.group_id, 'person_id', person,
             'to', to_jsonb(owing.persons)));
         debtors := debtors + cardinality(owing.persons);
@@ -220,7 +220,7 @@ BEGIN
         PERFORM household.refuse_state(format('turn %s is nobody else''s', occurrence),
             'Do it, or take it over.');
     END IF;
-    PERFORM errand.enqueue('household.notify', jsonb_build_object('event', 'chore_reminder',
+    PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'chore_reminder',
         'group_id', home, 'person_id', person, 'chore_id', of.chore_id,
         'occurrence_id', occurrence, 'to', jsonb_build_array(of.assignee_id)));
 END $$;
@@ -242,7 +242,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM errand.enqueue('household.notify', jsonb_build_object('event', 'session_failed',
+    PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'session_failed',
         'person_id', person, 'session', encode(sha256(convert_to(session, 'UTF8')), 'hex')));
     RETURN true;
 END $$;

@@ -48,7 +48,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM errand.enqueue('household.notify',
+    PERFORM errand.enqueue_own('household.notify',
         jsonb_build_object('event', 'chore_fault', 'group_id', home, 'chore_id', chore,
             'plan', plan));
     RETURN true;

@@ -67,7 +67,7 @@ BEGIN
         at = excluded.at, person_id = excluded.person_id, kind = excluded.kind,
         data = excluded.data;
     IF is_notified THEN
-        PERFORM errand.enqueue('household.notify', data || jsonb_build_object(
+        PERFORM errand.enqueue_own('household.notify', data || jsonb_build_object(
             'group_id', home, 'event', event, 'number', counted, 'person_id', person,
             'at', clock_timestamp()));
     END IF;

@@ -91,7 +91,7 @@ BEGIN
             WHEN 'overdue' THEN greatest(o.remind_from, clock_timestamp() + interval '1 day')
             ELSE o.remind_at END
     WHERE o.id = of.id;
-    PERFORM errand.enqueue('household.notify', jsonb_build_object('event', 'chore_handed_over',
+    PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'chore_handed_over',
         'group_id', of.group_id, 'chore_id', of.chore_id, 'occurrence_id', of.id,
         'instead_of', of.assignee_id));
 END $$;
@@ -116,7 +116,7 @@ BEGIN
     IF taken IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM errand.enqueue('household.notify',
+    PERFORM errand.enqueue_own('household.notify',
         jsonb_build_object('event', 'chore_due', 'occurrence_ids', taken));
     RETURN jsonb_array_length(taken);
 END $$;

@@ -9,7 +9,7 @@ BEGIN
     IF EXISTS (SELECT FROM missions.missions m CROSS JOIN missions.rules r
         WHERE m.id = mission AND m.state = 'open' AND NOT m.is_locked
           AND at <= m.closes_at - r.lead) THEN
-        PERFORM errand.enqueue('missions.assign', jsonb_build_object('mission_id', mission),
+        PERFORM errand.enqueue_own('missions.assign', jsonb_build_object('mission_id', mission),
             unique_key => 'mission:' || mission);
     END IF;
 END $$;
@@ -18,7 +18,7 @@ END $$;
 CREATE OR REPLACE FUNCTION missions.notify(assignment bigint, event text, step int DEFAULT 0)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM errand.enqueue('missions.notify', jsonb_build_object(
+    PERFORM errand.enqueue_own('missions.notify', jsonb_build_object(
         'assignment_id', assignment, 'event', event, 'step', step));
 END $$;
 

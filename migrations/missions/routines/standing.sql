@@ -52,7 +52,7 @@ END $$;
 CREATE OR REPLACE FUNCTION missions.notify_person(person bigint, event text, at timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM errand.enqueue('missions.notify', jsonb_build_object(
+    PERFORM errand.enqueue_own('missions.notify', jsonb_build_object(
         'person_id', person, 'event', event,
         'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')));
 END $$;

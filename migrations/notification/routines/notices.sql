@@ -57,7 +57,7 @@ BEGIN
         SELECT n.id INTO notice FROM notification.notices n WHERE n.dedupe_key = intend.dedupe_key;
         RETURN notice;
     END IF;
-    PERFORM errand.enqueue('notification.decide', jsonb_build_object('notice_id', notice));
+    PERFORM errand.enqueue_own('notification.decide', jsonb_build_object('notice_id', notice));
     RETURN notice;
 END $$;
 

@@ -72,7 +72,7 @@ BEGIN
         INSERT INTO notification.event_deliveries (event_id, endpoint_id)
         SELECT event, unnest(endpoints) RETURNING id
     LOOP
-        PERFORM errand.enqueue(
+        PERFORM errand.enqueue_own(
             'notification.webhook', jsonb_build_object('delivery_id', delivery));
         RETURN NEXT delivery;
     END LOOP;

@@ -78,24 +78,24 @@ extension DatabaseBloat.Table {
 extension DatabaseBloat.Pin {
     init?(_ row: Row) throws {
         guard let kind = Kind(rawValue: try row.text("what")) else { return nil }
-        let query = try row.optionalText("query").map(QueryShape.of)
-        let detail = [try row.optionalText("detail"), query].compactMap(\.self)
         self.init(
             kind: kind, name: try row.text("name"), who: try row.optionalText("who"),
             age: Int(try row.optionalInt32("age") ?? 0),
             since: try row.optionalTimestamp("since"),
-            detail: detail.isEmpty ? nil : detail.joined(separator: ": "))
+            detail: try row.optionalText("detail"))
     }
 }
 
 extension Inspector {
     /// The bloat, and what has held back vacuum for longer than `age`.
     package func databaseBloat(pinnedFor age: Duration) async throws -> DatabaseBloat {
-        let answers = try await session.pipeline([
-            Statement(Statements.tableBloat), Statement(Statements.indexBloat),
-            Statement(Statements.pins, [.double(age / .seconds(1))]),
-            Statement("SELECT \(Statements.hiddenSessions)"),
-        ])
+        let answers = try await ofSessions { source in
+            [
+                Statement(Statements.tableBloat), Statement(Statements.indexBloat),
+                Statement(Statements.pins(source), [.double(age / .seconds(1))]),
+                Statement(Statements.hiddenSessions(source)),
+            ]
+        }
         return DatabaseBloat(
             tables: try answers[0].map(DatabaseBloat.Table.init),
             indexes: try answers[1].map { row in

@@ -23,7 +23,8 @@ package struct DatabaseStatus: Sendable {
         package var began: Instant
         /// Whether it holds back vacuum.
         package var holdsBack: Bool
-        package var query: String?
+        /// Such as `Lock: transactionid`; nil while it works.
+        package var waitsFor: String?
     }
 
     package struct LockWait: Sendable {
@@ -33,7 +34,6 @@ package struct DatabaseStatus: Sendable {
         package var mode: String
         package var object: String
         package var blockers: [Int32]
-        package var query: String?
     }
 
     package struct Standby: Sendable {
@@ -106,7 +106,7 @@ extension DatabaseStatus.Transaction {
             pid: Int(try row.int32("pid")), application: try row.optionalText("application_name"),
             role: try row.optionalText("role"), state: try row.optionalText("state"),
             began: try row.timestamp("began"), holdsBack: try row.bool("holds_back"),
-            query: try row.optionalText("query").map(QueryShape.of))
+            waitsFor: try row.optionalText("waits_for"))
     }
 }
 
@@ -115,8 +115,7 @@ extension DatabaseStatus.LockWait {
         self.init(
             pid: Int(try row.int32("pid")), application: try row.optionalText("application_name"),
             since: try row.timestamp("since"), mode: try row.text("mode"),
-            object: try row.text("object"), blockers: try row.int32Array("blockers"),
-            query: try row.optionalText("query").map(QueryShape.of))
+            object: try row.text("object"), blockers: try row.int32Array("blockers"))
     }
 }
 
@@ -142,11 +141,15 @@ extension DatabaseStatus.Slot {
 extension Inspector {
     /// The state of the database.
     package func databaseStatus() async throws -> DatabaseStatus {
-        let answers = try await session.pipeline([
-            Statement(Statements.databaseServer), Statement(Statements.databaseTables),
-            Statement(Statements.oldestTransactions), Statement(Statements.lockWaits),
-            Statement(Statements.standbyServers), Statement(Statements.replicationSlots),
-        ])
+        let answers = try await ofSessions { source in
+            [
+                Statement(Statements.databaseServer(source)), Statement(Statements.databaseTables),
+                Statement(Statements.oldestTransactions(source)),
+                Statement(Statements.lockWaits(source)),
+                Statement(Statements.standbyServers(source)),
+                Statement(Statements.replicationSlots),
+            ]
+        }
         guard let first = answers[0].first else { throw PostgresError.decoding("no server row") }
         var status = try DatabaseStatus(first)
         status.tables = try answers[1].map(DatabaseStatus.Table.init)
@@ -155,5 +158,16 @@ extension Inspector {
         status.standbys = try answers[4].map(DatabaseStatus.Standby.init)
         status.slots = try answers[5].map(DatabaseStatus.Slot.init)
         return status
+    }
+
+    /// Runs statements about sessions; a role that may not see those of others sees its own.
+    func ofSessions(_ statements: (SessionSource) -> [Statement]) async throws -> [Rows] {
+        do {
+            return try await session.pipeline(statements(.all))
+        } catch PostgresError.server(let error)
+            where SessionSource.refusals.contains(error.sqlState)
+        {
+            return try await session.pipeline(statements(.visible))
+        }
     }
 }

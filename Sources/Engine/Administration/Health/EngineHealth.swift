@@ -101,7 +101,7 @@ package struct EngineHealth: Sendable {
         var read: (inout EngineHealth, Rows) throws -> Void
     }
 
-    private static var parts: [Part] {
+    private static func parts(_ source: SessionSource) -> [Part] {
         [
             Part(
                 name: "kinds",
@@ -159,7 +159,7 @@ package struct EngineHealth: Sendable {
             Part(name: "bloat", statement: Statement(Statements.tableBloat)) {
                 $0.tables = try $1.map(DatabaseBloat.Table.init)
             },
-            Part(name: "bloat", statement: Statement(Statements.pins, [.double(0)])) {
+            Part(name: "bloat", statement: Statement(Statements.pins(source), [.double(0)])) {
                 $0.pins = try $1.compactMap(DatabaseBloat.Pin.init)
                     .filter { $0.kind != .transaction }
             },
@@ -176,9 +176,16 @@ package struct EngineHealth: Sendable {
 
     static func read(_ session: Session) async throws -> EngineHealth {
         var health = EngineHealth()
-        for part in parts {
+        for (part, visible) in zip(parts(.all), parts(.visible)) {
             do {
-                try part.read(&health, try await session.query(part.statement))
+                do {
+                    try part.read(&health, try await session.query(part.statement))
+                } catch PostgresError.server(let error)
+                    where SessionSource.refusals.contains(error.sqlState)
+                    && visible.statement.sql != part.statement.sql
+                {
+                    try visible.read(&health, try await session.query(visible.statement))
+                }
             } catch let error as PostgresError {
                 guard error.isOfServer else { throw error }
                 if !health.unread.contains(part.name) { health.unread.append(part.name) }

@@ -45,7 +45,7 @@ package struct EngineStatus: Sendable {
         var read: (inout EngineStatus, [Rows]) throws -> Void
     }
 
-    private static func parts(isExact: Bool) -> [Part] {
+    private static func parts(isExact: Bool, _ source: SessionSource = .all) -> [Part] {
         [
             Part(
                 name: "migrations", statements: [MigrationRecords.statement]
@@ -53,7 +53,7 @@ package struct EngineStatus: Sendable {
                 status.migrations = try MigrationRecords(rows[0])
             },
             Part(
-                name: "transactions", statements: [Statement(Statements.oldestTransaction)]
+                name: "transactions", statements: [Statement(Statements.oldestTransaction(source))]
             ) { status, rows in
                 status.oldestTransaction = try rows[0].first.map(Transaction.init)
             },
@@ -92,7 +92,7 @@ package struct EngineStatus: Sendable {
             }
             return status
         } catch PostgresError.server(let error) where !error.tookTooLong {
-            return try await readEach(parts, session)
+            return try await readEach(Self.parts(isExact: isExact, .visible), session)
         }
     }
 

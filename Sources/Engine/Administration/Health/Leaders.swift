@@ -4,7 +4,7 @@ package import ErrandPostgres
 /// The leader of one role and its standbys.
 package struct LeaderRecord: Sendable {
     package var role: Role
-    /// The PostgreSQL backend that holds the role's lock; nil without a leader.
+    /// The PostgreSQL backend that holds the role; nil without a leader.
     package var backend: Int?
     /// The worker that is the leader; nil if the leader is another program.
     package var worker: Int64?
@@ -16,7 +16,7 @@ package struct LeaderRecord: Sendable {
     package var lastSeenAt: Instant?
     /// Whether the worker's lease is valid; nil if the worker is not registered.
     package var isAlive: Bool?
-    /// The live workers that wait for the lock.
+    /// The live workers that are candidates.
     package var standbys: [Int64] = []
 
     init(_ role: Role, _ row: Row) throws {
@@ -33,10 +33,7 @@ package struct LeaderRecord: Sendable {
 
     /// Reads all leaders, without their standbys.
     static var statement: Statement {
-        let roles = Role.allCases
-        return Statement(
-            Statements.leaders,
-            [.textArray(roles.map(\.rawValue)), .int64Array(roles.map(\.lock))])
+        Statement(Statements.leaders, [.textArray(Role.allCases.map(\.rawValue))])
     }
 
     static func records(_ rows: Rows) throws -> [LeaderRecord] {

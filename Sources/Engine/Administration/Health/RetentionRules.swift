@@ -31,6 +31,7 @@ package struct RetentionRule: Sendable {
         RetentionRule("schedule_occurrences", "runs of schedules", "90 days"),
         RetentionRule("schedule_misses", "missed runs of schedules", "90 days"),
         RetentionRule("workers", "workers", "until they stop or their lease is over"),
+        RetentionRule("leaders", "who holds the roles", "until another one takes the role"),
         RetentionRule(
             "queues", "queues", "90 days after the last job, unless paused, limited or declared"),
         RetentionRule("kinds", "kinds", "90 days after the last worker or job"),

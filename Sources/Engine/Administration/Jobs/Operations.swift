@@ -50,8 +50,8 @@ package struct Operations: Sendable {
     let session: Session
     let redis: RedisAddress?
 
-    /// Creates the operations of a session, which must not be shared: it holds the lock of the
-    /// operation that it runs.
+    /// Creates the operations of a session, which must not be shared: it holds the operation that
+    /// it runs.
     ///
     /// - Parameter redis: where to remove moved jobs from their old windows.
     package init(session: Session, redis: RedisAddress? = nil) {
@@ -75,7 +75,7 @@ package struct Operations: Sendable {
         ).map { try BulkOperation($0, sensitive: sensitive) }
     }
 
-    /// Stores an operation and takes its lock; does not process any job yet.
+    /// Stores an operation for this session to run; does not process any job yet.
     package func begin(_ request: Request, by operatorName: String) async throws -> Int64 {
         try await session.requireOwnProcess(for: "a bulk operation")
         let sensitive = try await Inspector(session: session).sensitiveNames()
@@ -125,14 +125,14 @@ package struct Operations: Sendable {
         var change: BulkChange?
     }
 
-    /// Takes the lock of an unfinished operation and reopens it.
+    /// Takes an unfinished operation over and reopens it.
     ///
     /// - Returns: false if another process runs it.
     package func resume(
         _ id: Int64, by operatorName: String, reason: String? = nil
     ) async throws -> Bool {
         try await session.requireOwnProcess(for: "a bulk operation")
-        guard try await session.query(Statements.holdOperation, [.int64(id)]).bool(0, 0) else {
+        guard try await !session.query(Statements.holdOperation, [.int64(id)]).isEmpty else {
             return false
         }
         try await session.transaction { session in

@@ -10,6 +10,8 @@ package struct KindRecord: Sendable {
     package var maxAttempts: Int?
     /// Whether a program has declared it.
     package var isDeclared = false
+    /// Whether logins of apps may enqueue it.
+    package var isForApps = false
     /// The number of live workers that know it.
     package var workers = 0
     package var waiting = 0
@@ -33,6 +35,7 @@ package struct KindRecord: Sendable {
         queue = try row.optionalText("queue")
         maxAttempts = try row.optionalInt32("max_attempts").map(Int.init)
         isDeclared = try row.bool("is_declared")
+        isForApps = try row.bool("for_apps")
         workers = Int(try row.int64("workers"))
         waiting = Int(try row.int64("waiting"))
         running = Int(try row.int64("running"))

@@ -1,8 +1,48 @@
 import Errand
+
+/// Where the queries of sessions and standbys read.
+enum SessionSource {
+    /// All of them, with the rights of the schema's owner; without the texts of statements.
+    case all
+    /// For roles without that right, and older schemas: what the server shows to this role.
+    case visible
+
+    /// The errors for a role without the right, and for an older schema.
+    static let refusals = ["42501", "42883", "3F000"]
+
+    var sessions: String {
+        switch self {
+        case .all: "errand.sessions()"
+        case .visible:
+            """
+            (SELECT pid, usename::text AS role, application_name, backend_type IS NULL AS is_hidden,
+                state, xact_start, wait_event_type || ': ' || wait_event AS waits_for,
+                age(coalesce(backend_xmin, backend_xid)) AS snapshot_age
+            FROM pg_stat_activity
+            WHERE datname = current_database()
+              AND coalesce(backend_type, 'client backend') = 'client backend')
+            """
+        }
+    }
+
+    var standbys: String {
+        switch self {
+        case .all: "errand.standbys()"
+        case .visible:
+            """
+            (SELECT pid, application_name, client_addr, state, replay_lsn, replay_lag,
+                age(backend_xmin) AS snapshot_age
+            FROM pg_stat_replication)
+            """
+        }
+    }
+}
+
 /// Queries of the server's catalogs. They read no jobs, and need no privileges: roles without
 /// privileges see less.
 extension Statements {
-    static let databaseServer = """
+    static func databaseServer(_ source: SessionSource) -> String {
+        """
         SELECT current_setting('server_version') AS version, pg_postmaster_start_time() AS started,
             current_database()::text AS database,
             pg_database_size(current_database()) AS size, pg_is_in_recovery() AS is_standby,
@@ -10,7 +50,7 @@ extension Statements {
             (SELECT count(*) FROM pg_stat_activity
              WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker')
                 AS connections,
-            \(hiddenSessions) AS hidden,
+            (\(hiddenSessions(source))) AS hidden,
             current_setting('synchronous_commit') AS synchronous_commit,
             current_setting('fsync') AS fsync, current_setting('autovacuum') AS autovacuum,
             (SELECT max(to_date(right(c.relname, 8), 'YYYYMMDD'))
@@ -19,6 +59,7 @@ extension Statements {
              WHERE i.inhparent = to_regclass('errand.finished_jobs')
                AND c.relname ~ '^finished_jobs_[0-9]{8}$') AS days_ahead
         """
+    }
 
     /// Whether a session holds or awaits an exclusive lock of a table: reading the table's size
     /// would block.
@@ -38,10 +79,10 @@ extension Statements {
         """
     }
 
-    /// The number of sessions of other roles whose activity this role may not see.
-    static let hiddenSessions = """
-        (SELECT count(*) FROM pg_stat_activity WHERE query = '<insufficient privilege>')
-        """
+    /// The number of sessions of other roles whose activity is not visible.
+    static func hiddenSessions(_ source: SessionSource) -> String {
+        "SELECT count(*) FROM \(source.sessions) a WHERE a.is_hidden"
+    }
 
     /// The tables of Errand; daily partitions are combined.
     static let databaseTables = """
@@ -61,34 +102,37 @@ extension Statements {
         """
 
     /// The oldest transactions of this database, except our own.
-    static let oldestTransactions = """
-        SELECT pid, application_name, usename::text AS role, state, xact_start AS began,
-            coalesce(backend_xmin, backend_xid) IS NOT NULL AS holds_back,
-            query
-        FROM pg_stat_activity
-        WHERE datname = current_database() AND xact_start IS NOT NULL
-          AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-        ORDER BY xact_start LIMIT 3
+    static func oldestTransactions(_ source: SessionSource) -> String {
         """
+        SELECT a.pid, a.application_name, a.role, a.state, a.xact_start AS began,
+            a.snapshot_age IS NOT NULL AS holds_back, a.waits_for
+        FROM \(source.sessions) a
+        WHERE a.xact_start IS NOT NULL AND a.pid <> pg_backend_pid()
+        ORDER BY a.xact_start LIMIT 3
+        """
+    }
 
     /// Sessions that have waited for a lock for more than a second, with their blockers.
-    static let lockWaits = """
+    static func lockWaits(_ source: SessionSource) -> String {
+        """
         SELECT a.pid, a.application_name, l.waitstart AS since, l.mode,
             coalesce(l.relation::regclass::text, l.locktype) AS object,
-            pg_blocking_pids(a.pid) AS blockers,
-            a.query
-        FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-        WHERE NOT l.granted AND a.datname = current_database()
-          AND l.waitstart < clock_timestamp() - interval '1 s'
+            pg_blocking_pids(a.pid) AS blockers
+        FROM pg_locks l JOIN \(source.sessions) a ON a.pid = l.pid
+        WHERE NOT l.granted AND l.waitstart < clock_timestamp() - interval '1 s'
         ORDER BY l.waitstart LIMIT 20
         """
+    }
 
-    static let standbyServers = """
-        SELECT pid, application_name, state, extract(epoch FROM replay_lag)::float8 AS lag,
-            pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn()
-                ELSE pg_current_wal_lsn() END, replay_lsn)::bigint AS behind
-        FROM pg_stat_replication ORDER BY pid
+    static func standbyServers(_ source: SessionSource) -> String {
         """
+        SELECT r.pid, r.application_name, r.state,
+            extract(epoch FROM r.replay_lag)::float8 AS lag,
+            pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn()
+                ELSE pg_current_wal_lsn() END, r.replay_lsn)::bigint AS behind
+        FROM \(source.standbys) r ORDER BY r.pid
+        """
+    }
 
     static let replicationSlots = """
         SELECT slot_name::text AS name, slot_type, active, wal_status,
@@ -154,32 +198,31 @@ extension Statements {
 
     /// What holds back vacuum in this database for longer than $1 seconds (if known), the oldest
     /// first.
-    static let pins = """
+    static func pins(_ source: SessionSource) -> String {
+        """
         SELECT * FROM (
-            SELECT 'transaction' AS what, pid::text AS name, application_name AS who,
-                age(coalesce(backend_xmin, backend_xid)) AS age, xact_start AS since,
-                state AS detail, query
-            FROM pg_stat_activity
-            WHERE datname = current_database() AND coalesce(backend_xmin, backend_xid) IS NOT NULL
-              AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-              AND xact_start <= clock_timestamp() - make_interval(secs => $1)
+            SELECT 'transaction' AS what, a.pid::text AS name, a.application_name AS who,
+                a.snapshot_age AS age, a.xact_start AS since,
+                concat_ws(', ', a.state, a.waits_for) AS detail
+            FROM \(source.sessions) a
+            WHERE a.snapshot_age IS NOT NULL AND a.pid <> pg_backend_pid()
+              AND a.xact_start <= clock_timestamp() - make_interval(secs => $1)
             UNION ALL
-            SELECT 'prepared transaction', gid, owner::text, age(transaction), prepared, NULL,
-                NULL
+            SELECT 'prepared transaction', gid, owner::text, age(transaction), prepared, NULL
             FROM pg_prepared_xacts
             WHERE database = current_database()
               AND prepared <= clock_timestamp() - make_interval(secs => $1)
             UNION ALL
             SELECT 'replication slot', slot_name::text, slot_type,
                 greatest(age(xmin), age(catalog_xmin)), NULL,
-                CASE WHEN active THEN 'in use' ELSE 'not in use' END,
-                NULL
+                CASE WHEN active THEN 'in use' ELSE 'not in use' END
             FROM pg_replication_slots WHERE coalesce(xmin, catalog_xmin) IS NOT NULL
             UNION ALL
-            SELECT 'standby', pid::text, application_name, age(backend_xmin), NULL,
-                client_addr::text, NULL
-            FROM pg_stat_replication WHERE backend_xmin IS NOT NULL
+            SELECT 'standby', r.pid::text, r.application_name, r.snapshot_age, NULL,
+                r.client_addr::text
+            FROM \(source.standbys) r WHERE r.snapshot_age IS NOT NULL
         ) p
         ORDER BY age DESC, name LIMIT 20
         """
+    }
 }

@@ -68,7 +68,7 @@ extension Statements {
         )
         SELECT n.kind, coalesce(k.args_version, c.version)::int AS version,
             coalesce(k.queue, c.queue, d.queue) AS queue, k.max_attempts::int AS max_attempts,
-            k.kind IS NOT NULL AS is_declared,
+            k.kind IS NOT NULL AS is_declared, coalesce(k.for_apps, false) AS for_apps,
             (SELECT count(DISTINCT a.id) FROM alive a WHERE a.kind = n.kind) AS workers,
             coalesce(greatest(c.jobs - g.running, 0), 0)::bigint AS waiting,
             coalesce(g.running, 0)::bigint AS running,

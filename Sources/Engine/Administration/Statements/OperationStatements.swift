@@ -1,20 +1,12 @@
 import Errand
 extension Statements {
-    /// "op" as a number: the first key of the advisory lock of a running operation.
-    private static let operationLock = 28_528
-
-    private static let lockKey = "(id & 2147483647)::int"
-
-    /// The columns of an operation; a running one whose lock no session holds is interrupted.
+    /// The columns of an operation; a running one whose session is gone is interrupted.
     private static let operationColumns = """
         id, action, operator, reason, started_at, ended_at, filter, change, rate_per_s, max_jobs,
         total, is_estimate, done, cancel_requested, skipped, note,
-        CASE WHEN state = 'running' AND NOT EXISTS (
-            SELECT FROM pg_locks l
-            WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid = \(operationLock)
-              AND l.objid = \(lockKey)::oid AND l.granted AND l.database = (
-                SELECT oid FROM pg_database WHERE datname = current_database())
-        ) THEN 'interrupted' ELSE state END AS state
+        CASE WHEN state = 'running'
+            AND NOT coalesce(errand.session_lives(backend, backend_started), true)
+            THEN 'interrupted' ELSE state END AS state
         """
 
     static let operation = "SELECT \(operationColumns) FROM errand.operations WHERE id = $1"
@@ -30,9 +22,14 @@ extension Statements {
         FROM errand.operations WHERE id = $1 FOR UPDATE
         """
 
+    /// Makes this session the one that runs operation $1; no row if another one does.
     static let holdOperation = """
-        SELECT pg_try_advisory_lock(\(operationLock), \(lockKey))
-        FROM (SELECT $1::bigint AS id) o
+        UPDATE errand.operations o SET backend = a.pid, backend_started = a.backend_start
+        FROM pg_stat_activity a
+        WHERE a.pid = pg_backend_pid() AND o.id = $1
+          AND (o.backend = a.pid
+            OR NOT coalesce(errand.session_lives(o.backend, o.backend_started), true))
+        RETURNING o.id
         """
 
     static let addOperation = """

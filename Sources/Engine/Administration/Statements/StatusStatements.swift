@@ -25,12 +25,13 @@ extension Statements {
         """
 
     /// The oldest transaction of a client of this database; hidden sessions have no start time.
-    static let oldestTransaction = """
-        SELECT pid, coalesce(application_name, '') AS application,
-            extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
-        FROM pg_stat_activity
-        WHERE datname = current_database() AND xact_start IS NOT NULL
-          AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-        ORDER BY xact_start LIMIT 1
+    static func oldestTransaction(_ source: SessionSource) -> String {
         """
+        SELECT a.pid, coalesce(a.application_name, '') AS application,
+            extract(epoch FROM clock_timestamp() - a.xact_start)::float8 AS seconds
+        FROM \(source.sessions) a
+        WHERE a.xact_start IS NOT NULL AND a.pid <> pg_backend_pid()
+        ORDER BY a.xact_start LIMIT 1
+        """
+    }
 }

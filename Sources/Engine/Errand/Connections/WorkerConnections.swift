@@ -9,6 +9,8 @@ struct WorkerConnections: Sendable {
     let servers: Servers
     let keys: RedisKeys
     let options: WorkerOptions
+    /// Receives what the windows repair in Redis.
+    let log: Log
 
     static func session(
         _ name: String, at servers: Servers, on thread: DedicatedThreadExecutor? = nil,
@@ -56,7 +58,7 @@ struct WorkerConnections: Sendable {
     func window(_ name: String, on thread: DedicatedThreadExecutor? = nil) -> ReadyWindow {
         ReadyWindow(
             connection: Connection(servers.redis, name: name, thread: thread), keys: keys,
-            limit: options.windowLimit)
+            limit: options.windowLimit, log: log)
     }
 
     /// Returns a function that stages a job that waits again: in its window if the job is due, or

@@ -26,7 +26,9 @@ package struct Lane: Hashable, Sendable {
     ///
     /// The time is rounded to the second, so that equal requests are merged.
     package func since(_ time: Instant) -> String {
-        "\(name)\tsince\t\((time.microseconds / 1_000_000 - 1) * 1_000_000)"
+        // A job's row may have any time.
+        let second = max(time.microseconds / 1_000_000 - 1, Int64.min / 1_000_000)
+        return "\(name)\tsince\t\(second * 1_000_000)"
     }
 
     /// Returns the lane and time of such a request.
@@ -63,9 +65,9 @@ package struct Lane: Hashable, Sendable {
 
     package init?(queue: String, capability: String) {
         guard let at = capability.lastIndex(of: "@"),
-            let version = Int(capability[capability.index(after: at)...])
+            let version = Int16(capability[capability.index(after: at)...])
         else { return nil }
-        self.init(queue: queue, kind: String(capability[..<at]), version: version)
+        self.init(queue: queue, kind: String(capability[..<at]), version: Int(version))
     }
 }
 

@@ -1,7 +1,6 @@
 package import FoundationEssentials
 public import ErrandPostgres
 public import ErrandRedis
-import Synchronization
 
 /// Enqueues jobs, in a transaction of its own or in the caller's.
 ///
@@ -25,7 +24,6 @@ public final class JobClient: Sendable {
     private let log: Log
     let offers: StagingQueue?
     private let singles: SingleEnqueues
-    private let knownQueues: KnownQueues
     /// The job whose handler uses this client.
     private let parent: Int64?
 
@@ -63,7 +61,6 @@ public final class JobClient: Sendable {
         offers = window.map { StagingQueue(window: $0, log: log) }
         singles = SingleEnqueues(
             pool: pool, redis: redis, offers: offers, writing: writingSingles)
-        knownQueues = KnownQueues()
         parent = nil
     }
 
@@ -73,7 +70,6 @@ public final class JobClient: Sendable {
         log = other.log
         offers = other.offers
         singles = other.singles
-        knownQueues = other.knownQueues
         self.parent = parent
     }
 
@@ -119,13 +115,12 @@ public final class JobClient: Sendable {
         let args = try await JobCoding.encodeMany(jobs)
         guard !args.isEmpty else { return [] }
         let runAt = options.at.map(Instant.init(date:))
-        // The queue's row and the wake-up are part of the transaction: they take effect at commit.
+        // The wake-up is part of the transaction: it takes effect at commit.
         let rows = try await transaction.pipeline([
-            Statement(Statements.addQueue, [.text(shape.lane.queue)]),
             EnqueueStatement.make(args, at: runAt, shape: shape),
             Statement(Statements.wake, [.text(shape.lane.name), .optional(runAt)]),
         ])
-        return try EnqueueStatement.read(rows[1])
+        return try EnqueueStatement.read(rows[0])
     }
 
     /// Enqueues jobs of one kind inside the caller's transaction, each with its own start time.
@@ -141,9 +136,8 @@ public final class JobClient: Sendable {
         let hints = Set([times.min(), times.filter { $0 > now }.min()].compactMap(\.self))
         _ = try await transaction.pipeline(
             [
-                Statement(Statements.addQueue, [.text(shape.lane.queue)]),
                 EnqueueStatement.make(
-                    args, times: jobs.map { Instant(date: $0.at) }, shape: shape),
+                    args, times: jobs.map { Instant(date: $0.at) }, shape: shape)
             ]
                 + hints.map { hint in
                     Statement(
@@ -163,7 +157,6 @@ public final class JobClient: Sendable {
         audit: (@Sendable ([Enqueued]) -> AuditLine?)? = nil
     ) async throws -> [Enqueued] {
         guard !args.isEmpty else { return [] }
-        try await know(shape.lane.queue)
         let statement = EnqueueStatement.make(args, at: runAt, shape: shape)
         let made =
             if let audit {
@@ -190,7 +183,6 @@ public final class JobClient: Sendable {
             // Each unique key has its own lock: one job must not wait for the lock of another.
             return try await enqueue([args], at: runAt, shape: shape)[0]
         }
-        try await know(shape.lane.queue)
         return try await singles.enqueue(args, at: runAt, shape: shape, parent: parent)
     }
 
@@ -217,29 +209,21 @@ public final class JobClient: Sendable {
                     defer { first = nil }
                     return try first ?? next(now)
                 }
-                if let line = audit?(count) { _ = try session.pipeline([line.statement]) }
+                var statements = Set(lanes().map(\.queue)).sorted().map {
+                    Statement(Statements.addQueue, [.text($0)])
+                }
+                if let line = audit?(count) { statements.append(line.statement) }
+                _ = try session.pipeline(statements)
                 return count
             }
         }
-        for lane in lanes() {
-            try await know(lane.queue)
-            offers?.ask(for: lane.name)
-        }
+        for lane in lanes() { offers?.ask(for: lane.name) }
         return count
     }
 
     /// Waits until all enqueued jobs have been staged or announced to the feeder.
     public func flush() async {
         await offers?.flush()
-    }
-
-    /// Ensures that the table of queues has a queue.
-    package func know(_ queue: String) async throws {
-        guard !knownQueues.names.withLock({ $0.contains(queue) }) else { return }
-        _ = try await pool.withSession {
-            try await $0.query(Statements.addQueue, [.text(queue)])
-        }
-        knownQueues.names.withLock { _ = $0.insert(queue) }
     }
 
     private func offer(_ made: [Enqueued], at runAt: Instant?, shape: EnqueueShape) {
@@ -260,12 +244,7 @@ public final class JobClient: Sendable {
     }
 }
 
-/// The queues that the table of queues is known to have.
-private final class KnownQueues: Sendable {
-    let names = Mutex<Set<String>>(["default"])
-}
-
-/// The INSERT for jobs of one shape, and the decoding of its result.
+/// The statement for jobs of one shape, and the decoding of its result.
 enum EnqueueStatement {
     static func make(_ args: [[UInt8]], at runAt: Instant?, shape: EnqueueShape) -> Statement {
         make(args, times: runAt.map { [Instant?](repeating: $0, count: args.count) }, shape: shape)
@@ -277,20 +256,15 @@ enum EnqueueStatement {
         _ args: [[UInt8]], times: [Instant?]?, shape: EnqueueShape, parents: [Int64?]? = nil
     ) -> Statement {
         var parameters = shape.parameters
-        parameters.append(.jsonArray(args))
-        if let parents {
-            parameters.append(
-                .timestampArray(times ?? [Instant?](repeating: nil, count: args.count)))
-            parameters.append(.nullableInt64Array(parents))
-            return Statement(Statements.enqueueChildren, parameters)
-        }
+        parameters += [
+            .jsonArray(args), times.map(Parameter.timestampArray) ?? .null,
+            parents.map(Parameter.nullableInt64Array) ?? .null,
+        ]
         guard let unique = shape.unique else {
-            guard let times else { return Statement(Statements.enqueueNow, parameters) }
-            parameters.append(.timestampArray(times))
+            parameters += [Parameter](repeating: .null, count: 5)
             return Statement(Statements.enqueue, parameters)
         }
-        parameters.append(.timestampArray(times ?? [Instant?](repeating: nil, count: args.count)))
-        parameters.append(.textArray([String](repeating: unique.key, count: args.count)))
+        parameters.append(.text(unique.key))
         switch unique.scope {
         case .whileWaiting: parameters += [.text("waiting"), .null]
         case .whileUnfinished: parameters += [.text("unfinished"), .null]
@@ -302,17 +276,16 @@ enum EnqueueStatement {
         case .replace: parameters += [.text("replace"), .null]
         case .replaceIfNewer(let field): parameters += [.text("replace"), .text(field)]
         }
-        return Statement(Statements.enqueueUnique, parameters)
+        return Statement(Statements.enqueue, parameters)
     }
 
     static func read(_ rows: Rows) throws -> [Enqueued] {
-        let hasResult = rows.columns.count > 2
         var made: [Enqueued] = []
         made.reserveCapacity(rows.count)
         for row in 0..<rows.count {
             let result: Enqueued.Result =
-                hasResult
-                ? Enqueued.Result(rawValue: try rows.text(row, 2)) ?? .inserted : .inserted
+                rows.isNull(row, 2)
+                ? .inserted : Enqueued.Result(rawValue: try rows.text(row, 2)) ?? .inserted
             let runAt = result == .inserted ? try rows.timestamp(row, 1) : nil
             made.append(Enqueued(id: try rows.int64(row, 0), result: result, runAt: runAt))
         }

@@ -28,6 +28,11 @@ public protocol Job: Codable, Sendable {
     /// The JSON names of fields, at any depth, that carry personal data. Listings show `[redacted]`
     /// instead of their values.
     static var sensitive: Set<String> { get }
+
+    /// Whether logins with only the rights of `errand_app` may enqueue jobs of this kind.
+    ///
+    /// The owner of the database and workers may enqueue every kind.
+    static var isOpenToApps: Bool { get }
 }
 
 extension Job {
@@ -39,6 +44,8 @@ extension Job {
     public static var upcasters: [Upcaster<Self>] { [] }
     /// None: arguments should carry ids.
     public static var sensitive: Set<String> { [] }
+    /// No: what an app may start is declared.
+    public static var isOpenToApps: Bool { false }
 }
 
 /// Converts the arguments of an earlier version to the current type.
@@ -122,11 +129,11 @@ public struct JobOptions: Sendable, Equatable {
 
 /// Exponential backoff with jitter, so that jobs that failed together do not retry together.
 public struct Backoff: Sendable, Equatable, Codable {
-    /// The wait after the first failure, in seconds.
+    /// The wait after the first failure, in seconds, at most 30 days.
     public var base: Double
     /// The multiplier for each further failure.
     public var factor: Double
-    /// The longest wait, in seconds.
+    /// The longest wait, in seconds, at most 30 days.
     public var ceiling: Double
     /// The random share of the wait, 0 to 1.
     public var jitter: Double
@@ -148,9 +155,20 @@ public struct Backoff: Sendable, Equatable, Codable {
     ///   - attempt: the number of failed attempts, from 1.
     ///   - chance: a random number from 0 to 1.
     public func delay(after attempt: Int, chance: Double) -> Duration {
-        var seconds = base
-        for _ in 1..<max(attempt, 1) where seconds < ceiling { seconds *= factor }
-        seconds = min(seconds, ceiling)
-        return .microseconds(Int64(seconds * (1 - jitter * chance) * 1_000_000))
+        // A job's row may have any numbers.
+        let ceiling = Self.bounded(ceiling, to: Self.longest)
+        var seconds = min(Self.bounded(base, to: Self.longest), ceiling)
+        for _ in 1..<max(attempt, 1) where seconds > 0 && seconds < ceiling {
+            seconds = min(seconds * Self.bounded(factor, to: Self.longest), ceiling)
+        }
+        let share = 1 - Self.bounded(jitter, to: 1) * Self.bounded(chance, to: 1)
+        return .microseconds(Int64(seconds * share * 1_000_000))
+    }
+
+    /// Thirty days, in seconds.
+    private static let longest = 2_592_000.0
+
+    private static func bounded(_ value: Double, to limit: Double) -> Double {
+        value.isNaN ? 0 : min(max(value, 0), limit)
     }
 }

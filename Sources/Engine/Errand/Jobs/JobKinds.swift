@@ -135,7 +135,8 @@ public struct JobKinds: Sendable {
         registrations[Work.kind] = Registration(
             kind: Work.kind, version: Work.argsVersion,
             versions: Set(Work.upcasters.map(\.version) + [Work.argsVersion]),
-            options: Work.options, sensitive: Work.sensitive, batchLimit: batchLimit, run: run)
+            options: Work.options, sensitive: Work.sensitive, isOpenToApps: Work.isOpenToApps,
+            batchLimit: batchLimit, run: run)
     }
 
     /// Returns whether a text is a valid name of a kind or a queue.
@@ -163,6 +164,7 @@ struct Registration: Sendable {
     var versions: Set<Int>
     var options: JobOptions
     var sensitive: Set<String>
+    var isOpenToApps: Bool
     var batchLimit: Int
     var run: @Sendable ([Claim]) async throws -> [Outcome]
 }

@@ -26,6 +26,8 @@ struct Heartbeat: Sendable {
 
     /// The time after which a job that ignores its cancellation is abandoned.
     private static let timeout = Duration.seconds(10)
+    /// Any login may notify: a flood of notifications costs no more than a round for each pause.
+    private static let shortestPause = Duration.milliseconds(5)
     /// The maximum number of running jobs in the worker's row.
     private static let reportedJobs = 100
 
@@ -76,27 +78,23 @@ struct Heartbeat: Sendable {
             expire()
             freed.release()
             await wake.wait(upTo: running.isEmpty ? .seconds(1) : .milliseconds(250))
+            try? await Task.sleep(for: Self.shortestPause)
         }
     }
 
     private func listen() async throws {
         let (wake, commands) = (wake, commands)
         try await session.listen(["errand_control"]) { notification in
-            if let id = cancelled(notification.payload) { running.interrupt(id, .cancelled) }
-            if notification.payload == "beat \(identity.id)" { commands.requestBeat() }
+            // Only hints: the rows say what is to be done.
+            switch notification.payload {
+            case "cancel \(identity.id)": commands.requestCheck()
+            case "beat \(identity.id)": commands.requestBeat()
+            default: break
+            }
             wake.raise()
         } onReset: {
             wake.raise()
         }
-    }
-
-    /// Returns the job of a payload "cancel WORKER JOB" if it is for this worker.
-    private func cancelled(_ payload: String) -> Int64? {
-        let parts = payload.split(separator: " ")
-        guard parts.count == 3, parts[0] == "cancel", Int64(parts[1]) == identity.id else {
-            return nil
-        }
-        return Int64(parts[2])
     }
 
     private func status(_ stop: Stop) -> ReceivedCommands.PublishedStatus {
@@ -145,8 +143,8 @@ struct Heartbeat: Sendable {
     /// Reads the paused queues, the operators' commands for this worker, and the requests to cancel
     /// running jobs.
     func readControls(stopping stop: Stop) async throws {
-        // Notifications announce cancellations; this query finds those that were lost.
-        let ids = running.running(since: .milliseconds(500))
+        // Notifications announce cancellations; those of longer-running jobs are found without.
+        let ids = running.running(since: commands.takeCheck() ? .zero : .milliseconds(500))
         let answers = try await session.pipeline(
             [
                 Statement(Statements.pausedQueues, []),

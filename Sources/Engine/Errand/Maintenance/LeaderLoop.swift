@@ -9,14 +9,6 @@ package enum Role: String, Sendable, CaseIterable {
     /// Creates the jobs of schedules.
     case scheduler
 
-    /// The key of the advisory lock: "errand" and "schedule" as numbers.
-    package var lock: Int64 {
-        switch self {
-        case .feeder: 0x65_72_72_61_6e_64
-        case .scheduler: 0x73_63_68_65_64_75_6c_65
-        }
-    }
-
     /// The name of the sessions that hold the lock, or want it without a worker.
     package var sessionName: String {
         switch self {
@@ -27,37 +19,6 @@ package enum Role: String, Sendable, CaseIterable {
 
     /// The name of a worker's session that holds the lock.
     package func sessionName(of worker: Int64) -> String { "\(sessionName) \(worker)" }
-}
-
-/// The advisory lock that makes one of several processes the leader.
-struct LeaderLock: Sendable {
-    let key: Int64
-    /// The time without a query after which a leader is considered hung.
-    ///
-    /// A live one sends a query every second.
-    let timeout: Duration
-
-    /// Acquires the lock if it is free, and returns whether it did.
-    ///
-    /// The connection of a hung leader is terminated, so that the next attempt succeeds.
-    func take(on session: Session) async throws -> Bool {
-        try await session.requireOwnProcess(for: "a leader")
-        return try await isGranted("SELECT pg_try_advisory_lock($1)", on: session)
-    }
-
-    /// Returns whether no session holds the lock, over a session that is not to hold it.
-    func isFree(on session: Session) async throws -> Bool {
-        // Of its own transaction and shared: it is in the way of no other candidate for longer.
-        try await isGranted("SELECT pg_try_advisory_xact_lock_shared($1)", on: session)
-    }
-
-    private func isGranted(_ attempt: String, on session: Session) async throws -> Bool {
-        let lock = Parameter.int64(key)
-        if try await session.query(attempt, [lock]).bool(0, 0) { return true }
-        let seconds = Double(max(timeout, .seconds(3)).milliseconds) / 1000
-        _ = try await session.query(Statements.endUnresponsiveLeader, [lock, .double(seconds)])
-        return false
-    }
 }
 
 /// A process's claim to one role: its identity, and whether it was asked to step down.
@@ -85,17 +46,41 @@ final class LeadershipRole: Sendable {
         self.worker = worker
     }
 
-    /// Records this process as the leader, on the session that has just acquired the lock.
-    func sign(on session: Session) async throws {
+    /// Takes the role for the process if nobody holds it, and returns whether it did.
+    ///
+    /// It is held until `session` ends. The connection of a hung leader is terminated, so that the
+    /// next attempt succeeds.
+    ///
+    /// - Parameter timeout: the time without a query after which a leader is considered hung. A
+    ///   live one sends a query every second.
+    func take(on session: Session, timeout: Duration) async throws -> Bool {
+        try await session.requireOwnProcess(for: "a leader")
         state.withLock { $0 = State() }
-        let signature = try await session.query(
-            Statements.signLeadership,
+        let signatures = try await session.query(
+            Statements.takeLeadership,
             [
                 .text(role.rawValue), .optional(worker?.id), .text(host),
                 .int32(ProcessInfo.processInfo.processIdentifier),
-            ]
-        ).text(0, 0)
+            ])
+        guard let signature = try signatures.first?.text(0) else {
+            try await endUnresponsive(on: session, timeout)
+            return false
+        }
         state.withLock { $0.signature = signature }
+        return true
+    }
+
+    /// Returns whether nobody holds the role, over a session that is not to hold it.
+    func isFree(on session: Session, timeout: Duration) async throws -> Bool {
+        let isLed = try await session.query(Statements.isLed, [.text(role.rawValue)]).bool(0, 0)
+        if isLed { try await endUnresponsive(on: session, timeout) }
+        return !isLed
+    }
+
+    private func endUnresponsive(on session: Session, _ timeout: Duration) async throws {
+        let seconds = Double(max(timeout, .seconds(3)).milliseconds) / 1000
+        _ = try await session.query(
+            Statements.endUnresponsiveLeader, [.text(role.rawValue), .double(seconds)])
     }
 
     /// Steps down if the current signature is among those of the requests.
@@ -122,16 +107,16 @@ final class LeadershipRole: Sendable {
     }
 }
 
-/// The loop of a candidate for a role: it works while it holds the role's advisory lock.
+/// The loop of a candidate for a role: it works while it holds the role.
 ///
-/// One process holds the lock in PostgreSQL and the others stand by. This saves cost; correctness
-/// does not depend on it.
+/// One process holds it and the others stand by. This saves cost; correctness does not depend on
+/// it.
 struct LeaderLoop: Sendable {
     let leadership: LeadershipRole
-    /// The session that holds the lock.
+    /// The session by whose life the role is held.
     let session: Session
-    /// The session over which a standby asks for the lock, so that ``session`` needs no connection
-    /// until the lock is free; nil for ``session`` itself.
+    /// The session over which a standby looks for a leader, so that ``session`` needs no connection
+    /// until there is none; nil for ``session`` itself.
     var standby: Session?
     let timeout: Duration
     let log: Log
@@ -186,7 +171,7 @@ struct LeaderLoop: Sendable {
                 throttle.warn(log, "\(interrupted): \(error)")
                 stats?.missedBeat("\(error)")
             }
-            // Release the lock with the session: another process may reach the servers.
+            // Release the role with the session: another process may reach the servers.
             await session.close()
             try? await Task.sleep(for: pause ?? (failures > 1 ? Self.retreat : .milliseconds(50)))
         }
@@ -194,16 +179,12 @@ struct LeaderLoop: Sendable {
     }
 
     private func take() async throws -> Bool {
-        let lock = LeaderLock(key: leadership.role.lock, timeout: timeout)
         if let standby {
-            guard try await lock.isFree(on: standby) else { return false }
+            guard try await leadership.isFree(on: standby, timeout: timeout) else { return false }
         }
-        guard try await lock.take(on: session) else {
-            if standby != nil { await session.close() }
-            return false
-        }
-        try await leadership.sign(on: session)
-        return true
+        let isTaken = try await leadership.take(on: session, timeout: timeout)
+        if !isTaken, standby != nil { await session.close() }
+        return isTaken
     }
 
     private func lead(_ work: @escaping @Sendable () async throws -> Void) async throws {
@@ -212,7 +193,7 @@ struct LeaderLoop: Sendable {
             group.addTask { try await leadership.resignation() }
             defer { group.cancelAll() }
             do { try await group.next() } catch let error as LeadershipRole.Resigned {
-                // Release the lock at once, before the work on other sessions has finished.
+                // Release the role at once, before the work on other sessions has finished.
                 group.cancelAll()
                 await session.close()
                 throw error

@@ -16,8 +16,8 @@ actor FeederThread {
 
 /// The work of the role feeder: staging, recovering the jobs of dead workers, and retention.
 ///
-/// One process holds an advisory lock in PostgreSQL and the others stand by. This saves cost; each
-/// of these tasks may safely run twice.
+/// One process holds the role and the others stand by. This saves cost; each of these tasks may
+/// safely run twice.
 struct Leadership: Sendable {
     let leadership: LeadershipRole
     let place: FeederThread
@@ -43,11 +43,11 @@ struct Leadership: Sendable {
             try await feeding.listen(["errand_ready"]) { [requests] notification in
                 requests.add([notification.payload])
             } onReset: { [requests] in
-                // The lock is lost with the connection: end the feeder and acquire the lock again.
-                requests.loseLock()
+                // The role is lost with the connection: end the feeder and take it again.
+                requests.loseRole()
             }
             log.debug("this worker is the feeder")
-            requests.holdLock()
+            requests.holdRole()
             try await lead(onFed)
         }
     }
@@ -62,8 +62,11 @@ struct Leadership: Sendable {
             group.addTask { try await receiveRequests() }
             group.addTask { try await rescue() }
             group.addTask { try await retain() }
-            defer { group.cancelAll() }
-            try await group.next()
+            let ended = await group.nextResult()
+            group.cancelAll()
+            // Release the role before a long statement of maintenance has ended.
+            await feeding.close()
+            try ended?.get()
         }
     }
 

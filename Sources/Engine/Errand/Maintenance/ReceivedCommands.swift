@@ -19,6 +19,7 @@ final class ReceivedCommands: Sendable {
         var current: WorkerCommand?
         var published = PublishedStatus()
         var mustBeat = false
+        var mustCheck = false
         var clockAhead: Duration?
     }
 
@@ -43,6 +44,17 @@ final class ReceivedCommands: Sendable {
 
     /// Requests an early heartbeat.
     func requestBeat() { state.withLock { $0.mustBeat = true } }
+
+    /// Requests a look for cancellations among all running jobs.
+    func requestCheck() { state.withLock { $0.mustCheck = true } }
+
+    /// Returns whether a look was requested since the last call.
+    func takeCheck() -> Bool {
+        state.withLock { state in
+            defer { state.mustCheck = false }
+            return state.mustCheck
+        }
+    }
 
     /// Returns whether to send a heartbeat early.
     func isOutdated(_ now: PublishedStatus) -> Bool {

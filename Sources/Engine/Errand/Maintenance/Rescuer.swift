@@ -2,8 +2,8 @@ import ErrandPostgres
 
 /// Recovers the jobs of dead workers.
 ///
-/// The lost attempt counts and gets an error record. A job whose last attempt was lost becomes a
-/// dead letter.
+/// The lost attempt counts and gets an error record. A job becomes a dead letter when its last
+/// attempt was lost, or when three workers died in their first moments with it alone.
 package struct Rescuer: Sendable {
     private let session: MaintenanceSession
     private let offer: @Sendable (Staged, Lane) -> Void
@@ -24,12 +24,15 @@ package struct Rescuer: Sendable {
     func rescueUnresponsive() async throws {
         let unresponsive = try await session.query(Statements.unresponsiveWorkers, [])
         guard unresponsive.count > 0 else { return }
-        var dead: [(id: Int64, reason: String)] = []
+        var dead: [Death] = []
         for row in unresponsive {
             let id = try row.int64("id")
             let name = "worker \(id) (\(try row.text("host")), pid \(try row.int32("pid")))"
             let seen = try row.timestamp("last_seen_at")
-            dead.append((id, "\(name) \(Self.heldWhenDead); last seen \(seen)"))
+            dead.append(
+                Death(
+                    worker: id, reason: "\(name) \(Self.heldWhenDead); last seen \(seen)",
+                    seen: seen))
             log.warning("\(name) has sent no heartbeat since \(seen): recovering its jobs")
         }
         try await free(dead)
@@ -39,10 +42,10 @@ package struct Rescuer: Sendable {
     func rescueOrphans() async throws {
         let orphans = try await session.query(Statements.orphanedWorkers, [])
         guard orphans.count > 0 else { return }
-        var dead: [(id: Int64, reason: String)] = []
+        var dead: [Death] = []
         for row in orphans {
             let id = try row.int64("id")
-            dead.append((id, "worker \(id) was gone while it held this job"))
+            dead.append(Death(worker: id, reason: "worker \(id) was gone while it held this job"))
         }
         try await free(dead)
     }
@@ -50,11 +53,21 @@ package struct Rescuer: Sendable {
     /// Returns the name of a worker's sessions for handlers.
     static func poolName(of worker: Int64) -> String { "errand-pool \(worker)" }
 
-    private func free(_ dead: [(id: Int64, reason: String)]) async throws {
-        let workers = Parameter.int64Array(dead.map(\.id))
-        let held = try await session.query(Statements.heldBy, [workers]).map { try $0.int64(0) }
+    private struct Death {
+        var worker: Int64
+        var reason: String
+        /// Its last heartbeat, if it is known.
+        var seen: Instant?
+    }
+
+    private func free(_ dead: [Death]) async throws {
+        let workers = Parameter.int64Array(dead.map(\.worker))
+        let held = try await session.query(
+            Statements.heldBy, [workers, .timestampArray(dead.map(\.seen))])
         let parameters: [Parameter] = [
-            workers, .textArray(dead.map(\.reason)), .int64Array(held),
+            workers, .textArray(dead.map(\.reason)),
+            .int64Array(try held.map { try $0.int64("id") }),
+            .nullableInt64Array(try held.map { try $0.optionalInt64("together") }),
         ]
         let answers = try await session.pipeline([
             Statement(Statements.buryRescued, parameters),
@@ -62,13 +75,15 @@ package struct Rescuer: Sendable {
         ])
         let buried = Int(try answers[0].int64(0, 0))
         let freed = answers[1]
-        for row in 0..<freed.count { offer(try Staged(freed, row), try Lane(freed, row)) }
+        for (place, row) in freed.enumerated() where try !row.bool("is_later") {
+            offer(try Staged(freed, place), try Lane(freed, place))
+        }
         log.info("recovered \(freed.count) jobs of dead workers; \(buried) became dead letters")
         if buried + freed.count == held.count {
             _ = try await session.query(Statements.forgetWorkers, [workers])
         } else {
             // Open transactions lock the other jobs: end these, and recover them in the next round.
-            let names = Parameter.textArray(dead.map { Self.poolName(of: $0.id) })
+            let names = Parameter.textArray(dead.map { Self.poolName(of: $0.worker) })
             _ = try await session.query(Statements.endTransactions, [names])
         }
     }

@@ -36,7 +36,7 @@ package struct Retention: Sendable {
             { try await forgetOccurrences() },
             { try await forget(Statements.forgetOperations) },
             { try await forget(Statements.forgetDemoLedger) },
-            { while try await count("SELECT errand.forget_audit(10000)") == 10_000 {} },
+            { try await forgetAudit() },
             { try await forgetNames() },
         ]
         var failure: (any Error)?
@@ -98,7 +98,11 @@ package struct Retention: Sendable {
     private func dropExpired(_ today: Parameter) async throws {
         let drop = "SELECT errand.drop_expired_day($1::text::date)"
         var dropped = 0
-        while try await session.query(drop, [today])[0].optionalText(0) != nil { dropped += 1 }
+        while !Task.isCancelled,
+            try await session.query(drop, [today])[0].optionalText(0) != nil
+        {
+            dropped += 1
+        }
         if dropped > 0 { log.info("\(dropped) days of expired finished jobs were deleted") }
     }
 
@@ -112,6 +116,10 @@ package struct Retention: Sendable {
         while !Task.isCancelled,
             try await session.query(statement, parameters).affected == 10_000
         {}
+    }
+
+    private func forgetAudit() async throws {
+        while !Task.isCancelled, try await count("SELECT errand.forget_audit(10000)") == 10_000 {}
     }
 
     /// The retention of the history of schedules, in days.

@@ -14,6 +14,8 @@ public enum MigrationError: Error, CustomStringConvertible {
     case unknown(module: String, file: String)
     /// The SQL of a file failed; the whole migration was rolled back.
     case failed(module: String, file: String, cause: PostgresError)
+    /// Another session held the lock of migrations for too long.
+    case locked(by: String)
     /// A file ended the transaction of the migration.
     case endedTransaction(module: String, file: String)
     /// Two modules have the same name, or a module has that of the engine.
@@ -45,6 +47,9 @@ public enum MigrationError: Error, CustomStringConvertible {
                 + "version of the program that migrated it"
         case .failed(let module, let file, let cause):
             "\(module): \(file) failed, and everything was rolled back: \(cause)"
+        case .locked(let holder):
+            "waited in vain for the lock of migrations, which \(holder) holds: try again when it "
+                + "has ended; if it is no migration, end it with pg_terminate_backend()"
         case .endedTransaction(let module, let file):
             "\(module): \(file) ended the transaction of the migration, so earlier changes were "
                 + "committed: remove BEGIN, COMMIT and ROLLBACK from the file, and check the "

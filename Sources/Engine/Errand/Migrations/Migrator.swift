@@ -55,8 +55,7 @@ public struct Migrator: Sendable {
             // The lock ends with the transaction; it waits for another migration to end.
             try await session.script("BEGIN ISOLATION LEVEL READ COMMITTED")
             do {
-                _ = try await session.query(
-                    "SELECT pg_advisory_xact_lock($1)", [.int64(Self.lock)])
+                try await lock(session)
                 let applied = try await apply(plan, adding: names, in: session)
                 try await session.script("COMMIT")
                 return applied
@@ -111,6 +110,31 @@ public struct Migrator: Sendable {
         case .session(let session): try await body(session)
         }
     }
+
+    /// Waits for another migration to end.
+    ///
+    /// - Throws: ``MigrationError/locked(by:)`` if it did not: any login may hold the lock.
+    private func lock(_ session: Session) async throws {
+        do throws(PostgresError) {
+            _ = try await session.query("SELECT pg_advisory_xact_lock($1)", [.int64(Self.lock)])
+        } catch {
+            guard let state = error.sqlState, ["55P03", "57014"].contains(state) else {
+                throw error
+            }
+            try await session.script("ROLLBACK; BEGIN")
+            let rows = try await session.query(Self.holder, [.int64(Self.lock)])
+            guard let holder = try rows.first?.text(0) else { throw error }
+            throw MigrationError.locked(by: holder)
+        }
+    }
+
+    private static let holder = """
+        SELECT format('session %s of %s (%s)', a.pid, a.usename, a.application_name)
+        FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+          AND l.classid::bigint = $1 >> 32 AND l.objid::bigint = $1 & 4294967295
+        """
 
     /// The advisory lock of migrations: "errandm" as a number.
     static let lock: Int64 = 0x65_72_72_61_6e_64_6d

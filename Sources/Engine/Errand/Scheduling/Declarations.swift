@@ -19,7 +19,7 @@ extension JobKinds {
                     .int16(known.options.priority.rawValue),
                     .int16(Int16(known.options.maxAttempts)),
                     .textArray(known.sensitive.sorted()),
-                    .int16(known.options.retentionDays ?? 0),
+                    .int16(known.options.retentionDays ?? 0), .bool(known.isOpenToApps),
                 ])
         }
         return try kinds

@@ -19,8 +19,7 @@ package struct ScheduleHealth: Sendable {
     /// The schedules whose kind of job no program has declared, with that kind.
     package var undeclared: [(schedule: String, kind: String)]
 
-    package static let statement = Statement(
-        Statements.scheduleHealth, [.int64(Role.scheduler.lock)])
+    package static let statement = Statement(Statements.scheduleHealth)
 
     package init(_ row: Row) throws {
         count = Int(try row.int64("total"))

@@ -72,7 +72,7 @@ package struct Scheduler: Sendable {
     }
 
     private struct LockLost: Error, CustomStringConvertible {
-        var description: String { "the connection that held the scheduler's lock was lost" }
+        var description: String { "the connection that held the role of the scheduler was lost" }
     }
 
     /// Processes all due occurrences once.

@@ -25,7 +25,7 @@ extension Statements {
             WHERE id = ANY ($1) AND claimed_by IS NOT NULL
             RETURNING id, claimed_by
         )
-        SELECT id, pg_notify('errand_control', 'cancel ' || claimed_by || ' ' || id)::text
+        SELECT id, pg_notify('errand_control', 'cancel ' || claimed_by)::text
         FROM asked
         """
 

@@ -96,7 +96,7 @@ extension Statements {
                 min(coalesce(a.xact_start, clock_timestamp() - interval '60 s')),
                 clock_timestamp()) AS at,
             clock_timestamp() AS now
-        FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+        FROM pg_locks l LEFT JOIN errand.sessions() a ON a.pid = l.pid
         WHERE l.locktype = 'relation' AND l.relation = 'errand.jobs'::regclass
           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
           AND l.mode = 'RowExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()

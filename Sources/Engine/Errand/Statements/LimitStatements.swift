@@ -120,7 +120,9 @@ extension Statements {
         """
 
     /// Serializes changes, so that the times of limits are in the order of their commits.
-    package static let lockLimits = "SELECT pg_advisory_xact_lock(7596553775040557427)"
+    ///
+    /// Not an advisory lock, which any login may hold; claims do not wait for this one.
+    package static let lockLimits = "LOCK TABLE errand.queue_limits IN SHARE UPDATE EXCLUSIVE MODE"
 
     /// Limits queue $1 to $2 running jobs and $3 starts per second ($4 as the operator wrote it);
     /// null keeps the current value.

@@ -32,17 +32,6 @@ extension Statements {
         SELECT id FROM errand.jobs WHERE id = ANY ($1) AND claimed_by = $2 AND cancel_requested
         """
 
-    /// Terminates the session that holds the advisory lock $1 and has sent no query for $2 seconds.
-    package static let endUnresponsiveLeader = """
-        SELECT pg_terminate_backend(a.pid)
-        FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-        WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
-          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-          AND l.classid::bigint = $1 >> 32 AND l.objid::bigint = $1 & 4294967295
-          AND a.state LIKE 'idle%'
-          AND a.state_change < clock_timestamp() - make_interval(secs => $2)
-        """
-
     /// Whether a row of `errand.queues` is paused now; a pause with an end expires.
     package static let isPaused = """
         (paused_at IS NOT NULL AND coalesce(paused_until > clock_timestamp(), true))
@@ -63,10 +52,20 @@ extension Statements {
           AND last_seen_at < clock_timestamp() - make_interval(secs => lease_seconds)
         """
 
-    /// The jobs claimed by dead workers.
+    /// The jobs claimed by dead workers ($1, last seen at $2).
     ///
+    /// `together`: how many jobs the worker began in its last moments, if this is one of them.
     /// It reads the whole table: no index contains the claim.
-    package static let heldBy = "SELECT id FROM errand.jobs WHERE claimed_by = ANY ($1)"
+    package static let heldBy = """
+        SELECT id, CASE WHEN is_young
+            THEN count(*) FILTER (WHERE is_young) OVER (PARTITION BY claimed_by) END AS together
+        FROM (
+            SELECT j.id, j.claimed_by,
+                coalesce(j.claimed_at >= w.seen - interval '1 second', false) AS is_young
+            FROM unnest($1::bigint[], $2::timestamptz[]) AS w (id, seen)
+            JOIN errand.jobs j ON j.claimed_by = w.id
+        ) AS held
+        """
 
     /// Terminates sessions of these names that have open idle transactions: their workers are dead
     /// or hung.
@@ -76,30 +75,53 @@ extension Statements {
           AND state LIKE 'idle in transaction%'
         """
 
-    /// Requeues the jobs ($3) of dead workers ($1, with a text for each) and counts the attempts.
+    /// Requeues the jobs ($3, with `together` of ``heldBy``) of dead workers ($1, with a text for
+    /// each) and counts the attempts.
     ///
-    /// It skips jobs that a transaction of the dead worker still locks.
+    /// Those that died together twice start apart, so that one that kills its worker is found. It
+    /// skips jobs that a transaction of the dead worker still locks.
     package static let rescue = """
         UPDATE errand.jobs j
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL,
-            errors = errand.with_error(j.errors, jsonb_build_object('attempt', j.attempt,
-                'at', clock_timestamp(), 'worker', j.claimed_by, 'error', w.reason))
-        FROM unnest($1::bigint[], $2::text[]) AS w (id, reason)
+            run_at = CASE WHEN h.together > 1 AND errand.young_deaths(j.errors) > 0
+                THEN clock_timestamp() + make_interval(secs => random() * least(h.together, 60))
+                ELSE j.run_at END,
+            errors = errand.with_error(j.errors, \(deathRecord))
+        FROM unnest($1::bigint[], $2::text[]) AS w (id, reason),
+            unnest($3::bigint[], $4::bigint[]) AS h (id, together)
         WHERE j.id IN (SELECT id FROM errand.jobs WHERE id = ANY ($3) FOR UPDATE SKIP LOCKED)
-          AND j.claimed_by = w.id AND j.attempt < j.max_attempts AND NOT j.cancel_requested
-        RETURNING j.id, j.queue, j.kind, j.args_version, j.priority, j.run_at
+          AND j.id = h.id AND j.claimed_by = w.id AND NOT \(endsRescued)
+        RETURNING j.id, j.queue, j.kind, j.args_version, j.priority, j.run_at,
+            j.run_at > clock_timestamp() AS is_later
         """
 
-    /// Finishes the jobs of dead workers that have no attempts left or whose cancellation was
-    /// requested.
+    /// The error record of a job `j` whose worker died.
+    private static let deathRecord = """
+        jsonb_strip_nulls(jsonb_build_object('attempt', j.attempt, 'at', clock_timestamp(),
+            'worker', j.claimed_by, 'error', w.reason, 'together', h.together))
+        """
+
+    /// Whether three workers died in their first moments with a job `j`, and with it alone.
+    private static let isPoison = "(h.together = 1 AND errand.young_deaths(j.errors, 1) >= 2)"
+
+    /// Whether a rescued job `j` does not run again.
+    private static let endsRescued = """
+        (j.attempt >= j.max_attempts OR j.cancel_requested OR coalesce(\(isPoison), false))
+        """
+
+    /// Finishes the jobs of dead workers that have no attempts left, whose cancellation was
+    /// requested, or that kill their workers, whatever attempts they have left.
     package static let buryRescued = """
         WITH ended AS (
             DELETE FROM errand.jobs j
-            USING unnest($1::bigint[], $2::text[]) AS w (id, reason)
+            USING unnest($1::bigint[], $2::text[]) AS w (id, reason),
+                unnest($3::bigint[], $4::bigint[]) AS h (id, together)
             WHERE j.id IN (
                 SELECT id FROM errand.jobs WHERE id = ANY ($3) FOR UPDATE SKIP LOCKED)
-              AND j.claimed_by = w.id AND (j.attempt >= j.max_attempts OR j.cancel_requested)
-            RETURNING j.*, w.reason
+              AND j.id = h.id AND j.claimed_by = w.id AND \(endsRescued)
+            RETURNING j.*, \(deathRecord) AS record, CASE WHEN \(isPoison)
+                THEN 'poison: three workers died as they began it and nothing else; ' ELSE '' END
+                || w.reason AS reason
         ), kept AS (
             INSERT INTO errand.finished_jobs (id, created_at, run_at, started_at, finished_at,
                 worker, keep_until, long_until, outcome, priority, attempt, max_attempts,
@@ -109,9 +131,7 @@ extension Statements {
                 CASE WHEN cancel_requested THEN \(longUntil("keep.days")) END,
                 (CASE WHEN cancel_requested THEN 'cancelled' ELSE 'dead' END)::errand.job_outcome,
                 priority, attempt, max_attempts, args_version, queue, kind, reason, args,
-                unique_key, tags, options,
-                errand.with_error(errors, jsonb_build_object('attempt', attempt,
-                    'at', clock_timestamp(), 'worker', claimed_by, 'error', reason))
+                unique_key, tags, options, errand.with_error(errors, record)
             FROM ended CROSS JOIN errand.instance i
             CROSS JOIN LATERAL (\(keepDays(of: "ended"))) AS keep (days)
             WHERE keep.days > 0 OR NOT cancel_requested

@@ -18,7 +18,7 @@ extension Statements {
 
     package static let scheduleNames = "SELECT name FROM errand.schedules ORDER BY name"
 
-    /// The health of the schedules; $1 is the advisory lock of the scheduler.
+    /// The health of the schedules.
     package static let scheduleHealth = """
         SELECT count(*) AS total, count(paused_at) AS paused,
             count(*) FILTER (WHERE paused_by = 'errand' AND failures >= pause_after) AS failed,
@@ -26,11 +26,7 @@ extension Statements {
             (array_agg(name ORDER BY since, name)
                 FILTER (WHERE since < clock_timestamp() - interval '1 min'))[1] AS longest,
             EXISTS (
-                SELECT FROM pg_locks l
-                WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
-                  AND l.database = (
-                    SELECT oid FROM pg_database WHERE datname = current_database())
-                  AND l.classid::bigint = $1 >> 32 AND l.objid::bigint = $1 & 4294967295
+                SELECT FROM errand.leaders l WHERE l.role = 'scheduler' AND errand.is_led(l)
             ) AS is_led,
             -- A value such as 'none' is not a release of tzdata and cannot be compared.
             max(planned_with) FILTER (WHERE planned_with ~ '^[0-9]') AS planned_with,

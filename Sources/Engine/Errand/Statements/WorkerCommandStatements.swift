@@ -34,28 +34,44 @@ extension Statements {
 
     // MARK: Roles
 
-    /// Records worker $2 on host $3, process $4, as the holder of role $1, and returns its
-    /// signature.
-    package static let signLeadership = """
-        INSERT INTO errand.leaders (role, worker, host, pid, backend)
-        VALUES ($1, $2, $3, $4, pg_backend_pid())
+    /// Makes worker $2 on host $3, process $4, the holder of role $1 until this session ends, and
+    /// returns its signature; no row if another one holds it.
+    package static let takeLeadership = """
+        INSERT INTO errand.leaders AS l (role, worker, host, pid, backend, backend_started)
+        SELECT $1, $2, $3, $4, a.pid, a.backend_start
+        FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()
         ON CONFLICT (role) DO UPDATE
         SET worker = excluded.worker, host = excluded.host, pid = excluded.pid,
-            backend = excluded.backend, taken_at = clock_timestamp(), resign_requested_at = NULL
+            backend = excluded.backend, backend_started = excluded.backend_started,
+            taken_at = clock_timestamp(), resign_requested_at = NULL
+        WHERE NOT errand.is_led(l)
         RETURNING role || ' ' || backend
         """
 
-    /// The holders of the locks ($2) of the roles ($1), from their sessions and signatures.
+    /// Whether somebody holds role $1.
+    package static let isLed = """
+        SELECT EXISTS (SELECT FROM errand.leaders l WHERE l.role = $1 AND errand.is_led(l))
+        """
+
+    /// Terminates the session that holds role $1 and has sent no query for $2 seconds.
+    ///
+    /// Only sessions of the same login show their state, and may be terminated.
+    package static let endUnresponsiveLeader = """
+        SELECT pg_terminate_backend(a.pid)
+        FROM errand.leaders l
+        JOIN pg_stat_activity a ON a.pid = l.backend AND a.backend_start = l.backend_started
+        WHERE l.role = $1 AND a.usename = current_user AND a.state LIKE 'idle%'
+          AND a.state_change < clock_timestamp() - make_interval(secs => $2)
+        """
+
+    /// The holders of the roles $1.
     package static let leaders = """
-        SELECT n.role, k.pid AS backend, l.worker, l.host, l.pid, l.taken_at, l.resign_requested_at,
+        SELECT n.role, l.backend, l.worker, l.host, l.pid, l.taken_at, l.resign_requested_at,
             w.last_seen_at,
             w.last_seen_at >= clock_timestamp() - make_interval(secs => w.lease_seconds)
                 AS is_alive
-        FROM unnest($1::text[], $2::bigint[]) AS n (role, key)
-        LEFT JOIN pg_locks k ON k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
-            AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            AND k.classid::bigint = n.key >> 32 AND k.objid::bigint = n.key & 4294967295
-        LEFT JOIN errand.leaders l ON l.role = n.role AND l.backend = k.pid
+        FROM unnest($1::text[]) AS n (role)
+        LEFT JOIN errand.leaders l ON l.role = n.role AND errand.is_led(l)
         LEFT JOIN errand.workers w ON w.id = l.worker
         ORDER BY n.role
         """
@@ -68,7 +84,7 @@ extension Statements {
         ORDER BY id
         """
 
-    /// Asks the holder of role $1 to step down if it holds the lock ($2).
+    /// Asks the holder of role $1 to step down if it still is the session $2.
     package static let askToResign = """
         UPDATE errand.leaders SET resign_requested_at = clock_timestamp()
         WHERE role = $1 AND backend = $2 AND worker IS NOT NULL

@@ -14,6 +14,8 @@ struct Runner: Sendable {
     let log: Log
 
     private static let yieldInterval = 64
+    /// A year, in milliseconds.
+    private static let longestTimeout: Int64 = 31_536_000_000
 
     /// Runs jobs of one queue until it is closed.
     func run(_ queue: LocalQueue, onFinished: @escaping @Sendable () -> Void) async {
@@ -151,7 +153,9 @@ struct Runner: Sendable {
     }
 
     private func timeout(_ job: ClaimedJob, _ kind: Registration) -> Duration {
-        job.overrides?.timeoutMs.map { .milliseconds($0) } ?? kind.options.timeout
+        // A job's row may have any number.
+        job.overrides?.timeoutMs.map { .milliseconds(min(max($0, 1), Self.longestTimeout)) }
+            ?? kind.options.timeout
     }
 
     /// Converts the outcome of a handler to a verdict.

@@ -42,7 +42,7 @@ struct WorkerRuntime: Sendable {
         try await heartbeatSession.requireOwnProcess(for: "a worker")
         let instance = try await heartbeatSession.query(Statements.instance).text(0, 0)
         let make = WorkerConnections(
-            servers: servers, keys: RedisKeys(instance: instance), options: options)
+            servers: servers, keys: RedisKeys(instance: instance), options: options, log: log)
         staging = make.window("errand-offer")
         try await staging.connection.connect()
         lanes = WorkerLanes(options.queues, kinds: kinds)
@@ -98,8 +98,9 @@ struct WorkerRuntime: Sendable {
         stats.attach(
             Self.numbers(lanes, completer, [("handlers", handlerPool), ("own", ownPool)]),
             windows: WindowSizes(
-                servers.redis, instance: instance
-            ) { lanes.open.flatMap(\.lanes) })
+                servers.redis, instance: instance,
+                queues: { lanes.queues.map(\.options.name) },
+                lanes: { lanes.open.flatMap(\.lanes) }))
     }
 
     private static func numbers(

@@ -42,7 +42,9 @@ package struct Assigner: Sendable {
     }
 
     private static let lock = """
-        SELECT pg_try_advisory_xact_lock(hashtextextended('missions.assign', 0))
+        SELECT count(*) = 1 FROM (
+            SELECT FROM missions.assigning FOR UPDATE SKIP LOCKED
+        ) AS held
         """
     private static let begin = "SET LOCAL idle_in_transaction_session_timeout = 0"
 

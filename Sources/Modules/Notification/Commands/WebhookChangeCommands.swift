@@ -1,5 +1,6 @@
 import ErrandKeys
 import ErrandCrypto
+import ErrandDelivery
 import Errand
 import ErrandCommand
 import ErrandPostgres
@@ -120,7 +121,14 @@ enum WebhookChangeCommands {
         examples: [.init("errand webhook enable 7 --reason 'it is back'", "after 'webhook test'")],
         options: [AuditOptions.reason], arguments: [WebhookFormatting.id]
     ) { invocation in
-        try await WebhookFormatting.report(
+        let endpoint = try await WebhookFormatting.one(invocation)
+        guard !WebhookMessage.hasLogin(endpoint.url.revealed) else {
+            throw CommandFailure(
+                exit: .conflict,
+                message: "the URL of endpoint \(endpoint.id) contains a login, which is not used",
+                hint: "add it again without user:password@: 'errand help webhook add'")
+        }
+        return try await WebhookFormatting.report(
             try await WebhookFormatting.endpoints(invocation).enable(
                 Int64(invocation[WebhookFormatting.id]), by: WebhookFormatting.author(invocation)),
             invocation, unfit: "is already enabled",

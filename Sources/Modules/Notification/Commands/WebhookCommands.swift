@@ -47,6 +47,11 @@ enum WebhookCommands {
         let keys = try KeySettings.needed(invocation.environment)
         let url = Secret(invocation[url])
         let isOpen = try WebhookChannel.settings(invocation.environment).allowsPrivateAddresses
+        guard !WebhookMessage.hasLogin(url.revealed) else {
+            throw CommandFailure(
+                exit: .usage, message: "--url: expected a URL without user:password@",
+                hint: "events are signed: pass the secret that is printed to the receiver")
+        }
         guard WebhookMessage.isEndpoint(url.revealed, allowsPlain: isOpen) else {
             // It may be or contain a password: it is not shown.
             throw CommandFailure(

@@ -4,6 +4,9 @@ package import ErrandPostgres
 
 /// Ends notices and deliveries whose jobs ended without a result.
 ///
+/// A job counts only if it is their own: while another one with the same id in its arguments is
+/// alive, or the delivery waits for its batch, the ended one was somebody else's.
+///
 /// A job becomes a dead letter without a call of its handler if its worker is killed on the last
 /// attempt or its handler fails each time. Cancellation by an operator does not call the handler
 /// either.
@@ -36,12 +39,29 @@ package struct CloseUndelivered: Job {
             notices: Statement(undecided, [since, .text(DecideNotice.kind)]),
             deliveries: Statement(
                 unanswered, [since, .textArray([PushDelivery.kind, EmailDelivery.kind])]))
-        let webhooks = try await database.withSession { session in
+        return (
+            ended.notices, ended.deliveries + (try await endEvents(since, in: database, now: now))
+        )
+    }
+
+    /// Ends the deliveries of events whose jobs died; returns their number.
+    private static func endEvents(
+        _ since: Parameter, in database: Pool, now: Date
+    ) async throws -> Int {
+        let lost = try await database.withSession {
+            try await $0.query(WebhookStatements.abandoned, [since])
+        }
+        let own = try await owned(lost, by: [WebhookDelivery.kind], aliveEvents, in: database)
+        guard !own.isEmpty else { return 0 }
+        return try await database.withSession { session in
             try await session.query(
-                WebhookStatements.endAbandoned, [since, .timestamp(Instant(date: now))]
+                WebhookStatements.endAbandoned,
+                [
+                    .int64Array(own.map(\.id)), .textArray(own.map(\.reason)),
+                    .timestamp(Instant(date: now)),
+                ]
             ).affected
         }
-        return (ended.notices, ended.deliveries + webhooks)
     }
 
     /// Withdraws those whose jobs operators cancelled in the day before `now`.
@@ -67,24 +87,25 @@ package struct CloseUndelivered: Job {
         _ status: String, in database: Pool, now: Date, notices: Statement, deliveries: Statement
     ) async throws -> (notices: Int, deliveries: Int) {
         let lost = try await database.withSession { try await $0.pipeline([notices, deliveries]) }
-        let notices = try lost[0].map { try $0.int64(0) }
+        let notices = try await owned(
+            lost[0], by: [DecideNotice.kind], aliveNotices, in: database)
         if !notices.isEmpty {
-            let reasons = try lost[0].map { try $0.text(1) }
             _ = try await database.withSession {
                 try await $0.query(
                     endNotices,
                     [
-                        .int64Array(notices), .textArray(reasons),
+                        .int64Array(notices.map(\.id)), .textArray(notices.map(\.reason)),
                         .timestamp(Instant(date: now)), .text(status),
                     ])
             }
         }
-        let deliveries = try lost[1].map { try $0.int64(0) }
+        let deliveries = try await owned(
+            lost[1], by: [PushDelivery.kind, EmailDelivery.kind], aliveDeliveries, in: database)
         guard !deliveries.isEmpty else { return (notices.count, 0) }
-        var reasons: [Int64: String] = [:]
-        for row in lost[1] { reasons[try row.int64(0)] = try row.text(1) }
+        let reasons = Dictionary(deliveries.map { ($0.id, $0.reason) }) { first, _ in first }
         let rows = try await database.withSession {
-            try await $0.query(DeliveryStatements.read, [.int64Array(deliveries.sorted())])
+            try await $0.query(
+                DeliveryStatements.read, [.int64Array(deliveries.map(\.id).sorted())])
         }
         let answers = try rows.map { row -> DeliveryAnswer in
             let due = try DueDelivery(row, zones: .shared)
@@ -98,12 +119,46 @@ package struct CloseUndelivered: Job {
         return (notices.count, rows.count)
     }
 
-    /// Returns the SQL for a member of a dead job's arguments as an id, or NULL if it is not a
-    /// number.
+    /// Returns the rows `id, reason` whose ended jobs were their own.
+    ///
+    /// - Parameter alive: reads which of the ids $1 have a job of the kinds $2 that has not ended.
+    private static func owned(
+        _ rows: Rows, by kinds: [String], _ alive: String, in database: Pool
+    ) async throws -> [(id: Int64, reason: String)] {
+        let found = try rows.map { (id: try $0.int64(0), reason: try $0.text(1)) }
+        guard !found.isEmpty else { return [] }
+        let others = try await database.withSession {
+            try await $0.query(alive, [.int64Array(found.map(\.id)), .textArray(kinds)])
+        }
+        let foreign = Set(try others.map { try $0.int64(0) })
+        return found.filter { !foreign.contains($0.id) }
+    }
+
+    /// Returns the SQL for a member of a job's arguments as an id, or NULL if it is not a number.
+    ///
+    /// The handlers read numbers only: a job with a text never was one of theirs.
     static func id(_ member: String) -> String {
         """
-        CASE WHEN j.args ->> '\(member)' ~ '^[0-9]{1,18}$'
+        CASE WHEN jsonb_typeof(j.args -> '\(member)') = 'number'
+                AND j.args ->> '\(member)' ~ '^[0-9]{1,18}$'
             THEN (j.args ->> '\(member)')::bigint END
+        """
+    }
+
+    private static let aliveNotices = alive("notice_id")
+    private static let aliveEvents = alive("delivery_id")
+    /// Also those that wait for the release of their batch, which have no job yet.
+    private static let aliveDeliveries = """
+        \(alive("delivery_id"))
+            OR EXISTS (SELECT FROM notification.parked_deliveries p WHERE p.delivery_id = c.id)
+        """
+
+    /// Reads all live jobs of the kinds, and only while there are candidates.
+    private static func alive(_ member: String) -> String {
+        """
+        SELECT c.id FROM unnest($1::bigint[]) AS c (id)
+        WHERE EXISTS (SELECT FROM errand.jobs j
+            WHERE j.kind = ANY ($2) AND \(id(member)) = c.id)
         """
     }
 

@@ -16,7 +16,7 @@ package struct StrandedDeliveries: Sendable {
     private static let statement = """
         SELECT d.provider, count(*)
         FROM (
-            SELECT (args ->> 'delivery_id')::bigint AS id FROM errand.jobs
+            SELECT \(CloseUndelivered.id("delivery_id")) AS id FROM errand.jobs j
             WHERE queue = ANY ($1) AND kind = $2 LIMIT $4
         ) j JOIN notification.deliveries d ON d.id = j.id
         WHERE d.status = 'pending' AND d.reply = $3

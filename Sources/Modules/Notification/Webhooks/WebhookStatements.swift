@@ -58,12 +58,20 @@ enum WebhookStatements {
         NOT a.took AND e.failing_since < $6 AND e.failed_at > $5 - interval '1 day'
         """
 
-    /// Ends, as of $2, the pending deliveries whose jobs died since $1.
+    /// The pending deliveries whose jobs died since $1.
+    static let abandoned = """
+        SELECT DISTINCT ON (d.id) d.id, \(CloseUndelivered.why)
+        FROM errand.dead_jobs j
+        JOIN notification.event_deliveries d ON d.id = \(CloseUndelivered.id("delivery_id"))
+        WHERE j.kind = '\(WebhookDelivery.kind)' AND j.finished_at > $1 AND d.status = 'pending'
+        ORDER BY d.id, j.id
+        """
+
+    /// Ends the deliveries $1 with the reasons $2, as of $3.
     static let endAbandoned = """
         UPDATE notification.event_deliveries d
-        SET status = 'failed', reply = \(CloseUndelivered.why), answered_at = $2
-        FROM errand.dead_jobs j
-        WHERE j.kind = '\(WebhookDelivery.kind)' AND j.finished_at > $1
-          AND d.id = \(CloseUndelivered.id("delivery_id")) AND d.status = 'pending'
+        SET status = 'failed', reply = f.reason, answered_at = $3
+        FROM unnest($1::bigint[], $2::text[]) AS f (id, reason)
+        WHERE d.id = f.id AND d.status = 'pending'
         """
 }

@@ -24,6 +24,9 @@ extension DoctorCommand {
             let session = try invocation.readOnlySession()
             try await server(session, ServerLines(invocation), &found)
             found.session = session
+            if let finding = await encryption(session, invocation) {
+                found.findings.append(finding)
+            }
             found.findings += await modules(session, invocation)
             found.findings.append(await permissions(session, ServerLines(invocation)))
             let inspector = Inspector(session: session)

@@ -42,7 +42,7 @@ struct DoctorRedis: Sendable {
                             + info.policy)
                 ]
             }
-            return [version(info)] + eviction + (await staging(database))
+            return [version(info)] + eviction + (await keys(database)) + (await staging(database))
         }
     }
 
@@ -54,6 +54,11 @@ struct DoctorRedis: Sendable {
             message: info.version + (info.masterPlace.map { ", the master is \($0)" } ?? ""),
             remedy: major >= 7
                 ? nil : "apt-get install --only-upgrade redis-server  # 7 or newer, for BZMPOP")
+    }
+
+    private func keys(_ database: DoctorDatabase) async -> [Finding] {
+        guard let address, let session = database.session else { return [] }
+        return await RedisKeyFindings.findings(address, session)
     }
 
     /// Checks for lost staging, unless no feeder is active: then nothing is staged.

@@ -1,6 +1,7 @@
 @_exported public import Errand
 @_exported public import struct ErrandStatusPage.MetricFamily
 @_exported public import ErrandTerminal
+import ErrandMemory
 import ErrandPostgres
 import FoundationEssentials
 import Glibc
@@ -20,6 +21,8 @@ public enum ErrandCommand {
         summary: String = "A job queue on PostgreSQL and Redis: its worker and its tools",
         modules: [any Module]
     ) async -> Never {
+        CoreDumps.forbid()
+        MallocArenas.limit(to: 2)
         let environment = ProcessInfo.processInfo.environment
         let program = program(name: name, version: version, summary: summary, modules: modules)
         let exitCode = await program.run(

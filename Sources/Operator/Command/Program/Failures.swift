@@ -35,7 +35,7 @@ private func describe(migration error: MigrationError) -> CommandFailure {
             exit: .refused, message: "\(error)",
             hint: module == MigrationLine.engine.module
                 ? "run 'errand migrate' first" : "errand migrate --modules \(module)")
-    case .changed, .unknown, .earlierLayout:
+    case .changed, .unknown, .earlierLayout, .locked:
         return CommandFailure(exit: .conflict, message: "\(error)")
     }
 }

@@ -88,8 +88,8 @@ enum DatabaseCommands {
     static func noteHidden(_ count: Int, _ output: Output) {
         guard count > 0 else { return }
         output.note(
-            "this role may not see the activity of \(count) sessions of other roles: "
-                + "GRANT pg_read_all_stats to it")
+            "the activity of \(count) sessions of other roles is hidden: GRANT pg_read_all_stats "
+                + "to the owner of the schema errand, and errand_inspector to this role")
     }
 
     private static func record(_ table: DatabaseStatus.Table) -> Record {
@@ -110,7 +110,7 @@ enum DatabaseCommands {
             ("state", .optional(transaction.state) { .text($0) }),
             ("began_at", .age(transaction.began.date, now: Instant.now().date)),
             ("blocks_vacuum", .flag(transaction.holdsBack)),
-            ("query", .optional(transaction.query) { .text($0) }),
+            ("waits_for", .optional(transaction.waitsFor) { .text($0) }),
         ])
     }
 
@@ -120,7 +120,6 @@ enum DatabaseCommands {
             ("since", .age(wait.since.date, now: Instant.now().date)),
             ("mode", .text(wait.mode)), ("object", .text(wait.object)),
             ("blocked_by", .list(wait.blockers.map(String.init))),
-            ("query", .optional(wait.query) { .text($0) }),
         ])
     }
 

@@ -18,14 +18,23 @@ enum RedisCommands {
         "redis", "check", effect: .read,
         summary: "Check Redis and compare its staged jobs with PostgreSQL",
         discussion: """
-            Checks memory, the eviction policy, and the windows of ids from which workers claim \
-            jobs. Stale ids are harmless: workers drop them. If there is a problem, it prints the \
-            command that fixes it and exits 1.
+            Checks memory, the eviction policy, the types of the keys, and the windows of ids \
+            from which workers claim jobs. Stale ids are harmless: workers drop them. If there is \
+            a problem, it prints the command that fixes it and exits 1.
             """,
         examples: [.init("errand redis check", "check that all due jobs are staged")]
     ) { invocation in
-        let inspector = Inspector(session: try invocation.session())
-        let check = try await WindowInspector(try invocation.redisAddress(), inspector).check()
+        let session = try invocation.session()
+        let address = try invocation.redisAddress()
+        let inspector = Inspector(session: session)
+        // Nothing else can be read from keys of another type.
+        if let message = RedisKeyFindings.message(
+            try await RedisKeyFindings.wrongKeys(address, session))
+        {
+            throw CommandFailure(
+                exit: .failed, message: message, hint: RedisKeyFindings.remedy)
+        }
+        let check = try await WindowInspector(address, inspector).check()
         let troubles = troubles(of: check, ServerLines(invocation))
         let output = invocation.output
         if !output.isForPeople {

@@ -77,6 +77,10 @@ enum ShellCommands {
         discussion: """
             A name has the same meaning in every command and does not change. Times are RFC 3339 \
             in UTC, durations are seconds, and sizes are bytes.
+
+            In CSV, an apostrophe precedes a text that a spreadsheet would run as a formula, such \
+            as one that begins with =, and symbols replace control characters. JSON has the values \
+            as they are.
             """,
         examples: [
             .init("errand fields", "all fields"), .init("errand fields p95_wait", "one field"),
@@ -107,7 +111,8 @@ enum ShellCommands {
             ),
             (
                 "DATABASE_URL_FILE, REDIS_URL_FILE",
-                "Files whose only line is the value of the variable without _FILE."
+                "Files whose only line is the value of the variable without _FILE; refused if all "
+                    + "users of the machine can access them."
             ),
             (
                 "ERRAND_POOLER",

@@ -8,11 +8,11 @@ enum ListenOption {
     static let variable = "ERRAND_LISTEN"
     static let option = Option<ListenAddress?>.value(
         "listen", format, environment: variable,
-        help: "Serve /metrics, /startupz, /livez and /readyz over HTTP at this port, on all "
-            + "addresses unless one is given (default: off)")
+        help: "Serve /metrics, /startupz, /livez and /readyz over HTTP at this port, for this "
+            + "machine alone unless an address is given (default: off)")
 
     private static let format = ValueFormat(
-        "[ADDRESS:]PORT", expected: "a port such as 9464, or 127.0.0.1:9464, or [::1]:9464"
+        "[ADDRESS:]PORT", expected: "a port such as 9464, or 0.0.0.0:9464, or [::]:9464"
     ) { ListenAddress($0) }
 
     /// The address in the environment; nil if it is not set.

@@ -56,10 +56,11 @@ enum WorkCommand {
             begin with tenant-, up to 4 jobs of each at once. A queue's own name precedes \
             patterns, and a longer pattern precedes a shorter one.
 
-            With --listen 9464 (or ERRAND_LISTEN) it serves HTTP without authentication. /metrics \
-            is for Prometheus. /livez returns 200 while its loops run, even if a server is down; \
-            /readyz while PostgreSQL accepts its heartbeat and Redis responds; /startupz once it \
-            has started.
+            With --listen 9464 (or ERRAND_LISTEN) it serves HTTP without authentication, to this \
+            machine alone; 0.0.0.0:9464 is for all IPv4 addresses, [::]:9464 for those of both \
+            families. /metrics is for Prometheus. /livez returns 200 while its loops run, even if \
+            a server is down; /readyz while PostgreSQL accepts its heartbeat and Redis responds; \
+            /startupz once it has started.
             """,
         examples: [
             .init("errand work", "work the queue 'default'"),
@@ -68,7 +69,7 @@ enum WorkCommand {
             .init(
                 "errand work --queues 'tenant-*:4,default'", "a queue for each tenant"),
             .init("errand work --drain --output json", "for cron: exit when no job is due"),
-            .init("errand work --listen 9464", "in a container, with metrics and probes"),
+            .init("errand work --listen '[::]:9464'", "in a container, with metrics and probes"),
         ],
         options: [
             queues, concurrency, handlerConnections, drain, noSchedules, grace, lease, window,

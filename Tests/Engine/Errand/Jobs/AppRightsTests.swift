@@ -10,6 +10,11 @@ import Testing
         let database = try TestDatabase.here()
         let (session, name) = try await database.login(as: "errand_app")
         await session.close()
+        _ = try await ground.session.query(
+            """
+            INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts, for_apps)
+            VALUES ($1, 1, 'default', 2, 20, true), ($2, 1, 'default', 2, 20, true)
+            """, [.text(Plain.kind), .text(Note.kind)])
         let pool = Pool(
             SessionSettings(database.url.replacing("//errand@", with: "//\(name)@"), name: "app"),
             limit: 4)

@@ -179,7 +179,7 @@ import Testing
         ("'k', unique_key => 'u', unique_while => 'always'", "22023", "waiting or unfinished"),
         ("'k', on_duplicate => 'fail'", "22023", "skip or replace"),
         ("'k', run_at => now(), delay => '1 s'", "22023", "not both"),
-        ("'k', queue => 'Bad Queue'", "23514", "queues_name_check"),
+        ("'k', queue => 'Bad Queue'", "22023", "queue Bad Queue"),
         ("'k', priority => 4", "23514", "jobs_priority_check"),
         ("'k', priority => -1", "23514", "jobs_priority_check"),
         ("'k', max_attempts => 0", "23514", "jobs_max_attempts_check"),

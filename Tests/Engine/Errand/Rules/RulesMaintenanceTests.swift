@@ -72,12 +72,7 @@ import Testing
         }
         func leader() async throws -> Int32? {
             let rows = try await ground.session.query(
-                """
-                SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.granted
-                    -- Of one key: those of two are a leader's, of lanes.
-                    AND l.objsubid = 1
-                """)
+                "SELECT l.backend FROM errand.leaders l WHERE errand.is_led(l)")
             #expect(rows.count <= 1)
             return try rows.first?.int32(0)
         }

@@ -93,7 +93,7 @@ import Testing
         _ = try await ground.open()
         try await ground.pool.transaction { transaction in
             try await transaction.query(
-                "SELECT pg_advisory_xact_lock(hashtextextended('missions.assign', 0))")
+                "SELECT is_only FROM missions.assigning FOR UPDATE")
             #expect(try await ground.assign() == nil)
             _ = try await ground.session.query("SELECT errand.enqueue('missions.assign')")
             try await ground.work()

@@ -102,6 +102,86 @@ import Testing
         #expect(try await CloseUndelivered.run(in: ground.pool, now: Date()) == (0, 0))
     }
 
+    // MARK: Jobs of others
+
+    /// A dead job that somebody has enqueued for a delivery or notice that is not theirs.
+    private func forge(_ kind: String, _ args: String, in ground: Ground) async throws {
+        try await ground.run(
+            """
+            INSERT INTO errand.finished_jobs (id, created_at, run_at, finished_at, keep_until,
+                outcome, priority, attempt, max_attempts, args_version, queue, kind, reason, args)
+            VALUES (nextval('errand.jobs_id_seq'), now(), now(), now(), 'infinity', 'dead', 2, 1,
+                1, 1, 'mail', $1, 'forged', $2)
+            """, [.text(kind), .json(Array(args.utf8))])
+    }
+
+    @Test func `a forged dead job ends no delivery whose own job is alive`() async throws {
+        let ground = try await Ground()
+        let ada = try await ground.person()
+        try await ground.device(of: ada, "token-1", app: "survey", platform: "apns")
+        try await ground.notify(ground.intent(TestNotices.near, ada), now: Date())
+        let id = try await ground.number("SELECT id FROM notification.deliveries")
+        for args in [#"{"delivery_id": "\#(id)"}"#, #"{"delivery_id": \#(id)}"#] {
+            for kind in [PushDelivery.kind, EmailDelivery.kind] {
+                try await forge(kind, args, in: ground)
+            }
+        }
+        #expect(try await CloseUndelivered.run(in: ground.pool, now: Date()) == (0, 0))
+        #expect(try await rows(ground) == ["pending, pending"])
+        // A text is never a delivery's own, also when no other job is there.
+        try await ground.run("DELETE FROM errand.jobs")
+        try await ground.run(
+            "DELETE FROM errand.finished_jobs WHERE args -> 'delivery_id' = $1",
+            [.json(Array("\(id)".utf8))])
+        #expect(try await CloseUndelivered.run(in: ground.pool, now: Date()) == (0, 0))
+        #expect(try await rows(ground) == ["pending, pending"])
+    }
+
+    @Test func `a forged dead job ends no notice, parked delivery or event of another`()
+        async throws
+    {
+        let ground = try await Ground()
+        let ada = try await ground.person(quiet: ("00:00", "23:59"))
+        try await ground.notify(ground.intent(TestNotices.note, ada))
+        try await ground.run(
+            "UPDATE notification.notices SET hold_until = now() - interval '1 hour'")
+        let notice = try await ground.number("SELECT id FROM notification.notices")
+        try await forge(DecideNotice.kind, #"{"notice_id": \#(notice)}"#, in: ground)
+        #expect(try await CloseUndelivered.run(in: ground.pool, now: Date()) == (0, 0))
+        #expect(try await ground.statuses() == ["held"])
+
+        let parked = try await ground.number(
+            """
+            WITH made AS (
+                INSERT INTO notification.deliveries (notice_id, created_at, provider)
+                VALUES ($1, now(), 'mail') RETURNING id
+            ) INSERT INTO notification.parked_deliveries (delivery_id, batch, queue, kind,
+                args_version, priority, max_attempts)
+            SELECT id, 'vote:1', 'mail', 'notification.email', 1, 2, 20 FROM made
+            RETURNING delivery_id
+            """, [.int64(notice)])
+        try await forge(EmailDelivery.kind, #"{"delivery_id": \#(parked)}"#, in: ground)
+        let event = try await ground.number(
+            """
+            WITH made AS (
+                INSERT INTO notification.event_deliveries (event_id, endpoint_id) VALUES (1, 1)
+                RETURNING id
+            ) SELECT made.id FROM made, errand.enqueue('notification.webhook',
+                jsonb_build_object('delivery_id', made.id))
+            """)
+        try await forge(WebhookDelivery.kind, #"{"delivery_id": \#(event)}"#, in: ground)
+        #expect(try await CloseUndelivered.run(in: ground.pool, now: Date()) == (0, 0))
+        let states = try await ground.texts(
+            """
+            SELECT status::text FROM notification.deliveries
+            UNION ALL SELECT status::text FROM notification.event_deliveries
+            """)
+        #expect(states == ["pending", "pending"])
+        // Without the true job, the dead one may be its own.
+        try await ground.run("DELETE FROM errand.jobs WHERE kind = 'notification.webhook'")
+        #expect(try await CloseUndelivered.run(in: ground.pool, now: Date()) == (0, 1))
+    }
+
     // MARK: Cancelled
 
     private func cancelJobs(_ ground: Ground, reason: String? = nil) async throws {

@@ -26,6 +26,29 @@ import Testing
             """, [.text(owner), .text(events), .bool(isOn)])
     }
 
+    @Test(arguments: ["https://me:pw@h/", "http://me@h", "https://h@evil?x=1"])
+    func `an enabled endpoint has no login in its URL`(url: String) async throws {
+        let ground = try await Ground()
+        let insert = """
+            INSERT INTO notification.endpoints (owner, url, events, secret, disabled_at,
+                disabled_reason)
+            VALUES ('app:a', $1, '{*}', '\\x01', $2, $3)
+            """
+        let error = await #expect(throws: PostgresError.self) {
+            try await ground.run(insert, [.text(url), .null, .null])
+        }
+        #expect(error?.sqlState == "23514")
+        // A disabled one stays for the record, and is not enabled.
+        try await ground.run(insert, [.text(url), .timestamp(.now()), .text("off")])
+        let enabling = await #expect(throws: PostgresError.self) {
+            try await ground.run(
+                "UPDATE notification.endpoints SET disabled_at = NULL, disabled_reason = NULL")
+        }
+        #expect(enabling?.sqlState == "23514")
+        try await ground.run("UPDATE notification.endpoints SET disabled_reason = 'still off'")
+        try await ground.run(insert, [.text("https://h:8443/a@b"), .null, .null])
+    }
+
     private func emit(
         _ ground: Ground, _ kind: String = "a.b", _ owner: String = "app:a", key: String = "k"
     ) async throws -> Int64? {

@@ -10,7 +10,7 @@ import ErrandRedis
 struct Feeder: Sendable {
     /// Thrown when another process may have become the feeder.
     struct LockLost: Error, CustomStringConvertible {
-        var description: String { "the connection that held the leader's lock was lost" }
+        var description: String { "the connection that held the role of the feeder was lost" }
     }
 
     let session: Session
@@ -90,7 +90,7 @@ struct Feeder: Sendable {
         var nextPoll = ContinuousClock.now
         while !Task.isCancelled {
             let asked = requests.take()
-            guard asked.hasLock else { throw LockLost() }
+            guard asked.hasRole else { throw LockLost() }
             let isPoll = ContinuousClock.now >= nextPoll
             if asked.all {
                 try await refreshWorkers(&memory)

@@ -17,7 +17,7 @@ extension Feeder {
             /// The jobs that notices named.
             var jobs: [Lane: [Staged]] = [:]
             var all = false
-            var hasLock = true
+            var hasRole = true
 
             /// All lanes that a request named.
             var named: Set<Lane> {
@@ -54,17 +54,17 @@ extension Feeder {
 
         func take() -> Taken {
             state.withLock { state in
-                defer { state = Taken(hasLock: state.hasLock) }
+                defer { state = Taken(hasRole: state.hasRole) }
                 return state
             }
         }
 
-        /// Records the loss of the connection that held the lock.
-        func loseLock() {
-            state.withLock { $0.hasLock = false }
+        /// Records the loss of the connection that held the role.
+        func loseRole() {
+            state.withLock { $0.hasRole = false }
             signal.raise()
         }
 
-        func holdLock() { state.withLock { $0.hasLock = true } }
+        func holdRole() { state.withLock { $0.hasRole = true } }
     }
 }

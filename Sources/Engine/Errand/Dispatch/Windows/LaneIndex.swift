@@ -9,18 +9,21 @@ import ErrandRedis
 extension ReadyWindow {
     /// Lua: adds a lane to the lanes in use, and notifies the workers if it is new.
     ///
-    /// The arguments are the lane and the names of the keys.
+    /// The arguments are the lane and the names of the keys. A wake key of another type must not
+    /// keep the next workers from being notified.
     static let useLane = """
         local function use(lane, lanes, filled, added, watchers, wakes)
             redis.call('SADD', filled, lane)
-            if redis.call('SADD', lanes, lane) == 0 then return end
+            if redis.call('SISMEMBER', lanes, lane) == 1 then return end
             local time = redis.call('TIME')
             redis.call('ZADD', added, time[1] .. string.format('%06d', time[2]), 'at')
             local ids = redis.call('ZRANGE', watchers, '(' .. time[1], '+inf', 'BYSCORE')
             for _, id in ipairs(ids) do
-                redis.call('ZADD', wakes .. id, 0, lane)
+                redis.pcall('ZADD', wakes .. id, 0, lane)
                 redis.call('EXPIRE', wakes .. id, 10)
             end
+            -- Last: a script that a key of another type ended is run again, and must notify then.
+            redis.call('SADD', lanes, lane)
         end
         """
 
@@ -36,9 +39,11 @@ extension ReadyWindow {
         var arguments = Arguments()
         arguments.append(keys.wakes)
         for lane in lanes { arguments.append(lane.name) }
-        try await connection.post(
-            Self.useScript, keys: [keys.lanes, keys.filled, keys.lanesAddedAt, keys.watchers],
-            arguments: arguments)
+        try await repairing {
+            try await connection.post(
+                Self.useScript, keys: [keys.lanes, keys.filled, keys.lanesAddedAt, keys.watchers],
+                arguments: arguments)
+        }
     }
 
     // KEYS lanes, filled, behind, then the windows   ARGV the lanes
@@ -60,16 +65,20 @@ extension ReadyWindow {
             let slice = lanes[start..<min(start + 1_000, lanes.count)]
             var arguments = Arguments()
             for lane in slice { arguments.append(lane.name) }
-            _ = try await connection.run(
-                Self.forgetScript,
-                keys: [keys.lanes, keys.filled, keys.behind] + slice.map(keys.window),
-                arguments: arguments)
+            try await repairing {
+                _ = try await connection.run(
+                    Self.forgetScript,
+                    keys: [keys.lanes, keys.filled, keys.behind] + slice.map(keys.window),
+                    arguments: arguments)
+            }
         }
     }
 
     /// Returns the lanes in use.
     func lanesInUse() async throws -> [Lane] {
-        Self.lanes(try await connection.send(Command("SMEMBERS", keys.lanes)))
+        try await repairing {
+            Self.lanes(try await connection.send(Command("SMEMBERS", keys.lanes)))
+        }
     }
 
     private static func lanes(_ reply: Reply) -> [Lane] {
@@ -108,9 +117,11 @@ extension ReadyWindow {
         arguments.append(worker)
         arguments.append(10)
         arguments.append(isWhole ? 1 : 0)
-        let reply = try await connection.run(
-            Self.watchScript, keys: [keys.lanes, keys.lanesAddedAt, keys.watchers],
-            arguments: arguments)
+        let reply = try await repairing {
+            try await connection.run(
+                Self.watchScript, keys: [keys.lanes, keys.lanesAddedAt, keys.watchers],
+                arguments: arguments)
+        }
         let parts = reply.array ?? []
         return Watched(
             all: parts.count > 1 ? Self.lanes(parts[1]) : nil,
@@ -122,8 +133,10 @@ extension ReadyWindow {
 
     /// Returns the new lanes in use of which a worker was notified.
     func newLanes(of worker: Int64) async throws -> [Lane] {
-        let reply = try await connection.send(
-            Command("ZPOPMIN", keys.wake(worker: worker), String(Self.newLaneLimit)))
+        let reply = try await repairing(worker: worker) {
+            try await connection.send(
+                Command("ZPOPMIN", keys.wake(worker: worker), String(Self.newLaneLimit)))
+        }
         return (reply.array ?? []).compactMap { $0.text.flatMap { Lane(name: $0) } }
     }
 
@@ -137,7 +150,9 @@ extension ReadyWindow {
 
     /// Returns some of the lanes in use that may have ids, at random.
     func someFilled(_ count: Int) async throws -> [Lane] {
-        Self.lanes(
-            try await connection.send(Command("SRANDMEMBER", keys.filled, String(count))))
+        try await repairing {
+            Self.lanes(
+                try await connection.send(Command("SRANDMEMBER", keys.filled, String(count))))
+        }
     }
 }

@@ -15,6 +15,10 @@ struct ReadyWindow: Sendable {
     let keys: RedisKeys
     /// The maximum number of ids of a lane in Redis; the rest of a backlog waits in PostgreSQL.
     let limit: Int
+    /// Receives the names of keys that had another type and were deleted; without it, as in a
+    /// client, none is deleted.
+    var log: Log?
+    let throttle = LogThrottle()
 
     // Adds ids to a lane's window without the feeder, but not beyond its limit, and not ahead of
     // older jobs that still wait in PostgreSQL.
@@ -25,8 +29,8 @@ struct ReadyWindow: Sendable {
     private static let stageScript = Script(
         """
         \(useLane)
-        local best = redis.call('HGET', KEYS[2], ARGV[1])
-        if best and tonumber(ARGV[3]) >= tonumber(best) then return 0 end
+        local best = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '')
+        if best and tonumber(ARGV[3]) >= best then return 0 end
         local room = tonumber(ARGV[2]) - redis.call('ZCARD', KEYS[1])
         local last = math.min(#ARGV, 4 + 2 * math.max(room, 0))
         for from = 5, last, 1000 do
@@ -45,9 +49,11 @@ struct ReadyWindow: Sendable {
         for (priority, jobs) in Dictionary(grouping: jobs, by: \.priority) {
             for start in stride(from: 0, to: jobs.count, by: 2_000) {
                 let slice = jobs[start..<min(start + 2_000, jobs.count)]
-                let reply = try await connection.run(
-                    Self.stageScript, keys: stageKeys(lane),
-                    arguments: stageArguments(slice, lane, priority))
+                let reply = try await repairing([lane]) {
+                    try await connection.run(
+                        Self.stageScript, keys: stageKeys(lane),
+                        arguments: stageArguments(slice, lane, priority))
+                }
                 taken += Int(reply.int ?? 0)
             }
         }
@@ -59,9 +65,11 @@ struct ReadyWindow: Sendable {
     /// - Throws: `RedisError`, also for the failure of an earlier call.
     func post(_ jobs: [Staged], to lane: Lane) async throws {
         guard let priority = jobs.first?.priority else { return }
-        try await connection.post(
-            Self.stageScript, keys: stageKeys(lane),
-            arguments: stageArguments(jobs[...], lane, priority))
+        try await repairing([lane]) {
+            try await connection.post(
+                Self.stageScript, keys: stageKeys(lane),
+                arguments: stageArguments(jobs[...], lane, priority))
+        }
     }
 
     private func stageKeys(_ lane: Lane) -> [String] {
@@ -88,7 +96,7 @@ struct ReadyWindow: Sendable {
 
     /// Returns the same windows over another connection.
     func over(_ connection: Connection) -> ReadyWindow {
-        ReadyWindow(connection: connection, keys: keys, limit: limit)
+        ReadyWindow(connection: connection, keys: keys, limit: limit, log: log)
     }
 
     /// Stages jobs that the feeder read.
@@ -111,9 +119,12 @@ struct ReadyWindow: Sendable {
             }
         }
         guard !commands.isEmpty else { return [:] }
-        let replies = try await connection.pipeline(
-            commands + batches.map { Command("ZCARD", keys.window($0.lane)) })
-        for case .error(let text) in replies { throw RedisError.server(text) }
+        let all = commands + batches.map { Command("ZCARD", keys.window($0.lane)) }
+        let replies = try await repairing(batches.map(\.lane)) {
+            let replies = try await connection.pipeline(all)
+            for case .error(let text) in replies { throw RedisError.server(text) }
+            return replies
+        }
         try await use(batches.map(\.lane))
         var sizes: [Lane: Int] = [:]
         for (batch, reply) in zip(batches, replies.suffix(batches.count)) {
@@ -125,20 +136,28 @@ struct ReadyWindow: Sendable {
     /// Marks for the fast path from which priority on jobs of a lane still wait in PostgreSQL.
     func mark(behind marks: [(lane: Lane, best: Int?)]) async throws {
         guard !marks.isEmpty else { return }
-        _ = try await connection.pipeline(
-            marks.map { mark in
-                if let best = mark.best {
-                    Command("HSET", keys.behind, mark.lane.name, String(best))
-                } else {
-                    Command("HDEL", keys.behind, mark.lane.name)
-                }
-            })
+        try await repairing {
+            try Self.expectTypes(
+                in: try await connection.pipeline(
+                    marks.map { mark in
+                        if let best = mark.best {
+                            Command("HSET", keys.behind, mark.lane.name, String(best))
+                        } else {
+                            Command("HDEL", keys.behind, mark.lane.name)
+                        }
+                    }))
+        }
     }
 
     /// Returns the sizes of the windows.
     func counts(_ lanes: [Lane]) async throws -> [WindowCount] {
         guard !lanes.isEmpty else { return [] }
-        let cards = try await connection.pipeline(lanes.map { Command("ZCARD", keys.window($0)) })
+        let cards = try await repairing(lanes) {
+            let cards = try await connection.pipeline(
+                lanes.map { Command("ZCARD", keys.window($0)) })
+            try Self.expectTypes(in: cards)
+            return cards
+        }
         var counts = cards.map { reply in
             let total = Int(reply.int ?? 0)
             return WindowCount(total: total, upTo: [total, total, total, total])
@@ -165,9 +184,12 @@ struct ReadyWindow: Sendable {
     /// Ends a worker's blocking pop.
     func wake(worker: Int64) async throws {
         let key = keys.wake(worker: worker)
-        _ = try await connection.pipeline([
-            Command("ZADD", key, "0", "x"), Command("EXPIRE", key, "10"),
-        ])
+        try await repairing(worker: worker) {
+            try Self.expectTypes(
+                in: try await connection.pipeline([
+                    Command("ZADD", key, "0", "x"), Command("EXPIRE", key, "10"),
+                ]))
+        }
     }
 
     /// Requests that the feeder read lanes; `*` means all lanes, and new workers.
@@ -177,21 +199,28 @@ struct ReadyWindow: Sendable {
             command.append("0")
             command.append(lane)
         }
-        _ = try await connection.send(command)
+        try await repairing { _ = try await connection.send(command) }
     }
 
     /// Waits for requests to the feeder and returns them.
     func feedRequests(waiting: Duration) async throws -> [String] {
         let command = Command(
             "BZMPOP", waiting.secondsText, "1", keys.feed, "MIN", "COUNT", "1000")
-        let reply = try await connection.blocking(command, upTo: waiting)
+        let reply = try await repairing {
+            try await connection.blocking(command, upTo: waiting)
+        }
         guard let parts = reply.array, parts.count == 2 else { return [] }
         return (parts[1].array ?? []).compactMap { $0.array?.first?.text }
     }
 
     /// Returns whether Redis still has the staged ids, and sets the mark for the next check.
+    ///
+    /// It first deletes the keys of another type on which a command may fail without anybody who
+    /// waits for its answer.
     func remembers() async throws -> Bool {
-        try await connection.send(Command("SET", keys.fed, "1", "GET")).isNull == false
+        // A user of Redis that may not read types repairs nothing.
+        _ = try? await repair()
+        return try await connection.send(Command("SET", keys.fed, "1", "GET")).isNull == false
     }
 }
 

@@ -38,4 +38,14 @@ package struct RedisKeys: Sendable {
     package func wake(worker: Int64) -> String { "\(wakes)\(worker)" }
     /// What the names of all these begin with.
     package var wakes: String { prefix + "wake:" }
+
+    /// The keys of which there is one, with the types that `TYPE` reports for them.
+    var single: [(key: String, type: String)] {
+        [
+            (lanes, "set"), (lanesAddedAt, "zset"), (filled, "set"), (watchers, "zset"),
+            (behind, "hash"), (feed, "zset"), (fed, "string"),
+        ]
+    }
+    /// The type of the windows and of the keys that wake workers.
+    static let windowType = "zset"
 }

@@ -98,8 +98,10 @@ extension ReadyWindow {
                 names.append(keys.window(lane))
             }
         }
-        let reply = try await connection.runForIntegers(
-            Self.popScript, keys: names, arguments: arguments)
+        let reply = try await repairing(demands.flatMap(\.lanes)) {
+            try await connection.runForIntegers(
+                Self.popScript, keys: names, arguments: arguments)
+        }
         var ids: [[Int64]] = []
         var place = 1
         while place < reply.count {
@@ -127,7 +129,9 @@ extension ReadyWindow {
         command.append(wake)
         for lane in lanes { command.append(keys.window(lane)) }
         command.append("MIN")
-        let reply = try await connection.blocking(command, upTo: waiting)
+        let reply = try await repairing(lanes, worker: worker) {
+            try await connection.blocking(command, upTo: waiting)
+        }
         guard let parts = reply.array, parts.count == 2, let key = parts[0].text,
             let member = parts[1].array?.first?.array?.first?.text
         else { return .nothing }

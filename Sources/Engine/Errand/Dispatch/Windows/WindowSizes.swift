@@ -4,16 +4,23 @@ import ErrandRedis
 package struct WindowSizes: Sendable {
     private let connection: Connection
     private let keys: RedisKeys
+    private let queues: @Sendable () -> [String]
     private let lanes: @Sendable () -> [Lane]
 
     /// Creates a reader for the database with an instance id; an answer may take up to a second.
+    ///
+    /// - Parameters:
+    ///   - queues: the queues to report even if they have no lane in use.
+    ///   - lanes: the lanes in use.
     init(
-        _ address: RedisAddress, instance: String, lanes: @escaping @Sendable () -> [Lane]
+        _ address: RedisAddress, instance: String, queues: @escaping @Sendable () -> [String],
+        lanes: @escaping @Sendable () -> [Lane]
     ) {
         connection = Connection(
             address, name: "errand-metrics", connectTimeout: .seconds(1),
             replyTimeout: .seconds(1))
         keys = RedisKeys(instance: instance)
+        self.queues = queues
         self.lanes = lanes
     }
 
@@ -23,7 +30,7 @@ package struct WindowSizes: Sendable {
     package func read() async throws -> [String: Int] {
         let lanes = lanes()
         let cards = try await connection.pipeline(lanes.map { Command("ZCARD", keys.window($0)) })
-        var sizes: [String: Int] = [:]
+        var sizes = Dictionary(queues().map { ($0, 0) }, uniquingKeysWith: { $1 })
         for (lane, card) in zip(lanes, cards) {
             if case .error(let text) = card { throw RedisError.server(text) }
             sizes[lane.queue, default: 0] += Int(card.int ?? 0)

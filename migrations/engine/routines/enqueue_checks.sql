@@ -1,0 +1,103 @@
+-- What may be enqueued, and by whom.
+
+-- Whether the caller of a function with its owner's rights may enqueue jobs of every kind: the
+-- owner, and members of errand_worker.
+CREATE OR REPLACE FUNCTION errand.is_trusted() RETURNS boolean LANGUAGE sql STABLE AS $$
+    -- Within such a function, current_user is the owner.
+    SELECT pg_has_role(c.name, current_user, 'MEMBER')
+        OR pg_has_role(c.name, 'errand_worker', 'MEMBER')
+    FROM (SELECT coalesce(nullif(current_setting('role'), 'none'), session_user) AS name) AS c
+$$;
+
+-- Raises an error unless the caller may enqueue jobs of this kind.
+CREATE OR REPLACE FUNCTION errand.expect_open(kind text) RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    is_open boolean;
+BEGIN
+    SELECT k.for_apps INTO is_open FROM errand.kinds k WHERE k.kind = expect_open.kind;
+    IF is_open IS NOT TRUE AND NOT errand.is_trusted() THEN
+        RAISE EXCEPTION 'this login may not enqueue jobs of the kind %', kind
+            USING ERRCODE = 'insufficient_privilege',
+                HINT = CASE WHEN is_open IS NULL
+                    THEN 'No program has declared it: start a worker that runs it.'
+                    ELSE 'Its program must declare it open to apps: '
+                        'static let isOpenToApps = true.' END;
+    END IF;
+END $$;
+
+-- Raises an error unless these are the options of a job that an app may set.
+CREATE OR REPLACE FUNCTION errand.expect_options(options jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    of record;
+BEGIN
+    PERFORM errand.expect(coalesce(jsonb_typeof(options) = 'object'
+        AND jsonb_typeof(coalesce(options -> 'backoff', '{}')) = 'object', true),
+        'options, and backoff among them: expected objects');
+    FOR of IN
+        SELECT o.key, o.value FROM jsonb_each(options) AS o WHERE o.key <> 'backoff'
+        UNION ALL
+        SELECT 'backoff.' || b.key, b.value FROM jsonb_each(options -> 'backoff') AS b
+    LOOP
+        PERFORM errand.expect(
+            CASE WHEN jsonb_typeof(of.value) = 'number' THEN of.value::numeric BETWEEN 0 AND
+                CASE of.key
+                    WHEN 'timeout_ms' THEN 31536000000
+                    WHEN 'retention_s' THEN 315360000
+                    WHEN 'backoff.base' THEN 2592000
+                    WHEN 'backoff.factor' THEN 1000
+                    WHEN 'backoff.ceiling' THEN 2592000
+                    WHEN 'backoff.jitter' THEN 1
+                END END,
+            'options: ' || of.key || ': expected timeout_ms up to a year, retention_s up to ten '
+                'years, or backoff with base and ceiling up to 30 days in seconds, factor up to '
+                '1000, and jitter up to 1');
+    END LOOP;
+END $$;
+
+-- Raises the error of arguments that are too large.
+CREATE OR REPLACE FUNCTION errand.refuse_arguments(kind text, bytes int) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RAISE EXCEPTION 'the arguments of a % job take % bytes; the limit is 1048576 (1 MiB)',
+        kind, bytes
+        USING ERRCODE = 'program_limit_exceeded',
+            HINT = 'Store the data in a table or object store and pass its id.';
+END $$;
+
+-- Raises an error unless a job may have these values, and creates its queue if it is new.
+CREATE OR REPLACE FUNCTION errand.expect_job(
+    queue text, kind text, run_at timestamptz, not_after timestamptz, tags text[],
+    unique_key text, unique_within interval
+) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    latest CONSTANT timestamptz := clock_timestamp() + interval '100 years';
+BEGIN
+    IF kind ~ '^[a-z0-9][a-z0-9_.-]{0,99}$' IS NOT TRUE THEN
+        RAISE EXCEPTION 'kind %: expected up to 100 of a-z, 0-9, dot, dash, underscore', kind
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF run_at > latest OR not_after > latest THEN
+        RAISE EXCEPTION 'run_at, not_after: expected a time within a hundred years'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF tags IS NOT NULL THEN
+        PERFORM errand.expect(cardinality(tags) <= 100
+            AND (SELECT bool_and(length(t) BETWEEN 1 AND 200) FROM unnest(tags) AS t)
+                IS NOT FALSE, 'tags: expected up to 100 of 1 to 200 characters');
+    END IF;
+    IF unique_key IS NOT NULL THEN
+        PERFORM errand.expect(length(unique_key) BETWEEN 1 AND 500,
+            'unique_key: expected 1 to 500 characters');
+        PERFORM errand.expect(coalesce(unique_within BETWEEN '0' AND '10 years', true),
+            'unique_within: expected up to ten years');
+    END IF;
+    IF NOT EXISTS (SELECT FROM errand.queues q WHERE q.name = queue) THEN
+        IF queue ~ '^[a-z0-9][a-z0-9_.-]{0,62}$' IS NOT TRUE THEN
+            RAISE EXCEPTION 'queue %: expected up to 63 of a-z, 0-9, dot, dash, underscore', queue
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+        INSERT INTO errand.queues (name) VALUES (queue) ON CONFLICT DO NOTHING;
+    END IF;
+END $$;
