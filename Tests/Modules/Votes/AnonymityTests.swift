@@ -102,7 +102,7 @@ import ErrandVotes
             "SELECT position FROM votes.ballots ORDER BY ctid"
         ).map { try $0.int32(0) }
         #expect(ballots == ballots.sorted())
-        for table in ["casts", "cast_counts", "guesses"] {
+        for table in ["casts", "gates", "guesses", "key_shares"] {
             #expect(try await ground.number("SELECT count(*) FROM votes.\(table)") == 0)
         }
     }
@@ -159,12 +159,13 @@ import ErrandVotes
                 WHERE oid IN ('votes.open_keys'::regclass, 'votes.guesses'::regclass)
                 """) == ["u", "u"])
         // Nothing that is sampled for the planner would show one.
-        try await ground.session.script("ANALYZE votes.casts, votes.open_keys, votes.keys")
+        try await ground.session.script(
+            "ANALYZE votes.casts, votes.open_keys, votes.keys, votes.key_shares")
         #expect(
             try await ground.number(
                 """
                 SELECT count(*) FROM pg_stats WHERE schemaname = 'votes'
-                  AND attname IN ('sealed', 'cipher_key', 'mac_key', 'password_mac')
+                  AND attname IN ('sealed', 'cipher_key', 'mac_key', 'password_mac', 'wrapped')
                 """) == 0)
     }
 }

@@ -25,6 +25,7 @@ import ErrandVotes
                 UPDATE votes.votes SET root = votes.grow_tree($1, $2), ballots = $2, voters = $2,
                     state = 'counted' WHERE id = $1
                 """, [.int64(vote), .int32(Int32(size))])
+            try await ground.destroyKeys()
             _ = try await ground.session.query("SELECT votes.publish($1)", [.int64(vote)])
             try await ground.check(vote)
         }

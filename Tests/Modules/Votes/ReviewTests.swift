@@ -144,11 +144,38 @@ import ErrandVotes
         let (vote, _) = try await reviewed(ground)
         #expect(try await resolve(ground, vote, "validate") == nil)
         let client = try await JobClient(pool: ground.pool)
-        try await client.enqueue(ReviewVote(voteID: vote, step: 1))
+        try await client.enqueue(ReviewVote(voteID: vote))
         try await ground.work()
-        try await client.enqueue(ReviewVote(voteID: vote, step: 2))
+        try await client.enqueue(ReviewVote(voteID: vote))
         try await ground.work()
         #expect(try await ground.told("vote.review") == [1])
         #expect(try await ground.state(vote) == "published deadline")
+    }
+
+    @Test func `no argument of a job ends a worker, or brings the initiator more notices`()
+        async throws
+    {
+        let ground = try await VoteGround()
+        let (vote, _) = try await reviewed(ground)
+        let kinds = [
+            "votes.close", "votes.count", "votes.prepare", "votes.publish", "votes.review",
+        ]
+        for number in [Int64.min, -1, 0, vote, .max] {
+            for step in ["9223372036854775807", "-9223372036854775808", "1e400", "\"1\"", "null"] {
+                for kind in kinds {
+                    _ = try await ground.session.query(
+                        """
+                        SELECT errand.enqueue($1, $2::text::jsonb, max_attempts => 1)
+                        """,
+                        [.text(kind), .text("{\"vote_id\": \(number), \"step\": \(step)}")])
+                }
+            }
+        }
+        try await ground.work()
+        #expect(try await ground.state(vote) == "review deadline")
+        #expect(try await ground.told("vote.review") == [1])
+        // One chain of reminders.
+        let waiting = "SELECT count(*) FROM errand.jobs WHERE unique_key = 'vote:\(vote)'"
+        #expect(try await ground.number(waiting) == 1)
     }
 }

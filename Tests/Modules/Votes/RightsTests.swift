@@ -26,14 +26,16 @@ import ErrandVotes
             "SELECT votes.erase(2)", "SELECT votes.cancel(1, 1)",
         ] { #expect(try await sqlState(statement, session) == nil, "\(statement)") }
         for table in [
-            "votes", "keys", "open_keys", "participants", "casts", "cast_counts", "ballots",
-            "nodes", "options", "exceptions", "guesses", "rules",
+            "votes", "keys", "open_keys", "key_shares", "participants", "casts", "gates", "ballots",
+            "nodes", "options", "exceptions", "guesses", "rules", "wrapping", "locks",
         ] {
             #expect(try await sqlState("SELECT * FROM votes.\(table)", session) == "42501")
         }
         for call in [
             "close(1)", "take_back(1)", "count_ballots(1)", "publish(1)", "end_review(1, now())",
             "decide(1, 'Ann', '{}', 'x', 'x')", "forget_links(1)", "erase_requested(1)", "sweep()",
+            "link_keys(1)", "wrapping_key(0::smallint)", "open_key(1, '', '')",
+            "rotate_wrapping_key()", "destroy_keys()", "closed_keys(0, 1)",
         ] {
             #expect(try await sqlState("SELECT votes.\(call)", session) == "42501", "\(call)")
         }
@@ -43,6 +45,119 @@ import ErrandVotes
         _ = ground
         await session.close()
         await till.close()
+    }
+
+    /// The tables that lead from a person to a choice, and those that are locks.
+    private static let closedTables = [
+        "casts", "open_keys", "key_shares", "gates", "guesses", "wrapping", "locks",
+    ]
+
+    @Test func `while a vote is open, a worker and an operator neither read nor change a ballot`()
+        async throws
+    {
+        let ground = try await VoteGround()
+        let vote = try await ground.open()
+        for person in 2...4 as ClosedRange<Int64> { try await ground.vote(vote, person) }
+        let attacks: [String] =
+            Self.closedTables.flatMap { table in
+                ["SELECT 1 FROM votes.\(table)", "DELETE FROM votes.\(table)"]
+            } + [
+                // As once they did.
+                """
+                SELECT c.person_id, votes.open_link(c.sealed, o.cipher_key) FROM votes.casts c
+                JOIN votes.votes v ON v.id = c.vote_id JOIN votes.open_keys o ON o.key_id = v.key_id
+                """,
+                """
+                UPDATE votes.casts SET sealed = votes.encrypt_link(votes.random_bytes(32), '{1}',
+                    1, votes.random_bytes(32), votes.random_bytes(16))
+                """,
+                "INSERT INTO votes.casts VALUES (1, 5, '\\x00')",
+                "INSERT INTO votes.open_keys (key_id) VALUES (1)",
+                "SELECT * FROM votes.link_keys(1)", "SELECT votes.wrapping_key(0::smallint)",
+                "SELECT last_value FROM votes.wrapping_0_high",
+                "SELECT pg_sequence_last_value('votes.wrapping_0_low')",
+                "SELECT setval('votes.wrapping_0_low', 1)",
+                "ALTER SEQUENCE votes.wrapping_0_low RESTART",
+                "SELECT votes.answer_again(1, 2, '{1}', '\\x00')",
+                "SELECT votes.cast(1, 2, '{1}')", "SELECT votes.forget_links(1)",
+                "UPDATE votes.participants SET has_cast = false",
+                "UPDATE votes.participants SET is_rejected = true",
+                "UPDATE votes.votes SET state = 'closed', closed_for = 'by_hand'",
+                "INSERT INTO votes.ballots VALUES (1, 0, '{1}', '', '')",
+                "INSERT INTO votes.exceptions (vote_id, name_key) VALUES (1, 'x')",
+            ]
+        for group in ["errand_worker", "errand_inspector"] {
+            let (session, _) = try await TestDatabase.here().login(as: group)
+            for attack in attacks {
+                let state = try await sqlState(attack, session)
+                #expect(state == "42501", "\(group): \(attack)")
+            }
+            await session.close()
+        }
+        #expect(try await ground.number("SELECT count(*) FROM votes.casts") == 3)
+    }
+
+    @Test func `a worker takes every step of a vote by functions`() async throws {
+        let ground = try await VoteGround(ready: 0)
+        let (session, _) = try await TestDatabase.here().login(as: "errand_worker")
+        _ = try await session.query(
+            """
+            SELECT count(votes.add_key(k, '\\x00', decode(repeat('01', 32), 'hex'),
+                decode(repeat('02', 32), 'hex')))
+            FROM votes.missing_keys(5) k
+            """)
+        let vote = try await ground.open()
+        for person in 2...4 as ClosedRange<Int64> { try await ground.vote(vote, person, [2]) }
+        for step in [
+            "SELECT votes.sweep()", "SELECT votes.ask_for_news()",
+            "SELECT votes.close_free('{1}')", "SELECT votes.close(1, true)",
+            "SELECT * FROM votes.review_step(1, now())", "SELECT votes.end_review(1, now())",
+            "SELECT * FROM votes.may_notify(1)", "SELECT votes.count_ballots(1)",
+            "SELECT votes.has_counted_key(1)", "SELECT votes.rotate_wrapping_key()",
+            "SELECT votes.destroy_keys()", "SELECT votes.publish(1)",
+            "SELECT * FROM votes.closed_keys(0, 10)", "SELECT votes.forget_key(2)",
+            "SELECT * FROM votes.key_counts()", "SELECT votes.erase(2)",
+        ] { #expect(try await sqlState(step, session) == nil, "\(step)") }
+        #expect(try await ground.state(vote) == "published by_hand")
+        #expect(try await ground.totals(vote) == [0, 3, 0])
+        await session.close()
+    }
+
+    @Test func `no login locks what a vote waits for`() async throws {
+        let ground = try await VoteGround()
+        let vote = try await ground.open(password: "geheim")
+        for group in [
+            "errand_worker", "errand_scheduler", "errand_app", "errand_till", "errand_inspector",
+            "errand_autoscaler",
+        ] {
+            let (session, _) = try await TestDatabase.here().login(as: group)
+            for table in Self.closedTables + ["votes"] {
+                for lock in [
+                    "SELECT 1 FROM votes.\(table) FOR KEY SHARE",
+                    "DO 'BEGIN LOCK TABLE votes.\(table) IN ROW EXCLUSIVE MODE; END'",
+                ] {
+                    #expect(try await sqlState(lock, session) == "42501", "\(group): \(lock)")
+                }
+            }
+            await session.close()
+        }
+        // Advisory locks are anyone's, and nobody waits for them: these once stopped every vote.
+        let (login, _) = try await TestDatabase.here().login(as: "errand_autoscaler")
+        for key in [
+            "8534167796030898176 | \(vote)", "7954895652624793600 | \(vote)",
+            "hashtextextended('votes.keys', 0)", "hashtextextended('votes.ask_for_keys', 0)",
+            "hashtextextended('votes.guess:2', \(vote))",
+        ] { _ = try await login.query("SELECT pg_advisory_lock(\(key))") }
+        try await ground.prepare()
+        try await ground.session.script("SET lock_timeout = '5s'")
+        #expect(try await ground.join(vote, 2, password: "falsch").reason == "wrong_password")
+        #expect(try await ground.join(vote, 2, password: "geheim").reason == "ok")
+        #expect(try await ground.cast(vote, 2, [2], password: "geheim").reason == "ok")
+        try await ground.end(vote)
+        try await ground.work()
+        #expect(try await ground.state(vote) == "published deadline")
+        #expect(try await ground.totals(vote) == [0, 1, 0])
+        await login.close()
     }
 
     @Test func `nobody changes what came of a vote, or leaps over a state`() async throws {

@@ -44,6 +44,13 @@ struct VoteGround: Sendable {
         try await KeyPool(sealing: other ?? keys, log: .silent).run(in: pool)
     }
 
+    /// Destroys the keys of votes that are over.
+    func destroyKeys() async throws {
+        for step in ["SELECT votes.rotate_wrapping_key()", "SELECT votes.destroy_keys()"] {
+            _ = try await pool.withSession { try await $0.query(step) }
+        }
+    }
+
     /// What somebody is answered who joins or casts.
     struct Answer: Sendable, Equatable {
         var isAccepted: Bool

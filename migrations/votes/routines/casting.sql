@@ -1,25 +1,13 @@
 -- Casting ballots.
 
--- Returns the slice in which a connection counts ballots; a single one in a small vote, so that the
--- last ballot is recognized.
-CREATE OR REPLACE FUNCTION votes.slice_for(expected int)
-RETURNS smallint LANGUAGE sql STABLE PARALLEL SAFE
-RETURN CASE WHEN expected > 256 THEN pg_backend_pid() & 63 ELSE 0 END;
-
--- Returns the count from which on a ballot may be the last. In a large vote, concurrent ballots are
--- invisible here; closing counts them.
-CREATE OR REPLACE FUNCTION votes.last_from(expected int)
-RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN expected > 256 THEN expected - 256 ELSE expected END;
-
 -- Enqueues the closing if the counted ballot may be the last.
 CREATE OR REPLACE FUNCTION votes.look_for_last(vote bigint, expected int)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
     IF votes.last_from(expected)
-        <= (SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote) THEN
-        PERFORM errand.enqueue('votes.close', jsonb_build_object('vote_id', vote),
+        <= (SELECT sum(g.casts) FROM votes.gates g WHERE g.vote_id = vote AND g.number >= 0) THEN
+        PERFORM errand.enqueue_own('votes.close', jsonb_build_object('vote_id', vote),
             unique_key => 'complete:' || vote);
     END IF;
 END $$;
@@ -33,9 +21,8 @@ DECLARE
     of record;
     opened bytea;
 BEGIN
-    SELECT c.sealed, o.cipher_key, o.mac_key INTO of
-    FROM votes.casts c JOIN votes.votes v ON v.id = c.vote_id
-    JOIN votes.open_keys o ON o.key_id = v.key_id
+    SELECT c.sealed, k.cipher_key, k.mac_key INTO of
+    FROM votes.casts c CROSS JOIN votes.link_keys(vote) k
     WHERE c.vote_id = vote AND c.person_id = person;
     IF NOT FOUND THEN
         -- After the count, there is nothing to compare.
@@ -54,14 +41,14 @@ BEGIN
 END $$;
 
 -- Casts a ballot that the fast path of votes.cast did not accept: refusals, and choices of several
--- options. The caller holds the vote's lock.
+-- options.
 CREATE OR REPLACE FUNCTION votes.cast_slowly(
     vote bigint, person bigint, options int[], password text, nonce bytea
 ) RETURNS votes.answer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     of votes.votes;
-    of_key votes.open_keys;
+    keys record;
     answer votes.answer;
     choice int[];
     state text;
@@ -71,14 +58,14 @@ BEGIN
     IF NOT FOUND THEN
         RETURN votes.refusal('unknown');
     END IF;
-    state := votes.enter(vote, true);
+    state := votes.enter(vote, of.expected, true);
     IF state = 'closed' THEN
         -- The answer to the last ballot may also be lost.
         RETURN CASE WHEN EXISTS (SELECT FROM votes.participants p
                 WHERE p.vote_id = vote AND p.person_id = person AND p.has_cast)
             THEN votes.answer_again(vote, person, options, nonce) ELSE votes.refusal(state) END;
     END IF;
-    SELECT * INTO of_key FROM votes.open_keys o WHERE o.key_id = of.key_id;
+    SELECT k.cipher_key, k.mac_key INTO keys FROM votes.link_keys(vote) k;
     IF NOT FOUND THEN
         PERFORM votes.ask_for_keys();
         RETURN votes.refusal('not_ready');
@@ -107,15 +94,12 @@ BEGIN
     END IF;
     nonce := coalesce(nonce, votes.random_bytes(32));
     body := votes.encrypt_link(
-        nonce, choice, of.max_choices, of_key.cipher_key, votes.random_bytes(16));
+        nonce, choice, of.max_choices, keys.cipher_key, votes.random_bytes(16));
     INSERT INTO votes.casts VALUES (vote, person,
-        body || votes.link_mac(vote, person, body, of_key.mac_key));
-    IF of.expected IS NOT NULL THEN
-        INSERT INTO votes.cast_counts AS c (vote_id, slice, casts)
-        VALUES (vote, votes.slice_for(of.expected), 1)
-        ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1;
-        PERFORM votes.look_for_last(vote, of.expected);
-    END IF;
+        body || votes.link_mac(vote, person, body, keys.mac_key));
+    UPDATE votes.gates g SET casts = g.casts + 1
+    WHERE g.vote_id = vote AND g.number = votes.gate_for(of.expected);
+    PERFORM votes.look_for_last(vote, of.expected);
     RETURN ROW (true, 'ok', votes.receipt(vote, choice, nonce), NULL)::votes.answer;
 END $$;
 
@@ -126,6 +110,9 @@ END $$;
 --
 -- Fast path: nearly all ballots are valid and have one option, and are cast by one query. PL/pgSQL
 -- prepares every expression again in each transaction, which costs more than the cryptography.
+--
+-- The query counts the ballot in its gate first, and so waits for a closing. After it, there is no
+-- gate, although the snapshot shows an open vote.
 CREATE OR REPLACE FUNCTION votes.cast(
     vote bigint, person bigint, options int[], password text DEFAULT NULL,
     nonce bytea DEFAULT NULL
@@ -134,52 +121,56 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     taken record;
-    entered text;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' OR length(nonce) <> 32 THEN
         PERFORM errand.expect(coalesce(length(nonce) = 32, true),
             'nonce: expected 32 random bytes, or null');
-        PERFORM votes.enter(vote, true);
+        PERFORM votes.expect_read_committed();
     END IF;
-    -- See votes.enter.
-    entered := pg_advisory_xact_lock_shared(votes.lock_of(vote));
     WITH entrance AS MATERIALIZED (
-        SELECT v.expected, v.max_choices, o.cipher_key, o.mac_key, r AS drawn, b.casts
+        SELECT v.expected, v.max_choices, b.casts, o.cipher_key, o.mac_key, k.share,
+            votes.random_bytes(48) AS drawn
         FROM votes.votes v JOIN votes.open_keys o ON o.key_id = v.key_id
-        CROSS JOIN votes.random_bytes(48) AS r
         CROSS JOIN LATERAL (
-            SELECT coalesce(sum(c.casts), 0) AS casts FROM votes.cast_counts c
-            WHERE v.expected IS NOT NULL AND c.vote_id = v.id
+            SELECT votes.unwrap(s.wrapped, votes.wrapping_key(s.slot)) AS share
+            FROM votes.key_shares s WHERE s.vote_id = vote OFFSET 0
+        ) k CROSS JOIN LATERAL (
+            SELECT coalesce(sum(a.casts), 0) AS casts FROM votes.gates a
+            WHERE v.expected IS NOT NULL AND a.vote_id = vote AND a.number >= 0
         ) b
         WHERE v.id = vote AND v.state = 'open'
           AND v.opens_at <= clock_timestamp() AND v.closes_at > clock_timestamp()
-          AND coalesce(b.casts < v.expected, true)
+          AND coalesce(b.casts < v.expected, true) AND votes.is_share(k.share)
           AND cardinality(options) = 1 AND options[1] BETWEEN 1 AND v.options
           AND (v.password_hash IS NULL
             OR sha256(o.password_mac) = sha256(votes.password_mac(password, o.mac_key))
-                AND NOT EXISTS (SELECT FROM votes.guesses g
-                    WHERE g.vote_id = vote AND g.person_id = person))
+                AND NOT EXISTS (SELECT FROM votes.guesses u
+                    WHERE u.vote_id = vote AND u.person_id = person))
+    ), gate AS (
+        UPDATE votes.gates g SET casts = g.casts + 1 FROM entrance e
+        WHERE g.vote_id = vote AND g.number = votes.gate_for(e.expected)
+          AND coalesce(g.casts < e.expected, true)
+        -- A single gate has the whole count; of several, the previous sum plus this ballot.
+        RETURNING e.*, greatest(g.casts, e.casts + 1) >= votes.last_from(e.expected) AS is_last
     ), marked AS (
-        UPDATE votes.participants p SET has_cast = true FROM entrance e
+        UPDATE votes.participants p SET has_cast = true FROM gate g
         WHERE p.vote_id = vote AND p.person_id = person AND NOT p.has_cast
-        RETURNING e.expected, e.casts, e.mac_key, coalesce(nonce, substr(e.drawn, 17)) AS nonce,
-            votes.encrypt_link(coalesce(nonce, substr(e.drawn, 17)), options,
-                e.max_choices, e.cipher_key, substr(e.drawn, 1, 16)) AS body
+        RETURNING g.mac_key, coalesce(nonce, substr(g.drawn, 17)) AS nonce,
+            votes.encrypt_link(coalesce(nonce, substr(g.drawn, 17)), options, g.max_choices,
+                votes.link_key(g.cipher_key, g.share), substr(g.drawn, 1, 16)) AS body
     ), kept AS (
         INSERT INTO votes.casts (vote_id, person_id, sealed)
         SELECT vote, person, m.body || votes.link_mac(vote, person, m.body, m.mac_key)
         FROM marked m
-    ), counted AS (
-        INSERT INTO votes.cast_counts AS c (vote_id, slice, casts)
-        SELECT vote, votes.slice_for(m.expected), 1 FROM marked m WHERE m.expected IS NOT NULL
-        ON CONFLICT ON CONSTRAINT cast_counts_pkey DO UPDATE SET casts = c.casts + 1
-        RETURNING c.casts
     )
-    -- A single slice has the whole count; of several, the previous sum plus this ballot.
-    SELECT votes.receipt(vote, options, m.nonce) AS receipt, m.expected,
-        greatest(c.casts, m.casts + 1) >= votes.last_from(m.expected) AS is_last
-    INTO taken FROM marked m LEFT JOIN counted c ON true;
+    SELECT votes.receipt(vote, options, m.nonce) AS receipt, g.expected, g.is_last,
+        m.nonce IS NULL AS is_to_uncount
+    INTO taken FROM gate g LEFT JOIN marked m ON true;
     IF taken.receipt IS NULL THEN
+        IF taken.is_to_uncount THEN
+            UPDATE votes.gates g SET casts = g.casts - 1
+            WHERE g.vote_id = vote AND g.number = votes.gate_for(taken.expected);
+        END IF;
         RETURN votes.cast_slowly(vote, person, options, password, nonce);
     END IF;
     IF taken.is_last THEN

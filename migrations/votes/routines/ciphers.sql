@@ -81,3 +81,27 @@ RETURN substr(sealed, length(sealed) - 31)
 CREATE OR REPLACE FUNCTION votes.open_link(sealed bytea, cipher_key bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN votes.decrypt(substr(sealed, 17, length(sealed) - 48), cipher_key, substr(sealed, 1, 16));
+
+-- Wraps a share with a wrapping key of 16 bytes: AES-128. The share is random, and each key wraps
+-- it once, so that no initialization vector is needed.
+CREATE OR REPLACE FUNCTION votes.wrap(share bytea, wrapping_key bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN encrypt(share, wrapping_key, 'aes-cbc/pad:none');
+
+CREATE OR REPLACE FUNCTION votes.unwrap(wrapped bytea, wrapping_key bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN decrypt(wrapped, wrapping_key, 'aes-cbc/pad:none');
+
+-- Returns what follows the 32 random bytes of a share.
+CREATE OR REPLACE FUNCTION votes.share_end()
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '\x00000000000000000000000000000000'::bytea;
+
+-- Returns whether a share was unwrapped with its key.
+CREATE OR REPLACE FUNCTION votes.is_share(share bytea)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN substr(share, 33) = votes.share_end();
+
+-- Returns the key that seals the links of a vote, of the vote's key and its share.
+CREATE OR REPLACE FUNCTION votes.link_key(cipher_key bytea, share bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN sha256(cipher_key || share);

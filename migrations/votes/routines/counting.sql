@@ -1,115 +1,4 @@
--- After the closing: equal names, the count, and the publication.
-
--- Returns the voters with equal names, for the initiator: their names and addresses, but not their
--- choices.
-CREATE OR REPLACE FUNCTION votes.exceptions(vote bigint, initiator bigint)
-RETURNS TABLE (name_key text, state votes.exception_state, person_id bigint, name text,
-    address text, is_rejected boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-    PERFORM votes.expect_initiator($1, $2);
-    RETURN QUERY SELECT e.name_key, e.state, p.person_id, p.name, p.address, p.is_rejected
-    FROM votes.exceptions e
-    JOIN votes.participants p
-        ON p.vote_id = e.vote_id AND p.name_key = e.name_key AND p.has_cast
-    WHERE e.vote_id = $1 ORDER BY e.name_key, p.person_id;
-END $$;
-
--- Enqueues the count of a vote if all its equal names are resolved; returns the number of
--- unresolved names.
-CREATE OR REPLACE FUNCTION votes.go_on(vote bigint) RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    remaining CONSTANT bigint := (SELECT count(*) FROM votes.exceptions e
-        WHERE e.vote_id = vote AND e.state = 'open');
-BEGIN
-    IF remaining = 0 THEN
-        PERFORM errand.enqueue('votes.count', jsonb_build_object('vote_id', vote),
-            unique_key => vote::text);
-    END IF;
-    RETURN remaining;
-END $$;
-
--- Resolves one name: all its ballots count, or some people are rejected. Returns the number of
--- unresolved names; after the last one, the vote is counted.
-CREATE OR REPLACE FUNCTION votes.decide(
-    vote bigint, of_name text, rejected bigint[], actor text, reason text
-) RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    before votes.exception_state;
-    state CONSTANT votes.vote_state := (
-        SELECT v.state FROM votes.votes v WHERE v.id = vote FOR NO KEY UPDATE);
-BEGIN
-    SELECT e.state INTO before FROM votes.exceptions e
-    WHERE e.vote_id = vote AND e.name_key = votes.name_key(of_name) FOR NO KEY UPDATE;
-    IF before IS NULL THEN
-        RAISE EXCEPTION 'vote % has no exception for that name', vote
-            USING ERRCODE = 'no_data_found';
-    END IF;
-    IF state <> 'review' OR before <> 'open' THEN
-        RAISE EXCEPTION 'that name of vote % is decided: it is %', vote, before
-            USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
-    rejected := coalesce(rejected, '{}');
-    PERFORM errand.expect(coalesce(length(reason) <= 500, true),
-        'reason: expected at most 500 characters');
-    UPDATE votes.participants p SET is_rejected = true
-    WHERE p.vote_id = vote AND p.person_id = ANY (rejected) AND p.has_cast
-      AND p.name_key = votes.name_key(of_name);
-    DECLARE
-        found_ones bigint;
-    BEGIN
-        GET DIAGNOSTICS found_ones = ROW_COUNT;
-        PERFORM errand.expect(found_ones = (SELECT count(DISTINCT r) FROM unnest(rejected) r),
-            'rejected: expected the ids of people with that name who have cast');
-    END;
-    UPDATE votes.exceptions e
-    SET state = CASE WHEN rejected = '{}' THEN 'validated' ELSE 'rejected'
-            END::votes.exception_state,
-        decided_at = clock_timestamp(), actor = actor, reason = reason
-    WHERE e.vote_id = vote AND e.name_key = votes.name_key(of_name);
-    RETURN votes.go_on(vote);
-END $$;
-
--- Resolves one name on behalf of the initiator.
---   decision   validate, or reject with the people whose ballots are excluded
-CREATE OR REPLACE FUNCTION votes.resolve(
-    vote bigint, initiator bigint, name text, decision text, rejected bigint[] DEFAULT '{}',
-    reason text DEFAULT NULL
-) RETURNS bigint LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-BEGIN
-    PERFORM errand.expect(decision IN ('validate', 'reject')
-        AND (decision = 'validate') = (coalesce(rejected, '{}') = '{}'),
-        'decision: expected validate, or reject with the people to reject');
-    PERFORM votes.expect_initiator(vote, initiator);
-    RETURN votes.decide(vote, name, rejected, 'initiator ' || initiator, reason);
-END $$;
-
--- Ends a review whose deadline has passed at a time; operators may end it early. Unresolved names
--- count, and the result states that. False if there was no such review.
-CREATE OR REPLACE FUNCTION votes.end_review(
-    vote bigint, at timestamptz, is_early boolean DEFAULT false)
-RETURNS boolean LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-BEGIN
-    PERFORM FROM votes.votes v
-    WHERE v.id = vote AND v.state = 'review' AND (is_early OR v.review_until <= at)
-    FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    UPDATE votes.exceptions e SET state = 'unresolved', decided_at = at
-    WHERE e.vote_id = vote AND e.state = 'open';
-    IF FOUND THEN
-        UPDATE votes.votes v SET has_unresolved = true WHERE v.id = vote;
-    END IF;
-    PERFORM votes.go_on(vote);
-    RETURN true;
-END $$;
+-- The count of a vote, and its publication.
 
 -- The hashes of the tree (RFC 6962, section 2.1).
 CREATE OR REPLACE FUNCTION votes.leaf_hash(entry bytea)
@@ -158,15 +47,19 @@ BEGIN
 END $$;
 
 -- Counts a closed vote without unresolved names: opens the links, excludes rejected voters, writes
--- the ballots, and destroys the links and their key. Returns the number of ballots; null if the
--- vote was already counted or must not be.
+-- the ballots, and deletes the links. Returns the number of ballots; null if the vote was already
+-- counted or must not be.
+--
+-- Its memory holds 100,000 links: a temporary file would have them in the order of the casts, and
+-- may outlive a crash.
 --
 -- SQLSTATE 53000: the key is not open; try again in a second.
-CREATE OR REPLACE FUNCTION votes.count_ballots(vote bigint) RETURNS int LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION votes.count_ballots(vote bigint) RETURNS int LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET work_mem = '256MB' AS $$
 #variable_conflict use_variable
 DECLARE
     of votes.votes;
-    of_key votes.open_keys;
+    keys record;
     counted int;
     voters int;
     root bytea;
@@ -178,7 +71,7 @@ BEGIN
         SELECT FROM votes.exceptions e WHERE e.vote_id = vote AND e.state = 'open') THEN
         RETURN NULL;
     END IF;
-    SELECT * INTO of_key FROM votes.open_keys o WHERE o.key_id = of.key_id;
+    SELECT k.cipher_key, k.mac_key INTO keys FROM votes.link_keys(vote) k;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the key of vote % is not open', vote
             USING ERRCODE = 'insufficient_resources',
@@ -191,13 +84,13 @@ BEGIN
             USING ERRCODE = 'data_corrupted';
     END IF;
     IF EXISTS (SELECT FROM votes.casts c WHERE c.vote_id = vote
-        AND NOT votes.is_link_of(vote, c.person_id, c.sealed, of_key.mac_key)) THEN
+        AND NOT votes.is_link_of(vote, c.person_id, c.sealed, keys.mac_key)) THEN
         RAISE EXCEPTION 'vote %: a row of votes.casts was modified', vote
             USING ERRCODE = 'data_corrupted';
     END IF;
     -- Inlines votes.commitment, as this runs a hundred thousand times.
     WITH opened AS MATERIALIZED (
-        SELECT votes.open_link(c.sealed, of_key.cipher_key) AS bytes
+        SELECT votes.open_link(c.sealed, keys.cipher_key) AS bytes
         FROM votes.casts c JOIN votes.participants p USING (vote_id, person_id)
         WHERE c.vote_id = vote AND p.has_cast AND NOT p.is_rejected
     ), read AS MATERIALIZED (
@@ -225,17 +118,18 @@ BEGIN
     PERFORM votes.forget_links(vote);
     UPDATE votes.votes v
     SET state = 'counted', root = root, ballots = counted, voters = voters WHERE v.id = vote;
-    PERFORM errand.enqueue('votes.publish', jsonb_build_object('vote_id', vote));
+    PERFORM errand.enqueue_own('votes.publish', jsonb_build_object('vote_id', vote));
     RETURN counted;
 END $$;
 
 -- Returns the facts for the notices of a vote; no row if it is published or cancelled. Blocks both
 -- until the caller's transaction ends.
 CREATE OR REPLACE FUNCTION votes.may_notify(vote bigint)
-RETURNS TABLE (initiator bigint, data jsonb, expires_at timestamptz) LANGUAGE plpgsql AS $$
+RETURNS TABLE (initiator bigint, data jsonb, expires_at timestamptz) LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared(votes.news_lock($1));
+    PERFORM FROM votes.gates g WHERE g.vote_id = $1 AND g.number = -1 FOR KEY SHARE;
     -- A separate statement, so that its snapshot is taken after the lock. The notices expire two
     -- weeks after their latest possible time.
     RETURN QUERY SELECT v.initiator, jsonb_build_object('subject', v.subject),
@@ -247,16 +141,34 @@ END $$;
 
 -- Publishes a counted vote: when the transaction commits, its result becomes visible and all its
 -- notices are released. False if it was already published.
-CREATE OR REPLACE FUNCTION votes.publish(vote bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+--
+-- SQLSTATE 53000: its key is not destroyed; see votes.destroy_keys().
+CREATE OR REPLACE FUNCTION votes.publish(vote bigint) RETURNS boolean LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 BEGIN
-    PERFORM pg_advisory_xact_lock(votes.news_lock(vote));
+    PERFORM votes.hold_news(vote);
+    IF votes.has_counted_key(vote) THEN
+        RAISE EXCEPTION 'the key of vote % is not destroyed', vote
+            USING ERRCODE = 'insufficient_resources',
+                HINT = 'Run the job votes.publish; a transaction that has read it may be open.';
+    END IF;
     UPDATE votes.votes v SET state = 'published', published_at = clock_timestamp()
     WHERE v.id = vote AND v.state = 'counted';
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    DELETE FROM votes.gates g WHERE g.vote_id = vote;
     PERFORM votes.erase_requested(vote);
     PERFORM notification.release('vote:' || vote);
     RETURN true;
+END $$;
+
+-- Returns whether a vote is counted and its key is still to be destroyed.
+CREATE OR REPLACE FUNCTION votes.has_counted_key(vote bigint) RETURNS boolean LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN EXISTS (SELECT FROM votes.votes v JOIN votes.keys k ON k.id = v.key_id
+        WHERE v.id = vote AND v.state = 'counted' AND k.destroyed_at IS NULL);
 END $$;

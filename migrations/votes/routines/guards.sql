@@ -69,3 +69,18 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER guards_option BEFORE UPDATE ON votes.options
     FOR EACH ROW EXECUTE FUNCTION votes.guard_option();
+
+CREATE OR REPLACE FUNCTION votes.refuse_participant() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'a participant of vote %: expected a name of 1 to 100 characters in one line '
+        'and at most 300 of an address, or none of both once erased', NEW.vote_id
+        USING ERRCODE = 'check_violation';
+END $$;
+CREATE OR REPLACE TRIGGER guards_participant
+    AFTER INSERT OR UPDATE OF name, name_key, address, is_erased ON votes.participants
+    FOR EACH ROW WHEN ((CASE WHEN NEW.is_erased
+        THEN NEW.name IS NULL AND NEW.name_key IS NULL AND NEW.address IS NULL
+        ELSE length(NEW.name) BETWEEN 1 AND 100 AND NEW.name !~ '[[:cntrl:]]'
+            AND NEW.name_key IS NOT NULL AND coalesce(length(NEW.address) <= 300, true)
+        END) IS NOT TRUE)
+    EXECUTE FUNCTION votes.refuse_participant();

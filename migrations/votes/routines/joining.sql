@@ -1,17 +1,5 @@
 -- Opening and joining votes, for app servers.
 
--- The advisory lock of a vote: shared by casting, exclusive for closing. Consists of "vote" and the
--- id.
-CREATE OR REPLACE FUNCTION votes.lock_of(vote bigint)
-RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 8534167796030898176 | vote;
-
--- The advisory lock of a vote's notices: shared by their preparation, exclusive for release and
--- cancellation. Consists of "news" and the id.
-CREATE OR REPLACE FUNCTION votes.news_lock(vote bigint)
-RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 7954895652624793600 | vote;
-
 -- Returns the normalized name for comparison: NFKC, case-folded, without combining marks on Latin,
 -- Greek and Cyrillic letters, without invisible characters, and with single spaces. So José Núñez
 -- and JOSE  NUNEZ are equal.
@@ -31,14 +19,6 @@ BEGIN
         U&'[\0300-\036F]', '', 'g');
     key := regexp_replace(regexp_replace(key, unseen, '', 'g'), spaces, ' ', 'g');
     RETURN normalize(btrim(key), NFKC);
-END $$;
-
--- Enqueues a job that creates keys; only one of several concurrent callers does.
-CREATE OR REPLACE FUNCTION votes.ask_for_keys() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF pg_try_advisory_xact_lock(hashtextextended('votes.ask_for_keys', 0)) THEN
-        PERFORM errand.enqueue('votes.keys', unique_key => 'asked');
-    END IF;
 END $$;
 
 -- Returns the input of the slow hash: a digest, as bcrypt uses at most 72 bytes.
@@ -98,7 +78,7 @@ BEGIN
 
     SELECT k.id, o.mac_key INTO key, key_of_mac
     FROM votes.keys k JOIN votes.open_keys o ON o.key_id = k.id
-    WHERE k.vote_id IS NULL AND k.sealed IS NOT NULL
+    WHERE k.vote_id IS NULL AND k.sealed IS NOT NULL AND o.mac_key IS NOT NULL
     ORDER BY k.id LIMIT 1 FOR UPDATE OF k SKIP LOCKED;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no key is ready for a new vote' USING
@@ -112,13 +92,14 @@ BEGIN
         place, votes.new_slow_hash(votes.password_text(password)), votes.point(longitude, latitude))
     RETURNING v.id INTO vote;
     UPDATE votes.keys k SET vote_id = vote WHERE k.id = key;
+    PERFORM votes.add_share(vote), votes.add_gates(vote, expected);
     IF password IS NOT NULL THEN
         UPDATE votes.open_keys o SET password_mac = votes.password_mac(password, key_of_mac)
         WHERE o.key_id = key;
     END IF;
     INSERT INTO votes.options (vote_id, number, label)
     SELECT vote, o.number, o.label FROM unnest(options) WITH ORDINALITY AS o (label, number);
-    PERFORM errand.enqueue(
+    PERFORM errand.enqueue_own(
         'votes.close', jsonb_build_object('vote_id', vote), run_at => closes_at);
     -- A worker creates keys every few seconds; every 50th vote also requests them.
     IF key % 50 = 0 THEN
@@ -131,8 +112,8 @@ CREATE OR REPLACE FUNCTION votes.refusal(reason text)
 RETURNS votes.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW (false, reason, NULL, NULL)::votes.answer;
 
--- Checks a vote's password; returns ok, or the refusal. Records wrong guesses; as a rollback undoes
--- the record, call it outside of longer transactions.
+-- Checks a vote's password; returns ok, or the refusal. Counts wrong guesses; as a rollback undoes
+-- that, call it outside of longer transactions.
 CREATE OR REPLACE FUNCTION votes.check_password(of votes.votes, person bigint, password text)
 RETURNS votes.answer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -141,17 +122,18 @@ DECLARE
     of_key votes.open_keys;
     is_right boolean;
 BEGIN
-    -- Serializes guesses, as the limit is checked before a guess is counted.
-    PERFORM pg_advisory_xact_lock(hashtextextended('votes.guess:' || person, of.id));
-    PERFORM FROM votes.guesses g CROSS JOIN votes.rules r
-    WHERE g.vote_id = of.id AND g.person_id = person AND g.period = present
-      AND g.count >= r.guesses;
-    IF FOUND THEN
-        RETURN ROW (false, 'too_many_guesses', NULL, present + interval '5 minutes')::votes.answer;
-    END IF;
-    SELECT * INTO of_key FROM votes.open_keys o WHERE o.key_id = of.key_id;
+    SELECT * INTO of_key FROM votes.open_keys o
+    WHERE o.key_id = of.key_id AND o.mac_key IS NOT NULL;
     IF NOT FOUND THEN
         RETURN votes.refusal('not_ready');
+    END IF;
+    -- Counts the guess before it is checked: others of the person wait for its row.
+    INSERT INTO votes.guesses AS g VALUES (of.id, person, present, 1)
+    ON CONFLICT ON CONSTRAINT guesses_pkey DO UPDATE
+    SET count = CASE WHEN g.period = present THEN g.count + 1 ELSE 1 END, period = present
+    WHERE g.period <> present OR g.count < (SELECT r.guesses FROM votes.rules r);
+    IF NOT FOUND THEN
+        RETURN ROW (false, 'too_many_guesses', NULL, present + interval '5 minutes')::votes.answer;
     END IF;
     IF of_key.password_mac IS NOT NULL THEN
         -- Compares hashes, as a comparison ends at the first different byte.
@@ -165,39 +147,15 @@ BEGIN
             WHERE o.key_id = of.key_id AND o.password_mac IS NULL;
         END IF;
     END IF;
-    IF is_right THEN
-        RETURN ROW (true, 'ok', NULL, NULL)::votes.answer;
+    IF NOT is_right THEN
+        RETURN votes.refusal('wrong_password');
     END IF;
-    INSERT INTO votes.guesses AS g VALUES (of.id, person, present, 1)
-    ON CONFLICT ON CONSTRAINT guesses_pkey DO UPDATE
-    SET count = CASE WHEN g.period = present THEN g.count + 1 ELSE 1 END, period = present;
-    RETURN votes.refusal('wrong_password');
-END $$;
-
--- Waits for a concurrent closing, then returns whether the vote accepts ballots: ok, too_early or
--- closed. Blocks the closing until the caller's transaction ends.
-CREATE OR REPLACE FUNCTION votes.enter(vote bigint, is_to_cast boolean)
-RETURNS text LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    at timestamptz;
-    standing record;
-BEGIN
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        -- The snapshot could be older than the closing.
-        RAISE EXCEPTION 'joining and casting require a read committed transaction'
-            USING ERRCODE = 'invalid_transaction_state';
+    DELETE FROM votes.guesses g WHERE g.vote_id = of.id AND g.person_id = person AND g.count = 1;
+    IF NOT FOUND THEN
+        UPDATE votes.guesses g SET count = g.count - 1
+        WHERE g.vote_id = of.id AND g.person_id = person;
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(votes.lock_of(vote));
-    -- A separate statement, so that its snapshot is taken after the lock.
-    SELECT v.state, v.opens_at, v.closes_at, v.expected <= (
-        SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote) AS is_complete
-    INTO standing FROM votes.votes v WHERE v.id = vote;
-    at := clock_timestamp();
-    RETURN CASE
-        WHEN standing.state <> 'open' OR at >= standing.closes_at OR standing.is_complete
-            THEN 'closed'
-        WHEN is_to_cast AND at < standing.opens_at THEN 'too_early' ELSE 'ok' END;
+    RETURN ROW (true, 'ok', NULL, NULL)::votes.answer;
 END $$;
 
 -- Joins a vote under a name, also before it opens. A second call changes the name, until a ballot
@@ -224,7 +182,7 @@ BEGIN
     END IF;
     -- In the same order as casting, so that nobody waits for a closing with a lock that others
     -- need.
-    state := votes.enter(vote, false);
+    state := votes.enter(vote, of.expected, false);
     IF state <> 'ok' THEN
         RETURN votes.refusal(state);
     END IF;

@@ -3,41 +3,34 @@
 -- Closes a vote if all expected ballots were cast, its deadline has passed, or an operator requests
 -- it. Returns the reason; null if it stays open or was already closed.
 --
--- Exactly one of several concurrent calls closes it: the lock serializes them, and waits for
--- ballots that are being cast.
+-- Exactly one of several concurrent calls closes it: the vote's row serializes them. Its gates wait
+-- for ballots that are being cast.
 CREATE OR REPLACE FUNCTION votes.close(vote bigint, by_hand boolean DEFAULT false)
-RETURNS votes.close_reason LANGUAGE plpgsql AS $$
+RETURNS votes.close_reason LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     at timestamptz;
     of votes.votes;
     why votes.close_reason;
+    casts bigint;
     rules votes.rules;
 BEGIN
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'closing a vote requires a read committed transaction'
-            USING ERRCODE = 'invalid_transaction_state';
-    END IF;
-    PERFORM pg_advisory_xact_lock(votes.lock_of(vote));
-    -- A separate statement, so that it sees all ballots.
-    SELECT * INTO of FROM votes.votes v WHERE v.id = vote;
+    PERFORM votes.expect_read_committed();
+    SELECT * INTO of FROM votes.votes v WHERE v.id = vote FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no vote has the id %', vote USING ERRCODE = 'no_data_found';
     END IF;
     at := clock_timestamp();
-    why := CASE
-        WHEN of.expected <= (SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = vote)
-            THEN 'complete'
-        WHEN at >= of.closes_at THEN 'deadline'
-        WHEN by_hand THEN 'by_hand' END;
-    IF why IS NULL OR of.state <> 'open' THEN
+    IF of.state <> 'open' OR (by_hand OR at >= of.closes_at
+        OR of.expected <= (SELECT sum(g.casts) FROM votes.gates g
+            WHERE g.vote_id = vote AND g.number >= 0)) IS NOT TRUE THEN
         RETURN NULL;
     END IF;
-    UPDATE votes.votes v SET state = 'closed', closed_for = why, closed_at = at
-    WHERE v.id = vote AND v.state = 'open';
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
+    casts := votes.close_gates(vote);
+    why := CASE WHEN of.expected <= casts THEN 'complete'
+        WHEN at >= of.closes_at THEN 'deadline' ELSE 'by_hand' END;
+    UPDATE votes.votes v SET state = 'closed', closed_for = why, closed_at = at WHERE v.id = vote;
     INSERT INTO votes.exceptions (vote_id, name_key)
     SELECT vote, p.name_key FROM votes.participants p
     WHERE p.vote_id = vote AND p.has_cast
@@ -46,11 +39,11 @@ BEGIN
         SELECT * INTO rules FROM votes.rules;
         UPDATE votes.votes v SET state = 'review', review_until = at + rules.review_for
         WHERE v.id = vote;
-        PERFORM errand.enqueue('votes.review', jsonb_build_object('vote_id', vote, 'step', 0));
+        PERFORM errand.enqueue_own('votes.review', jsonb_build_object('vote_id', vote));
     ELSE
-        PERFORM errand.enqueue('votes.count', jsonb_build_object('vote_id', vote));
+        PERFORM errand.enqueue_own('votes.count', jsonb_build_object('vote_id', vote));
         -- In parallel to the count, for people who have joined since.
-        PERFORM errand.enqueue('votes.prepare', jsonb_build_object('vote_id', vote))
+        PERFORM errand.enqueue_own('votes.prepare', jsonb_build_object('vote_id', vote))
         FROM votes.preparations r WHERE r.vote_id = vote;
     END IF;
     RETURN why;
@@ -59,11 +52,15 @@ END $$;
 -- Closes many votes without waiting: skips votes with a concurrent cast or closing, which are
 -- missing from the result.
 CREATE OR REPLACE FUNCTION votes.close_free(among bigint[])
-RETURNS TABLE (vote bigint, reason votes.close_reason) LANGUAGE plpgsql AS $$
+RETURNS TABLE (vote bigint, reason votes.close_reason) LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 BEGIN
     FOREACH vote IN ARRAY among LOOP
-        CONTINUE WHEN NOT pg_try_advisory_xact_lock(votes.lock_of(vote));
+        -- In this order, as those do that wait.
+        PERFORM FROM votes.votes v WHERE v.id = vote FOR NO KEY UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        CONTINUE WHEN NOT votes.try_gates(vote);
         reason := votes.close(vote);
         RETURN NEXT;
     END LOOP;
@@ -71,13 +68,14 @@ END $$;
 
 -- Enqueues the preparation of notices of large votes close to their end, so that the result can be
 -- published at once.
-CREATE OR REPLACE FUNCTION votes.ask_for_news() RETURNS bigint LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION votes.ask_for_news() RETURNS bigint LANGUAGE sql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH large AS (
         SELECT v.id, (SELECT count(*) FROM votes.participants p WHERE p.vote_id = v.id) AS people
         FROM votes.votes v
         WHERE v.state = 'open' AND (v.closes_at < clock_timestamp() + interval '15 minutes'
             OR v.closes_at < clock_timestamp() + interval '1 day' AND 0.9 * v.expected <= (
-                SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = v.id))
+                SELECT sum(g.casts) FROM votes.gates g WHERE g.vote_id = v.id AND g.number >= 0))
     ), asked AS (
         INSERT INTO votes.preparations AS r (vote_id, participants)
         SELECT l.id, l.people FROM large l WHERE l.people >= 1000
@@ -85,25 +83,27 @@ CREATE OR REPLACE FUNCTION votes.ask_for_news() RETURNS bigint LANGUAGE sql AS $
         WHERE excluded.participants >= 1.1 * r.participants
         RETURNING r.vote_id
     )
-    SELECT count(errand.enqueue('votes.prepare', jsonb_build_object('vote_id', a.vote_id),
+    SELECT count(errand.enqueue_own('votes.prepare', jsonb_build_object('vote_id', a.vote_id),
         unique_key => a.vote_id::text)) FROM asked a
 $$;
 
 -- Enqueues jobs for overdue votes again: their jobs were lost, or several last ballots were cast in
 -- one transaction. Returns the number of votes.
-CREATE OR REPLACE FUNCTION votes.sweep() RETURNS bigint LANGUAGE sql AS $$
-    SELECT count(errand.enqueue(s.kind, jsonb_build_object('vote_id', s.id) || s.others,
+CREATE OR REPLACE FUNCTION votes.sweep() RETURNS bigint LANGUAGE sql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT count(errand.enqueue_own(s.kind, jsonb_build_object('vote_id', s.id),
         unique_key => 'swept:' || s.id))
     FROM (
-        SELECT 'votes.close' AS kind, v.id, '{}'::jsonb AS others FROM votes.votes v
+        SELECT 'votes.close' AS kind, v.id FROM votes.votes v
         WHERE v.state = 'open' AND (v.closes_at < clock_timestamp() - interval '5 seconds'
-            OR v.expected <= (SELECT sum(c.casts) FROM votes.cast_counts c WHERE c.vote_id = v.id))
+            OR v.expected <= (SELECT sum(g.casts) FROM votes.gates g
+                WHERE g.vote_id = v.id AND g.number >= 0))
         UNION ALL
         -- The jobs of these votes should have ended long ago.
         SELECT CASE WHEN v.state = 'counted' THEN 'votes.publish' WHEN EXISTS (
                     SELECT FROM votes.exceptions e WHERE e.vote_id = v.id AND e.state = 'open')
                 THEN 'votes.review' ELSE 'votes.count' END,
-            v.id, jsonb_build_object('step', 0)
+            v.id
         FROM votes.votes v
         WHERE v.state IN ('closed', 'counted', 'review')
           AND CASE v.state WHEN 'review' THEN v.review_until ELSE v.closed_at END
@@ -118,7 +118,6 @@ CREATE OR REPLACE FUNCTION votes.take_back(vote bigint) RETURNS boolean LANGUAGE
 DECLARE
     before votes.vote_state;
 BEGIN
-    PERFORM pg_advisory_xact_lock(votes.lock_of(vote));
     SELECT v.state INTO before FROM votes.votes v WHERE v.id = vote FOR NO KEY UPDATE;
     IF before IS NULL THEN
         RAISE EXCEPTION 'no vote has the id %', vote USING ERRCODE = 'no_data_found';
@@ -127,11 +126,15 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE votes.votes v SET state = 'cancelled' WHERE v.id = vote;
+    PERFORM votes.close_gates(vote);
     -- Waits for the preparation of notices; see votes.may_notify.
-    PERFORM pg_advisory_xact_lock(votes.news_lock(vote));
+    PERFORM votes.hold_news(vote);
     PERFORM notification.call_off('vote:' || vote, 'the vote was cancelled');
     PERFORM votes.forget_links(vote);
+    DELETE FROM votes.gates g WHERE g.vote_id = vote;
     PERFORM votes.erase_requested(vote);
+    -- Destroys its key.
+    PERFORM errand.enqueue_own('votes.sweep', unique_key => 'cancelled');
     RETURN true;
 END $$;
 
@@ -145,19 +148,14 @@ BEGIN
     RETURN votes.take_back(vote);
 END $$;
 
--- Deletes the links between people and choices, and destroys their key.
+-- Deletes the links between people and choices of a vote that is over. A rotation destroys what
+-- opens them: see votes.destroy_keys().
 CREATE OR REPLACE FUNCTION votes.forget_links(vote bigint) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
     DELETE FROM votes.casts c WHERE c.vote_id = vote;
-    DELETE FROM votes.cast_counts c WHERE c.vote_id = vote;
     DELETE FROM votes.preparations r WHERE r.vote_id = vote;
     DELETE FROM votes.guesses g WHERE g.vote_id = vote;
-    -- In this order: a process that reopens the key locks its row, so that its writes are visible
-    -- here.
-    UPDATE votes.keys k SET sealed = NULL, destroyed_at = clock_timestamp()
-    WHERE k.vote_id = vote AND k.sealed IS NOT NULL;
-    DELETE FROM votes.open_keys o USING votes.keys k WHERE k.vote_id = vote AND o.key_id = k.id;
     -- Rewrites all rows in an order that does not reveal their times.
     WITH taken AS (
         DELETE FROM votes.participants p WHERE p.vote_id = vote RETURNING p.*

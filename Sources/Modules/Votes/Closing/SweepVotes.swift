@@ -3,6 +3,8 @@ import ErrandPostgres
 
 /// Enqueues jobs for votes that are late, as their jobs may be lost, and for large votes close to
 /// their end.
+///
+/// Destroys the keys of cancelled votes.
 package struct SweepVotes: Job {
     package static let kind = "votes.sweep"
     /// Few attempts: the next run repeats the work.
@@ -16,6 +18,13 @@ package struct SweepVotes: Job {
     private static let prepare = "SELECT votes.ask_for_news()"
 
     static func run(_ context: JobContext) async throws {
+        do { try await KeyDestruction.run(in: context.database) } catch let error as PostgresError
+            where error.sqlState == "55P03"
+        {
+            context.log.warning(
+                "cannot destroy keys of cancelled votes yet: a transaction that has read them is "
+                    + "open")
+        }
         let found = try await context.database.transaction { transaction in
             let found = try await transaction.query(sweep, []).int64(0, 0)
             _ = try await transaction.query(prepare, [])

@@ -26,6 +26,10 @@ enum DoctorVotes {
             .critical, health.locked, "votes whose keys are not open, so that nobody can cast",
             "\(KeySettings.variable)=FILE \(work)")
         add(
+            .critical, health.lost,
+            "votes whose keys a restored dump lacks, so that they cannot be counted and must be "
+                + "cancelled", "errand vote ls --state open")
+        add(
             .warning, health.unpublished, "closed votes without a result",
             "errand job ls --queue \(CountVote.options.queue)")
         add(

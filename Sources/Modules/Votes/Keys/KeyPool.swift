@@ -6,7 +6,8 @@ package import ErrandPostgres
 ///
 /// The database cannot seal keys, as it does not have the key file, so each vote takes a prepared
 /// key. In clear, a key exists only in an unlogged table, which is empty after a crash of the
-/// server; this job then opens the keys again.
+/// server; this job then opens the keys again. A worker cannot read it there, and without the
+/// vote's share, which never leaves the database, the key opens no link.
 package struct KeyPool: Sendable {
     private let keys: SealingKeys
     private let log: Log
@@ -34,36 +35,12 @@ package struct KeyPool: Sendable {
         }
     }
 
-    /// Serializes concurrent runs, so that they do not create too many keys.
-    private static let lock = """
-        SELECT pg_advisory_xact_lock(hashtextextended('votes.keys', 0))
-        """
-
-    private static let new = """
-        SELECT nextval(pg_get_serial_sequence('votes.keys', 'id'))
-        FROM votes.rules r, generate_series(1, least($1, r.keys_ahead - (
-            SELECT count(*) FROM votes.keys k JOIN votes.open_keys o ON o.key_id = k.id
-            WHERE k.vote_id IS NULL AND k.sealed IS NOT NULL)))
-        """
-
-    private static let insert = "INSERT INTO votes.keys (id, sealed) VALUES ($1, $2)"
-
-    private static let closed = """
-        SELECT k.id, k.vote_id, k.sealed
-        FROM votes.keys k LEFT JOIN votes.open_keys o ON o.key_id = k.id
-        WHERE k.sealed IS NOT NULL AND o.key_id IS NULL AND k.id > $1
-        ORDER BY k.id LIMIT $2
-        """
-
-    // Locks its row, so that a key that is being destroyed is not restored.
-    private static let open = """
-        INSERT INTO votes.open_keys (key_id, cipher_key, mac_key)
-        SELECT k.id, $2, $3 FROM votes.keys k
-        WHERE k.id = $1 AND k.sealed IS NOT NULL FOR NO KEY UPDATE
-        ON CONFLICT DO NOTHING
-        """
-
-    private static let forget = "DELETE FROM votes.keys WHERE id = $1 AND vote_id IS NULL"
+    // Serializes concurrent runs until their transactions end.
+    private static let new = "SELECT votes.missing_keys($1)"
+    private static let add = "SELECT votes.add_key($1, $2, $3, $4)"
+    private static let closed = "SELECT id, vote_id, sealed FROM votes.closed_keys($1, $2)"
+    private static let open = "SELECT votes.open_key($1, $2, $3)"
+    private static let forget = "SELECT votes.forget_key($1)"
 
     /// Opens the keys that are not open, then creates the missing ones.
     ///
@@ -75,14 +52,18 @@ package struct KeyPool: Sendable {
         let missing = try await openAll(in: database, &result)
         while true {
             let made = try await database.transaction { transaction in
-                _ = try await transaction.query(Self.lock, [])
-                let ids = try await transaction.query(Self.new, [.int64(Int64(Self.batch))])
+                let ids = try await transaction.query(Self.new, [.int32(Int32(Self.batch))])
                 var statements: [Statement] = []
                 for row in ids {
                     let (id, secret) = (try row.int64(0), try VoteSecret())
                     let sealed = try secret.sealed(id: id, by: keys)
-                    statements.append(Statement(Self.insert, [.int64(id), .bytes(sealed)]))
-                    statements.append(Self.opening(id, secret))
+                    statements.append(
+                        Statement(
+                            Self.add,
+                            [
+                                .int64(id), .bytes(sealed), .bytes(secret.cipherKey),
+                                .bytes(secret.macKey),
+                            ]))
                 }
                 if !statements.isEmpty { _ = try await transaction.pipeline(statements) }
                 return ids.count
@@ -108,7 +89,7 @@ package struct KeyPool: Sendable {
             let after = last
             let rows = try await database.withSession {
                 try await $0.query(
-                    Self.closed, [.int64(after), .int64(Int64(Self.batch))])
+                    Self.closed, [.int64(after), .int32(Int32(Self.batch))])
             }
             guard !rows.isEmpty else { return missing }
             var statements: [Statement] = []

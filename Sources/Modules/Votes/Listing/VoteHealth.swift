@@ -14,12 +14,14 @@ package struct VoteHealth: Sendable, Equatable {
     package var inReview: Int
     /// Votes whose keys are not open, so that no ballot can be cast or counted.
     package var locked: Int
+    /// Votes whose keys are lost, so that they can never be counted.
+    package var lost: Int
     /// The number of keys ready for new votes, and the target.
     package var keys: Int
     package var keysAhead: Int
 
     private static let statement = """
-        SELECT count(*) AS votes,
+        SELECT count(v.id) AS votes,
             count(*) FILTER (WHERE v.state = 'open'
                 AND v.closes_at < $1::timestamptz - interval '1 minute') AS overdue,
             count(*) FILTER (WHERE v.state IN ('closed', 'counted')
@@ -28,13 +30,10 @@ package struct VoteHealth: Sendable, Equatable {
                 AND v.review_until < $1::timestamptz - interval '5 minutes') AS unreviewed,
             count(*) FILTER (WHERE v.state = 'review'
                 AND v.review_until >= $1::timestamptz - interval '5 minutes') AS in_review,
-            (SELECT count(*) FROM votes.keys k LEFT JOIN votes.open_keys o ON o.key_id = k.id
-                WHERE k.sealed IS NOT NULL AND k.vote_id IS NOT NULL AND o.key_id IS NULL)
-                AS locked,
-            (SELECT count(*) FROM votes.keys k JOIN votes.open_keys o ON o.key_id = k.id
-                WHERE k.sealed IS NOT NULL AND k.vote_id IS NULL) AS keys,
+            k.closed AS locked, k.lost, k.ready AS keys,
             (SELECT r.keys_ahead FROM votes.rules r) AS keys_ahead
-        FROM votes.votes v
+        FROM votes.key_counts() k LEFT JOIN votes.votes v ON true
+        GROUP BY k.closed, k.lost, k.ready
         """
 
     /// Reads the counts as of an instant.
@@ -46,6 +45,7 @@ package struct VoteHealth: Sendable, Equatable {
             votes: try count("votes"), overdue: try count("overdue"),
             unpublished: try count("unpublished"), unreviewed: try count("unreviewed"),
             inReview: try count("in_review"), locked: try count("locked"),
-            keys: try count("keys"), keysAhead: Int(try row.int32("keys_ahead")))
+            lost: try count("lost"), keys: try count("keys"),
+            keysAhead: Int(try row.int32("keys_ahead")))
     }
 }

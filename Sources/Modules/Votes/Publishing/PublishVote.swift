@@ -4,8 +4,8 @@ import ErrandPostgres
 
 /// Publishes a counted vote to all participants and its initiator at the same moment.
 ///
-/// Prepares and parks all notices first. The last transaction makes the result visible and releases
-/// them. After a crash, it resumes where it stopped.
+/// Prepares and parks all notices first, and destroys the vote's key. The last transaction makes
+/// the result visible and releases them. After a crash, it resumes where it stopped.
 package struct PublishVote: Job {
     package static let kind = "votes.publish"
     package static let options = JobOptions(
@@ -26,6 +26,7 @@ package struct PublishVote: Job {
         _ job: PublishVote, _ context: JobContext, by catalogue: NoticeCatalogue
     ) async throws {
         try await VoteNews(job.voteID, by: catalogue, context).prepare(in: context.database)
+        try await KeyDestruction.run(of: job.voteID, in: context.database)
         let isPublished = try await context.database.transaction { transaction in
             let isPublished = try await transaction.query(publish, [.int64(job.voteID)]).bool(0, 0)
             try await context.complete(in: transaction)

@@ -6,38 +6,23 @@ import ErrandPostgres
 /// Asks the initiator of a vote to resolve equal names, sends reminders, and finally ends the
 /// review so that the vote is counted.
 ///
-/// Each step enqueues the next one, at the times in `votes.rules`.
+/// Each step enqueues the next one, at the times in `votes.rules`. Which step it is follows from
+/// the time, not from the arguments.
 package struct ReviewVote: Job {
     package static let kind = "votes.review"
     package static let options = JobOptions(
         queue: "votes", priority: .high, maxAttempts: 50, backoff: Backoff(base: 2, ceiling: 300))
 
     package var voteID: Int64
-    /// The number of the notice to the initiator, from 0.
-    package var step: Int
 
-    package init(voteID: Int64, step: Int = 0) {
-        self.voteID = voteID
-        self.step = step
-    }
+    package init(voteID: Int64) { self.voteID = voteID }
 
     enum CodingKeys: String, CodingKey {
         case voteID = "vote_id"
-        case step
     }
 
-    private static let read = """
-        SELECT v.initiator, v.review_until, v.review_until <= $2 AS is_over,
-            jsonb_build_object('subject', v.subject, 'until', v.review_until, 'count', (
-                SELECT count(*) FROM votes.exceptions e
-                WHERE e.vote_id = v.id AND e.state = 'open')) AS data,
-            least(v.review_until, (SELECT min(v.closed_at + a) FROM unnest(r.remind_after) AS a
-                WHERE v.closed_at + a > $2)) AS next_at
-        FROM votes.votes v CROSS JOIN votes.rules r
-        WHERE v.id = $1 AND v.state = 'review' FOR NO KEY UPDATE OF v
-        """
-    private static let isDecided = """
-        SELECT NOT EXISTS (SELECT FROM votes.exceptions WHERE vote_id = $1 AND state = 'open')
+    private static let step = """
+        SELECT initiator, review_until, is_over, data, step, next_at FROM votes.review_step($1, $2)
         """
     private static let end = "SELECT votes.end_review($1, $2)"
 
@@ -49,10 +34,9 @@ package struct ReviewVote: Job {
         let now = Instant(date: max(context.now, context.dueAt))
         let vote = Parameter.int64(job.voteID)
         let isOver = try await context.database.transaction { transaction in
-            let row = try await transaction.query(read, [vote, .timestamp(now)]).first
+            let rows = try await transaction.query(step, [vote, .timestamp(now)])
             // All names are resolved, and the count is enqueued.
-            let isDecided = try await transaction.query(isDecided, [vote]).bool(0, 0)
-            guard let row, !isDecided else {
+            guard let row = rows.first else {
                 try await context.complete(in: transaction)
                 return false
             }
@@ -64,12 +48,14 @@ package struct ReviewVote: Job {
             let intent = Intent(
                 NoticeKind.voteReview.name, to: try row.int64("initiator"),
                 of: "vote:\(job.voteID)", data: try row.json("data"),
-                dedupeKey: "vote.review:\(job.voteID):\(job.step)",
+                dedupeKey: "vote.review:\(job.voteID):\(try row.int64("step"))",
                 expiresAt: try row.timestamp("review_until"))
             try await planner.notify([intent], now: context.now, in: transaction)
             try await context.client.enqueue(
-                ReviewVote(voteID: job.voteID, step: job.step + 1),
-                EnqueueOptions(at: try row.timestamp("next_at").date), in: transaction)
+                ReviewVote(voteID: job.voteID),
+                EnqueueOptions(
+                    at: try row.timestamp("next_at").date, unique: Unique("vote:\(job.voteID)")),
+                in: transaction)
             try await context.complete(in: transaction)
             return false
         }
