@@ -49,6 +49,7 @@ package enum CouponKinds {
         to kinds: inout JobKinds, sealing keys: SealingKeys
     ) throws {
         kinds.handle(RotateCodes.self) { _, context in
+            await raiseAlerts(context)
             let rotation = Rotation(sealing: keys, log: context.log)
             let result = try await context.database.transaction { transaction in
                 let result = try await rotation.run(in: transaction)
@@ -61,5 +62,20 @@ package enum CouponKinds {
             }
         }
         kinds.schedule(try RotateCodes.schedule())
+    }
+
+    /// Raises the alerts of guesses that were rolled back; a failure must not stop the rotation.
+    private static func raiseAlerts(_ context: JobContext) async {
+        do {
+            let count = try await context.database.withSession { session in
+                try await GuessAlert.raise(session)
+            }
+            if count > 0 {
+                context.log.with("alerts", count).warning(
+                    "wrong coupon codes were checked in transactions that were rolled back")
+            }
+        } catch {
+            context.log.error("cannot raise the alerts of wrong coupon codes: \(error)")
+        }
     }
 }

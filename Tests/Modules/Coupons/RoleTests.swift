@@ -16,7 +16,7 @@ import Testing
 
     private let forbidden = [
         "SELECT * FROM coupons.open_secrets", "SELECT * FROM coupons.epochs",
-        "SELECT coupons.scramble_keys()", "SELECT * FROM coupons.coupons",
+        "SELECT keys FROM coupons.scramble", "SELECT * FROM coupons.coupons",
         "SELECT * FROM coupons.redemptions", "SELECT * FROM coupons.guesses",
         "DELETE FROM coupons.guesses", "UPDATE coupons.guess_limits SET terminal = 1000000",
         "UPDATE coupons.coupons SET redeemed_at = NULL", "DELETE FROM coupons.redemptions",
@@ -24,7 +24,12 @@ import Testing
         "SELECT coupons.coupon_of(1)", "SELECT * FROM coupons.epoch_at('qr', now())",
         "SELECT coupons.read_code('x')", "SELECT coupons.answer_to(NULL, 1, 't', now())",
         "SELECT coupons.acceptance('x', 1, 't', now())", "SELECT coupons.void(1, 'x')",
-        "SELECT coupons.count_guess(1, 't', now())", "SELECT * FROM people.people",
+        "SELECT coupons.record_guess(1, 't', now(), true)", "SELECT * FROM people.people",
+        "SELECT nextval('coupons.guess_counter_0')", "SELECT coupons.raise_alerts()",
+        "SELECT setval('coupons.guess_counter_0', 1)", "SELECT coupons.count_in(0, 0, 0)",
+        "SELECT last_value FROM coupons.guess_counter_0", "SELECT * FROM coupons.terminals",
+        "INSERT INTO coupons.terminals VALUES (1, 't', 0, now())",
+        "SELECT FROM coupons.rotation_requests FOR UPDATE",
         "SELECT * FROM errand.jobs", "SELECT coupons.state_of(NULL, now())",
         "CREATE TABLE coupons.mine (x int)", "CREATE FUNCTION coupons.f() RETURNS int RETURN 1",
         "SELECT coupons.mac('x', 'x', 'x')",

@@ -5,20 +5,6 @@
 -- Workers create epochs ahead of time and destroy each when its codes expire: one row rotates ten
 -- million coupons. Recovering a destroyed secret takes both the WAL of that time and the key file.
 
--- Keys that hide the number of coupons from readers of codes; they protect nothing else. Each
--- database has its own, in a function rather than a row, so that codes need no read of a table.
-DO $do$
-BEGIN
-    IF to_regprocedure('coupons.scramble_keys()') IS NOT NULL THEN
-        RETURN;  -- never changed: issued codes depend on it
-    END IF;
-    EXECUTE format('CREATE FUNCTION coupons.scramble_keys() RETURNS bigint[] '
-        'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %L::bigint[]',
-        -- Odd, of 40 bits.
-        ARRAY(SELECT ('x' || encode(substr(uuid_send(gen_random_uuid()), 9, 5), 'hex'))
-            ::bit(40)::bigint | 1 FROM generate_series(1, 4)));
-END $do$;
-
 -- HMAC-SHA-256 (RFC 2104) with a key prepared as in coupons.open_secrets.
 CREATE OR REPLACE FUNCTION coupons.mac(inner_block bytea, outer_block bytea, message bytea)
 RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -61,9 +47,9 @@ CREATE OR REPLACE FUNCTION coupons.check_symbol(value bigint)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U', (value % 37)::int + 1, 1);
 
--- The number of a coupon in its codes: a Feistel network over 35 bits. Each round multiplies and
--- takes the middle bits. The planner folds the keys into constants.
-CREATE OR REPLACE FUNCTION coupons.handle_of(coupon bigint)
+-- The number of a coupon in its codes: a Feistel network over 35 bits, with the keys of
+-- coupons.scramble. Each round multiplies and takes the middle bits.
+CREATE OR REPLACE FUNCTION coupons.handle_of(coupon bigint, keys bigint[])
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     high bigint := coupon >> 17;
@@ -73,25 +59,38 @@ BEGIN
         RAISE EXCEPTION 'coupon %: codes support ids below 2^35', coupon
             USING ERRCODE = 'numeric_value_out_of_range';
     END IF;
-    high := high # ((low * (coupons.scramble_keys())[1] >> 20) & 262143);
-    low := low # ((high * (coupons.scramble_keys())[2] >> 20) & 131071);
-    high := high # ((low * (coupons.scramble_keys())[3] >> 20) & 262143);
-    low := low # ((high * (coupons.scramble_keys())[4] >> 20) & 131071);
+    high := high # ((low * keys[1] >> 20) & 262143);
+    low := low # ((high * keys[2] >> 20) & 131071);
+    high := high # ((low * keys[3] >> 20) & 262143);
+    low := low # ((high * keys[4] >> 20) & 131071);
     RETURN high << 17 | low;
 END $$;
 
 -- The coupon of such a number.
-CREATE OR REPLACE FUNCTION coupons.coupon_of(handle bigint)
+CREATE OR REPLACE FUNCTION coupons.coupon_of(handle bigint, keys bigint[])
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     high bigint := handle >> 17;
     low bigint := handle & 131071;
 BEGIN
-    low := low # ((high * (coupons.scramble_keys())[4] >> 20) & 131071);
-    high := high # ((low * (coupons.scramble_keys())[3] >> 20) & 262143);
-    low := low # ((high * (coupons.scramble_keys())[2] >> 20) & 131071);
-    high := high # ((low * (coupons.scramble_keys())[1] >> 20) & 262143);
+    low := low # ((high * keys[4] >> 20) & 131071);
+    high := high # ((low * keys[3] >> 20) & 262143);
+    low := low # ((high * keys[2] >> 20) & 131071);
+    high := high # ((low * keys[1] >> 20) & 262143);
     RETURN high << 17 | low;
+END $$;
+
+-- Both with the keys of the installation, which only the owner reads.
+CREATE OR REPLACE FUNCTION coupons.handle_of(coupon bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coupons.handle_of(coupon, k.keys) FROM coupons.scramble k);
+END $$;
+
+CREATE OR REPLACE FUNCTION coupons.coupon_of(handle bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coupons.coupon_of(handle, k.keys) FROM coupons.scramble k);
 END $$;
 
 -- The mark of an epoch in a code: the lowest 25 bits of its start, in seconds since 1970, in a QR
@@ -134,7 +133,7 @@ BEGIN
     IF length(plain) = 38 AND left(plain, 3) = 'EC1'
         AND translate(substr(plain, 4), '0123456789ABCDEF', '') = '' THEN
         value := ('x' || substr(plain, 4, 15))::bit(60)::bigint;
-        RETURN ROW (NULL, plain, 'qr', value, coupons.coupon_of(value >> 25),
+        RETURN ROW (NULL, plain, 'qr', value, value >> 25,
             (value & 33554431)::int, decode(right(plain, 20), 'hex'))::coupons.reading;
     END IF;
     -- Replace letters that people confuse with digits; drop no-break spaces and hyphens.
@@ -148,16 +147,19 @@ BEGIN
     IF coupons.check_symbol(value) <> right(plain, 1) THEN
         RETURN ROW ('mistyped', plain, NULL, NULL, NULL, NULL, NULL)::coupons.reading;
     END IF;
-    RETURN ROW (NULL, plain, 'typed', value >> 20, coupons.coupon_of(value >> 25),
+    RETURN ROW (NULL, plain, 'typed', value >> 20, value >> 25,
         (value >> 20 & 31)::int, int8send(value & 1048575))::coupons.reading;
 END $$;
 
--- Enqueues a rotation; of concurrent callers only the first does.
+-- Enqueues a rotation; of concurrent callers only the first does. The row, unlike an advisory lock,
+-- can be locked by no login but through this function, and no longer than that transaction: workers
+-- rotate twice a minute anyway.
 CREATE OR REPLACE FUNCTION coupons.ask_for_rotation()
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF pg_try_advisory_xact_lock(hashtextextended('coupons.ask_for_rotation', 0)) THEN
-        PERFORM errand.enqueue('coupons.rotate', unique_key => 'asked');
+    PERFORM FROM coupons.rotation_requests FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        PERFORM errand.enqueue_own('coupons.rotate', unique_key => 'asked');
     END IF;
 END $$;
 
@@ -181,7 +183,7 @@ CREATE OR REPLACE FUNCTION coupons.codes_at(
 ) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
-    handle CONSTANT bigint := coupons.handle_of(coupon);
+    handle bigint;
     mark int;
     inner_block bytea;
     outer_block bytea;
@@ -189,7 +191,9 @@ DECLARE
     value bigint;
     digits text;
 BEGIN
-    SELECT * INTO mark, inner_block, outer_block, payload_until FROM coupons.epoch_at('qr', at);
+    SELECT coupons.handle_of(coupon, k.keys), e.mark, e.inner_block, e.outer_block, e.until
+    INTO handle, mark, inner_block, outer_block, payload_until
+    FROM coupons.scramble k LEFT JOIN coupons.epoch_at('qr', at) AS e ON true;
     head := coupons.head_of(handle, 25, mark);
     payload := coupons.payload(
         head, coupons.mac(inner_block, outer_block, coupons.code_message(head)));

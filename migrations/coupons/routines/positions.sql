@@ -29,7 +29,7 @@ BEGIN
         RAISE EXCEPTION 'at %: expected a time in the years 1970 to 9999', at
             USING ERRCODE = 'datetime_field_overflow';
     END IF;
-    RETURN errand.enqueue('coupons.position',
+    RETURN errand.enqueue_own('coupons.position',
         jsonb_build_object('person_id', person, 'longitude', longitude, 'latitude', latitude,
             'accuracy_m', accuracy_m,
             'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),

@@ -17,40 +17,29 @@ BEGIN
     END IF;
     IF said.series = 'qr'
         AND ((said.mark - extract(epoch FROM at)::bigint) & 33554431) < 16777216 THEN
-        PERFORM coupons.count_guess(establishment, terminal, at);
+        PERFORM coupons.record_guess(establishment, terminal, at, false);
         RETURN coupons.refusal('unknown');
     END IF;
     RETURN coupons.refusal('too_old');
 END $$;
 
--- The answer to a code at a time, before it is redeemed. The MAC is computed and the coupon is read
--- for every code, so that timing does not reveal a nearly correct one.
+-- The answer to a code at a time, before it is redeemed, where acceptance() has none. The MAC of a
+-- scanned code is computed and the coupon is read for every code, so that timing does not reveal a
+-- nearly correct one. A typed code is only refused, for what is known without its MAC.
 CREATE OR REPLACE FUNCTION coupons.answer_to(
     said coupons.reading, establishment bigint, terminal text, at timestamptz
 ) RETURNS coupons.answer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     now CONSTANT bigint := floor(extract(epoch FROM at));
-    locked_until timestamptz;
     starts_at timestamptz;
     good_until timestamptz;
     inner_block bytea;  outer_block bytea;
     made bytea;
     place bigint;
     state text;
-    title text;
-    expires_at timestamptz;
-    redeemed_at timestamptz;
+    answer coupons.answer;
 BEGIN
-    IF EXISTS (SELECT FROM coupons.guesses g
-        WHERE g.establishment_id = establishment AND g.terminal IN ('', terminal)
-          AND g.period = coupons.guess_period(at)) THEN
-        locked_until := coupons.locked_until(said.series, establishment, terminal, at);
-    END IF;
-    IF locked_until IS NOT NULL THEN
-        RETURN ROW (false, 'too_many_guesses', NULL, NULL, NULL, NULL, NULL, locked_until)
-            ::coupons.answer;
-    END IF;
     IF said.fault IS NOT NULL THEN
         RETURN coupons.refusal(said.fault);
     END IF;
@@ -62,10 +51,8 @@ BEGIN
         -- The last time before now with these lowest bits.
         WHERE e.series = 'qr' AND e.starts_at = to_timestamp(now - ((now - said.mark) & 33554431));
     ELSE
-        SELECT e.starts_at, e.good_until, o.inner_block, o.outer_block
-        INTO starts_at, good_until, inner_block, outer_block
+        SELECT e.starts_at, e.good_until INTO starts_at, good_until
         FROM coupons.epochs e
-        LEFT JOIN coupons.open_secrets o ON o.series = 'typed' AND o.starts_at = e.starts_at
         WHERE e.series = 'typed' AND e.starts_at <= at AND e.slot = said.mark
         ORDER BY e.starts_at DESC LIMIT 1;
     END IF;
@@ -79,24 +66,26 @@ BEGIN
         RETURN coupons.refusal('not_ready');
     END IF;
     made := coupons.mac(inner_block, outer_block, coupons.code_message(said.head));
-    made := CASE said.series WHEN 'qr' THEN substr(made, 1, 10)
-        ELSE int8send(coupons.truncated(made) & 1048575) END;
-    SELECT c.establishment_id, coupons.state_of(c, at), c.title, c.expires_at, c.redeemed_at
-    INTO place, state, title, expires_at, redeemed_at
-    FROM coupons.coupons c WHERE c.id = said.coupon;
+    SELECT c.establishment_id, coupons.state_of(c, at), c.id, c.title, c.expires_at, c.redeemed_at
+    INTO place, state, answer.coupon_id, answer.title, answer.expires_at, answer.redeemed_at
+    FROM coupons.scramble k
+    LEFT JOIN coupons.coupons c ON c.id = coupons.coupon_of(said.handle, k.keys);
     -- Compare hashes, because a comparison stops at the first different byte.
-    IF sha256(made) <> sha256(said.mac) OR place IS NULL THEN
-        PERFORM coupons.count_guess(establishment, terminal, at);
+    IF sha256(substr(made, 1, 10)) <> sha256(said.mac) OR place IS NULL THEN
+        PERFORM coupons.record_guess(establishment, terminal, at, false);
         RETURN coupons.refusal('unknown');
     END IF;
+    -- Nobody guesses such a code: it is known.
     IF place <> establishment THEN
         RETURN coupons.refusal('wrong_place');
     END IF;
-    RETURN ROW (state = 'usable', CASE state WHEN 'usable' THEN 'ok' ELSE state END, said.coupon,
-        title, expires_at, redeemed_at, NULL, NULL)::coupons.answer;
+    answer.is_accepted := state = 'usable';
+    answer.reason := CASE state WHEN 'usable' THEN 'ok' ELSE state END;
+    RETURN answer;
 END $$;
 
--- The answer to a valid code; null for every other code, which answer_to() answers.
+-- The answer to a valid code, and to every typed code whose secret is open; null for other codes,
+-- which answer_to() answers.
 --
 -- Nearly all codes are valid. PL/pgSQL prepares every expression again in each transaction, which
 -- costs more than the cryptography. This function therefore parses QR codes itself and reads
@@ -107,47 +96,30 @@ CREATE OR REPLACE FUNCTION coupons.acceptance(
 #variable_conflict use_variable
 DECLARE
     plain CONSTANT text := upper(translate(left(code, 100), E' \t\r\n', '') COLLATE "C");
-    said coupons.reading;
-    series text := 'qr';
     head bigint;
-    coupon bigint;
-    mark int;
-    mac bytea;
     made bytea;
+    coupon bigint;
     title text;
     expires_at timestamptz;
-    is_watched boolean;
 BEGIN
-    IF length(plain) = 38 AND left(plain, 3) = 'EC1'
-        AND translate(substr(plain, 4), '0123456789ABCDEF', '') = '' THEN
-        head := ('x' || substr(plain, 4, 15))::bit(60)::bigint;
-        coupon := coupons.coupon_of(head >> 25);
-        mark := head & 33554431;
-        mac := decode(right(plain, 20), 'hex');
-    ELSE
-        said := coupons.read_code(code);
-        series := said.series;
-        head := said.head;
-        coupon := said.coupon;
-        mark := said.mark;
-        mac := said.mac;
+    IF NOT (length(plain) = 38 AND left(plain, 3) = 'EC1'
+        AND translate(substr(plain, 4), '0123456789ABCDEF', '') = '') THEN
+        RETURN coupons.typed_answer(code, establishment, terminal, at);
     END IF;
-    SELECT coupons.mac(o.inner_block, o.outer_block, coupons.code_message(head)), c.title,
-        c.expires_at, EXISTS (SELECT FROM coupons.guesses g
-            WHERE g.establishment_id = establishment AND g.terminal IN ('', terminal)
-              AND g.period = coupons.guess_period(at))
-    INTO made, title, expires_at, is_watched
-    FROM coupons.open_secrets o
+    head := ('x' || substr(plain, 4, 15))::bit(60)::bigint;
+    SELECT coupons.mac(o.inner_block, o.outer_block, coupons.code_message(head)), c.id, c.title,
+        c.expires_at
+    INTO made, coupon, title, expires_at
+    FROM coupons.open_secrets o CROSS JOIN coupons.scramble k
     -- The MAC is computed even without such a coupon.
-    LEFT JOIN coupons.coupons c ON c.id = coupon AND c.establishment_id = establishment
+    LEFT JOIN coupons.coupons c ON c.id = coupons.coupon_of(head >> 25, k.keys)
+        AND c.establishment_id = establishment
         AND c.redeemed_at IS NULL AND c.voided_at IS NULL
         AND c.expires_at > at AND c.valid_from <= at
-    WHERE o.series = series AND o.mark = mark AND o.starts_at <= at AND o.good_until > at;
-    made := CASE series WHEN 'qr' THEN substr(made, 1, 10)
-        ELSE int8send(coupons.truncated(made) & 1048575) END;
-    IF sha256(made) = sha256(mac) AND title IS NOT NULL AND length(terminal) BETWEEN 1 AND 100
-        AND NOT (is_watched
-            AND coupons.locked_until(series, establishment, terminal, at) IS NOT NULL) THEN
+    WHERE o.series = 'qr' AND o.mark = (head & 33554431)::int AND o.starts_at <= at
+      AND o.good_until > at;
+    IF sha256(substr(made, 1, 10)) = sha256(decode(right(plain, 20), 'hex'))
+        AND title IS NOT NULL AND length(terminal) BETWEEN 1 AND 100 THEN
         RETURN ROW (true, 'ok', coupon, title, expires_at, NULL, NULL, NULL)::coupons.answer;
     END IF;
     RETURN NULL;
@@ -166,8 +138,8 @@ BEGIN
     END IF;
 END $$;
 
--- Checks a code, scanned or typed at a terminal of an establishment, and counts wrong codes. Only
--- redeem() prevents another redemption.
+-- Checks a code, scanned or typed at a terminal of an establishment, and counts wrong codes, also
+-- if the transaction rolls back. Only redeem() prevents another redemption.
 CREATE OR REPLACE FUNCTION coupons.verify(code text, establishment bigint, terminal text)
 RETURNS coupons.answer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -179,6 +151,9 @@ BEGIN
         RETURN answer;
     END IF;
     PERFORM coupons.expect_till(establishment, terminal);
+    IF answer.reason IS NOT NULL THEN
+        RETURN answer;
+    END IF;
     RETURN coupons.answer_to(coupons.read_code(code), establishment, terminal, at);
 END $$;
 
@@ -210,7 +185,7 @@ DECLARE
     at CONSTANT timestamptz := clock_timestamp();
     said CONSTANT coupons.reading := coupons.read_code(code);
     answer coupons.answer;
-    coupon CONSTANT bigint := said.coupon;
+    coupon bigint;
     code_hash CONSTANT bytea := sha256(said.plain::bytea);
     done coupons.redemptions;
 BEGIN
@@ -221,12 +196,14 @@ BEGIN
     answer := coupons.acceptance(code, establishment, terminal, at);
     IF answer.is_accepted IS NOT TRUE THEN
         PERFORM coupons.expect_till(establishment, terminal);
+        coupon := coupons.coupon_of(said.handle);
         done := coupons.redemption_by(coupon, establishment, terminal, request_id, code_hash);
-        IF done.coupon_id IS NULL THEN
+        IF done.coupon_id IS NULL AND answer.reason IS NULL THEN
             answer := coupons.answer_to(said, establishment, terminal, at);
         END IF;
     END IF;
     IF answer.is_accepted THEN
+        coupon := answer.coupon_id;
         -- Waits for concurrent redemptions of the coupon, then sees their result.
         UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
         WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
@@ -237,7 +214,7 @@ BEGIN
                 ('x' || encode(uuid_send(gen_random_uuid()), 'hex'))::bit(45)::bigint, 9);
             INSERT INTO coupons.redemptions VALUES (coupon, answer.redeemed_at, establishment,
                 terminal, request_id, code_hash, answer.confirmation);
-            PERFORM errand.enqueue('coupons.redeemed', jsonb_build_object('coupon_id', coupon));
+            PERFORM errand.enqueue_own('coupons.redeemed', jsonb_build_object('coupon_id', coupon));
             RETURN answer;
         END IF;
     ELSIF done.coupon_id IS NULL AND answer.reason <> 'redeemed' THEN

@@ -3,14 +3,28 @@
 SELECT errand.grant_rights('coupons', '{
     "open_secrets": ["inner_block", "outer_block"],
     "epochs": ["sealed"],
-    "redemptions": ["code_hash"]
+    "redemptions": ["code_hash"],
+    "scramble": ["keys", "seed"]
 }');
 
--- scramble_keys() contains the keys that scramble coupon ids; the others reveal them.
+-- Only functions with their owner's rights read the keys and count guesses.
+REVOKE ALL ON coupons.scramble FROM errand_worker;
 REVOKE ALL ON FUNCTION
-    coupons.scramble_keys(), coupons.handle_of(bigint), coupons.coupon_of(bigint),
-    coupons.read_code(text)
+    coupons.handle_of(bigint), coupons.coupon_of(bigint), coupons.read_code(text)
 FROM errand_inspector;
+DO $$
+DECLARE
+    counter regclass;
+BEGIN
+    FOR counter IN
+        SELECT c.oid FROM pg_class c
+        WHERE c.relnamespace = 'coupons'::regnamespace AND c.relkind = 'S'
+          AND c.relname ~ '^guess_counter_'
+    LOOP
+        EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM errand_worker', counter);
+    END LOOP;
+END $$;
+GRANT EXECUTE ON FUNCTION coupons.raise_alerts(timestamptz) TO errand_worker;
 -- Only operators change settings.
 REVOKE INSERT, UPDATE, DELETE ON coupons.code_series, coupons.guess_limits FROM errand_worker;
 -- A rotation locks the rows of the series, which requires the privilege on one column.

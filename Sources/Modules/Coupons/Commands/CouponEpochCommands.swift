@@ -18,8 +18,9 @@ enum CouponEpochCommands {
         summary: "Rotate the codes of all coupons now, as workers do twice a minute",
         discussion: """
             Creates the secrets of future epochs, destroys the secrets of expired codes, and \
-            reopens secrets that PostgreSQL lost in a crash. It needs the keys of \
-            \(KeySettings.variable), and can run alongside workers.
+            reopens secrets that PostgreSQL lost in a crash. Raises the alerts of wrong codes in \
+            transactions that were rolled back. It needs the keys of \(KeySettings.variable), and \
+            can run alongside workers.
 
             --replace invalidates every code shown so far. Apps request new codes at the next \
             rotation.
@@ -46,11 +47,13 @@ enum CouponEpochCommands {
         let line = AuditLine(
             operatorName: invocation.operatorName, action: "coupon rotate",
             subject: isReplacing ? "all codes, replaced" : "all codes", reason: reason)
-        let result = try await invocation.pool().transaction { transaction in
+        let pool = try invocation.pool()
+        let result = try await pool.transaction { transaction in
             let result = try await rotation.run(in: transaction, replacing: isReplacing)
             try await transaction.pipeline([line.statement])
             return result
         }
+        _ = try await pool.withSession { session in try await GuessAlert.raise(session) }
         try invocation.output.show(
             Record([
                 ("result", .text(isReplacing ? "replaced" : "rotated")),
@@ -114,8 +117,10 @@ enum CouponEpochCommands {
         summary: "List bursts of wrong codes, newest first",
         discussion: """
             An alert is an establishment and a period of five minutes in which its wrong codes \
-            reached the limit of coupons.guess_limits (default: 30). TERMINAL is the terminal of \
-            the last guess. After 10 guesses a terminal is locked for the rest of the period.
+            reached the limit of coupons.guess_limits (default: 30), or 10 of them were in \
+            transactions that were rolled back: no honest till does that. TERMINAL is the terminal \
+            of the last guess, if it is known. Tills refuse typed codes of a coupon after 10 \
+            guesses of it, and at a terminal after 10, for the rest of the period.
             """,
         examples: [.init("errand coupon alerts --newer 1d", "alerts of the last day")],
         options: [ofEstablishment, newer, PageOptions.limit, PageOptions.cursor]
@@ -132,7 +137,8 @@ enum CouponEpochCommands {
                     ("id", .id(Int(alert.id))), ("at", alert.at.cell),
                     ("establishment", .id(Int(alert.establishmentID))),
                     ("establishment_name", .optional(alert.establishment) { .text($0) }),
-                    ("terminal", .text(alert.terminal)), ("guesses", .int(alert.guesses)),
+                    ("terminal", .optional(alert.terminal) { .text($0) }),
+                    ("guesses", .int(alert.guesses)),
                 ])
             },
             columns: [

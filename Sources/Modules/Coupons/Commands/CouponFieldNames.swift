@@ -19,7 +19,7 @@ enum CouponFieldNames {
         ("typed", "the code to type at a till"),
         ("typed_until", "when the typed code rotates; null if unknown"),
         ("is_accepted", "whether the code is valid, or was just redeemed"),
-        ("ask_again_at", "when the lock of the till ends"),
+        ("ask_again_at", "when typed codes are accepted again"),
         ("format", "png, svg or terminal"),
         ("series", "series of the codes: qr or typed"),
         ("good_until", "end of the validity of the epoch's codes"),

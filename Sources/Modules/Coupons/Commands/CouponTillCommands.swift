@@ -46,7 +46,8 @@ enum CouponTillCommands {
         summary: "Check whether a code is valid at an establishment now",
         discussion: """
             Checking does not reserve the coupon: only 'coupon redeem' prevents another \
-            redemption. Wrong codes are counted; too many lock the terminal for up to five minutes.
+            redemption. Wrong codes are counted; after too many, typed codes are refused for up to \
+            five minutes.
 
             """ + reading + "\n\n" + exits,
         examples: [

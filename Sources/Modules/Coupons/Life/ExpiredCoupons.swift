@@ -32,10 +32,11 @@ package struct EndExpired: Job {
         WHERE c.id = over.id
         """
 
-    /// Deletes guess counts of past periods and old alerts.
+    /// Deletes guesses of past periods, old alerts, and terminals without a recent redemption.
     private static let forget = [
-        "DELETE FROM coupons.guesses WHERE period < $1 - interval '1 hour'",
+        "DELETE FROM coupons.guesses WHERE at < $1 - interval '1 hour'",
         "DELETE FROM coupons.alerts WHERE at < $1 - interval '90 days'",
+        "DELETE FROM coupons.terminals WHERE redeemed_at < $1 - interval '31 days'",
     ]
 
     /// Marks coupons that have expired by `now`, in batches.

@@ -20,7 +20,7 @@ package struct CouponRedeemed: Job {
     }
 }
 
-/// The notices and events of redemptions.
+/// The notices and events of redemptions, and the terminals that redeem.
 enum Redeemed {
     /// Maximum number of redemptions per transaction.
     static let batchLimit = 200
@@ -51,6 +51,29 @@ enum Redeemed {
         JOIN LATERAL (SELECT title FROM coupons.coupons WHERE id = r.coupon_id) c ON true
         """
 
+    /// Registers the terminals as having redeemed a coupon recently, each at most once a day.
+    ///
+    /// It runs after the commit: a redemption that was rolled back registers none.
+    private static let register = """
+        INSERT INTO coupons.terminals AS t (establishment_id, terminal, number, redeemed_at)
+        SELECT r.establishment_id, r.terminal,
+            (SELECT coalesce(max(o.number) + 1, 0) FROM coupons.terminals o
+             WHERE o.establishment_id = r.establishment_id)
+            + row_number() OVER (PARTITION BY r.establishment_id ORDER BY r.terminal) - 1,
+            r.redeemed_at
+        FROM (
+            SELECT establishment_id, terminal, max(redeemed_at) AS redeemed_at
+            FROM coupons.redemptions WHERE coupon_id = ANY ($1)
+            GROUP BY establishment_id, terminal
+        ) AS r
+        WHERE NOT EXISTS (SELECT FROM coupons.terminals k
+            WHERE k.establishment_id = r.establishment_id AND k.terminal = r.terminal
+              AND k.redeemed_at > r.redeemed_at - interval '1 day')
+        ORDER BY r.establishment_id, r.terminal
+        ON CONFLICT (establishment_id, terminal) DO UPDATE
+        SET redeemed_at = greatest(t.redeemed_at, excluded.redeemed_at)
+        """
+
     /// Sends the notices and events, once per coupon because a coupon is redeemed once.
     static func handle(
         _ batch: JobBatch<CouponRedeemed>, notices catalogue: NoticeCatalogue
@@ -68,6 +91,7 @@ enum Redeemed {
             }
             _ = try await planner.notify(intents, now: context.now, in: transaction)
             _ = try await transaction.query(emit, [coupons])
+            _ = try await transaction.query(register, [coupons])
             try await batch.complete(batch.items, in: transaction)
         }
         return batch.items.map { _ in .done }

@@ -7,8 +7,9 @@ package struct GuessAlert: Sendable {
     package var establishmentID: Int64
     /// Nil if the establishment was deleted.
     package var establishment: String?
-    /// The terminal of the last guess.
-    package var terminal: String
+    /// The terminal of the last guess; nil if the guesses were rolled back and no known terminal
+    /// reached its limit.
+    package var terminal: String?
     package var guesses: Int
 
     private static let page = """
@@ -20,6 +21,14 @@ package struct GuessAlert: Sendable {
         WHERE $3::bigint IS NULL OR a.establishment_id = $3
         ORDER BY a.id DESC LIMIT $4
         """
+
+    /// Raises the alerts of guesses that were rolled back.
+    ///
+    /// - Returns: the number of alerts.
+    @discardableResult
+    package static func raise(_ session: Session) async throws -> Int {
+        Int(try await session.query("SELECT coupons.raise_alerts()").int32(0, 0))
+    }
 
     /// Returns alerts, newest first.
     ///
@@ -40,7 +49,8 @@ package struct GuessAlert: Sendable {
             GuessAlert(
                 id: try row.int64("id"), at: try row.timestamp("at"),
                 establishmentID: try row.int64("establishment_id"),
-                establishment: try row.optionalText("name"), terminal: try row.text("terminal"),
+                establishment: try row.optionalText("name"),
+                terminal: try row.optionalText("terminal"),
                 guesses: Int(try row.int32("guesses")))
         }
     }

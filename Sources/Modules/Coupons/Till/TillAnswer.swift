@@ -26,7 +26,7 @@ package struct TillAnswer: Sendable, Equatable {
             case .expired: "the coupon has expired"
             case .notYetValid: "the coupon is not valid yet"
             case .redeemed: "the coupon was redeemed before"
-            case .tooManyGuesses: "this till sent too many wrong codes"
+            case .tooManyGuesses: "too many wrong codes were typed"
             case .notReady: "the code secrets are not ready"
             }
         }
@@ -37,14 +37,14 @@ package struct TillAnswer: Sendable, Equatable {
             case .ok: nil
             case .malformed: "scan or type the code that the person's app shows"
             case .mistyped: "compare it with the original and type it again"
-            case .unknown: "scan or type it again; further wrong codes lock the terminal"
+            case .unknown: "scan it, or type it again; wrong codes lock typed codes"
             case .tooOld: "use the code that the person's app shows now, not a screenshot"
             case .wrongPlace: "only the establishment of the coupon accepts it"
             case .voided, .expired: "it cannot be redeemed any more"
             case .notYetValid: "the person's app shows when it becomes valid"
             case .redeemed:
                 "a coupon is valid once; to repeat a request, send the same request id"
-            case .tooManyGuesses: "wait: the till is locked until then"
+            case .tooManyGuesses: "scan the code: only typed codes are refused until then"
             case .notReady: "retry in a second: workers with the keys prepare them"
             }
         }
@@ -59,7 +59,7 @@ package struct TillAnswer: Sendable, Equatable {
     package var redeemedAt: Instant?
     /// The confirmation number for the till and the person; nil unless this request redeemed it.
     package var confirmation: String?
-    /// When the lock of a terminal that sent too many wrong codes ends.
+    /// When typed codes are accepted again after too many wrong ones.
     package var askAgainAt: Instant?
 
     static let columns = """

@@ -187,36 +187,48 @@ import Testing
         #expect(try await ground.town.number("SELECT count(*) FROM coupons.redemptions") == 0)
     }
 
-    @Test("who guesses is locked out, first the terminal, then all at the place, and told of")
+    @Test("who guesses typed codes is locked out, first the terminal, then new ones at the place")
     func guesses() async throws {
         let ground = try await CodeGround()
         try await ground.rotate(at: 0)
-        let code = try #require(try await ground.codes(at: 0).payload)
-        let wrong = String(code.dropLast()) + (code.hasSuffix("0") ? "1" : "0")
-        for terminal in 0..<10 {
-            for _ in 0..<10 {
-                let reason = try await ground.answer(to: wrong, at: 0, terminal: "\(terminal)")
-                #expect(reason == "unknown")
+        let (code, typed) = try await codes(ground, of: ground.coupon, at: 0)
+        let others = try await ground.coupons(100, at: ground.shop)
+        for (number, other) in others.enumerated() {
+            let wrong = try await ground.wrong(codes(ground, of: other, at: 0).typed)
+            let terminal = "\(number / 10)"
+            #expect(try await ground.answer(to: wrong, at: 0, terminal: terminal) == "unknown")
+            if number % 10 == 9 {
+                let locked = try await ground.answer(to: typed, at: 0, terminal: terminal)
+                #expect(locked == "too_many_guesses")
             }
-            let locked = try await ground.answer(to: code, at: 0, terminal: "\(terminal)")
-            #expect(locked == "too_many_guesses")
         }
-        // Nobody guesses what is scanned: the others there go on with that.
-        #expect(try await ground.answer(to: code, at: 0, terminal: "new") == "ok")
-        let typed = try await ground.codes(at: 0).typed
         #expect(try await ground.answer(to: typed, at: 0, terminal: "new") == "too_many_guesses")
+        // Nobody guesses what is scanned: all there go on with that.
+        for terminal in ["0", "new"] {
+            #expect(try await ground.answer(to: code, at: 0, terminal: terminal) == "ok")
+        }
+        // The terminals elsewhere go on with both.
         let elsewhere = try await ground.town.establishment()
         #expect(try await ground.answer(to: code, at: 0, shop: elsewhere) == "wrong_place")
+        let theirs = try await ground.coupons(1, at: elsewhere)[0]
+        let good = try await codes(ground, of: theirs, at: 0).typed
+        #expect(try await ground.answer(to: good, at: 0, shop: elsewhere, terminal: "0") == "ok")
         // The next five minutes begin anew.
-        #expect(try await ground.answer(to: code, at: 59, terminal: "0") == "too_many_guesses")
-        try await ground.rotate(at: 300)
-        let next = try await ground.codes(at: 300).payload
-        #expect(try await ground.answer(to: next, at: 300, terminal: "0") == "ok")
+        #expect(try await ground.answer(to: typed, at: 299, terminal: "0") == "too_many_guesses")
+        #expect(try await ground.answer(to: typed, at: 300, terminal: "0") == "ok")
         let alerts = try await ground.town.session.query(
             "SELECT guesses, terminal FROM coupons.alerts WHERE establishment_id = $1",
             [.int64(ground.shop)])
         #expect(alerts.count == 1)
         #expect(try alerts.first?.int32("guesses") == 30)
+        #expect(try alerts.first?.text("terminal") == "2")
+    }
+
+    private func codes(
+        _ ground: CodeGround, of coupon: Int64, at second: Int64
+    ) async throws -> (payload: String, typed: String) {
+        let codes = try await ground.codes(at: second, of: coupon)
+        return (try #require(codes.payload), try #require(codes.typed))
     }
 
     @Test("the functions say what they need")
