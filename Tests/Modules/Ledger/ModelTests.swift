@@ -111,7 +111,7 @@ private struct Model {
                         // Twice at once: the second is the same transaction.
                         for _ in 0..<2 {
                             try await ground.credit(
-                                person, "survey:\(writer).\(number)", shop: shop, paid: 500,
+                                person, "survey:\(writer)-\(number)", shop: shop, paid: 500,
                                 cut: cut, on: session)
                         }
                         earned[person, default: 0] += cut

@@ -40,6 +40,103 @@ import Testing
         #expect(try await ground.count("accounts") == 0)
     }
 
+    @Test("a source has one spelling, so that nobody is paid twice for it")
+    func sources() async throws {
+        let ground = try await LedgerGround()
+        let (app, _) = try await TestDatabase.here().login(as: "errand_app")
+        let id = try await ground.credit(1, "survey:12", on: app)
+        for source in [
+            "survey:12 ", " survey:12", "Survey:12", "SURVEY:12", "survey:１２", "survey:12\u{200B}",
+            "survey:012", "survey:12\n", "survey:12\t", "survey: 12", "survey:+12", "survey:12.0",
+            "survey::12", "survey:12:", ":12", "survey:", "survey:00", "mission:7:012", "survey:é",
+            "su rvey:12", "survey:12\u{301}", "survey\u{FF1A}12", "=1+1:2", "survey:A1", "1:2",
+        ] {
+            let error = await refusal { try await ground.credit(1, source, on: app) }
+            #expect(error?.sqlState == "22023", "\(source)")
+        }
+        #expect(try await ground.credit(1, "survey:12", on: app) == id)
+        for source in [
+            "survey:0", "survey:120", "mission:7:12", "secret_shopper:a-1_b",
+            "survey:0f6a1c5e-7d0b-4b6e-9f43-0d0f2b6f0a11",
+        ] { try await ground.credit(1, source, on: app) }
+        await app.close()
+        #expect(try await ground.count("transactions") == 6)
+    }
+
+    @Test("a reward has the bounds that the pay rules set")
+    func bounds() async throws {
+        let ground = try await LedgerGround()
+        let (app, _) = try await TestDatabase.here().login(as: "errand_app")
+        func refused(_ attempt: () async throws -> Void) async {
+            let error = await refusal(attempt)
+            #expect(error?.sqlState == "22023", "\(error as Any)")
+        }
+        let most: Int64 = 1_000_000
+        try await ground.credit(1, "survey:1", paid: most, cut: most, on: app)
+        await refused {
+            try await ground.credit(1, "survey:2", paid: most + 1, cut: 1, on: app)
+        }
+        await refused {
+            try await ground.credit(
+                1, "survey:2", paid: 1_000_000_000_000_000, cut: 1_000_000_000_000_000, on: app)
+        }
+        let year = Duration.seconds(365 * 86_400)
+        try await ground.credit(1, "survey:3", at: Instant.now().adding(year * -4), on: app)
+        for at in [
+            Instant.now().adding(year * -6), Instant.now().adding(.seconds(3_600)), .infinity,
+        ] { await refused { try await ground.credit(1, "survey:4", at: at, on: app) } }
+        for at in ["1970-01-01Z", "-infinity"] {
+            await refused {
+                try await app.script(
+                    "SELECT ledger.credit_reward(1, 'survey:4', NULL, 5, 5, at => '\(at)')")
+            }
+        }
+        try await ground.session.script(
+            "UPDATE ledger.pay_rules SET max_reward = 500, max_reward_age = '1 day'")
+        try await ground.credit(1, "survey:5", paid: 500, on: app)
+        await refused { try await ground.credit(1, "survey:6", paid: 501, on: app) }
+        await refused {
+            try await ground.credit(
+                1, "survey:6", at: Instant.now().adding(.seconds(-90_000)), on: app)
+        }
+        await app.close()
+        #expect(try await ground.count("transactions") == 3)
+    }
+
+    @Test("a worker reads the ledger and writes proofs, and posts nothing")
+    func worker() async throws {
+        let ground = try await LedgerGround()
+        let id = try await ground.credit(1, "survey:1")
+        let (worker, _) = try await TestDatabase.here().login(as: "errand_worker")
+        let account = try await ground.account("person", 1)
+        #expect(try await worker.query("SELECT ledger.balance(\(account))").int64(0, 0) == 300)
+        for statement in [
+            "SELECT ledger.post('evil', 'reward', '{1,2}', '{-5000000,5000000}')",
+            "SELECT ledger.reverse(\(id), 'x')", "SELECT ledger.account('person', 2, 'CAD')",
+            "SELECT ledger.credit_reward(1, 'survey:2', NULL, 5, 5)",
+            "INSERT INTO ledger.transactions (key, kind, at, actor) VALUES ('x', 'x', now(), 'x')",
+            "INSERT INTO ledger.postings VALUES (\(id), \(account), 5, now())",
+            "INSERT INTO ledger.accounts (kind, currency, is_shared) VALUES ('bank', 'CAD', true)",
+            "INSERT INTO ledger.balances VALUES (\(account), 1, 5)",
+            "UPDATE ledger.balances SET amount = 5", "DELETE FROM ledger.balances",
+            "UPDATE ledger.accounts SET owner = 2", "UPDATE ledger.pay_rules SET max_reward = 5",
+            "UPDATE ledger.proofs SET faults = 0", "DELETE FROM ledger.proofs",
+            "SELECT * FROM ledger.balances FOR UPDATE",
+            "DO $$ BEGIN LOCK TABLE ledger.balances; END $$",
+            "SELECT nextval('ledger.transactions_id_seq')",
+        ] {
+            let error = await refusal { try await worker.script(statement) }
+            #expect(error?.sqlState == "42501", "\(statement)")
+        }
+        _ = try await worker.query(
+            """
+            INSERT INTO ledger.proofs (started_at, ended_at, accounts, transactions, postings,
+                faults) VALUES (now(), now(), 1, 1, 2, 0)
+            """)
+        await worker.close()
+        #expect(try await ground.count("transactions") == 1)
+    }
+
     @Test("what makes no sense as a posting is refused")
     func postings() async throws {
         let ground = try await LedgerGround()

@@ -2,6 +2,7 @@ import Errand
 import ErrandLedger
 import ErrandPayouts
 import ErrandPostgres
+import ErrandRecurrence
 import ErrandTestServices
 import Testing
 
@@ -93,6 +94,32 @@ struct ClosingTests {
         #expect(payouts.count == 40)
         #expect(payouts.first == "1 1001 pending")
         #expect(try await ground.faults() == [])
+    }
+
+    @Test("has one run, however many create it at the same time")
+    func created() async throws {
+        let ground = try await QuarterGround(people: 1)
+        let rules = try await PayRules.read(ground.session)
+        let zone = try ZoneDatabase().zone(named: rules.timeZone)
+        for year in 2000..<2020 {
+            for number in 1...4 {
+                let quarter = Quarter(year: year, number: number)
+                let runs = try await withThrowingTaskGroup(of: Int64.self) { group in
+                    for _ in 0..<6 {
+                        group.addTask {
+                            try await ground.pool.transaction { transaction in
+                                try await Closing.run(
+                                    of: quarter, rules: rules, in: zone, transaction)
+                            }
+                        }
+                    }
+                    var runs = Set<Int64>()
+                    for try await run in group { runs.insert(run) }
+                    return runs
+                }
+                #expect(runs.count == 1, "\(quarter)")
+            }
+        }
     }
 
     @Test("is the schedule's by a job, whoever its arguments name")

@@ -171,6 +171,45 @@ struct FreezeTests {
         }
     }
 
+    @Test func `a payee whom no file can print is held with the reason, not cut`() async throws {
+        try await PayoutGround.with(people: 11) { ground in
+            // 1, 5 and 9 have an account in Canada, 2 one in the United States, 3, 7 and 11 none.
+            let payees: [(person: Int, name: String, address: String, words: String?)] = [
+                (1, "Ａnn Ж 漢字", "1 rue Une", "cannot print (Ａ, Ж, 漢 and 1 more)"),
+                (2, "=HYPERLINK(1)", "1 rue Une", "cannot print (=)"),
+                (3, "-2+3", "1 rue Une", "the name has no letters"),
+                (5, "Zoë \"Zo\" d’Été", "漢字通り 1", nil),
+                (7, "-Ann", "1 rue Une", "the name begins with -"),
+                (9, "Ann\u{202E}e", "1 rue Une", "cannot print (U+202E)"),
+                (11, "Ann", "漢字通り 1", "the address has characters"),
+            ]
+            for (person, name, address, _) in payees {
+                _ = try await ground.session.query(
+                    "SELECT payouts.set_payee($1, $2, $3)",
+                    [.int64(Int64(person)), .text(name), .textArray([address])])
+            }
+            let issue = try await ground.issue(page: 4)
+            #expect(issue.held == 6)
+            for (person, _, _, words) in payees {
+                let payout = try await ground.payout(of: person)
+                guard let words else {
+                    #expect(payout.state == .issued && payout.method == .aft)
+                    continue
+                }
+                #expect(payout.state == .held && payout.fileID == nil)
+                #expect(payout.reason?.contains(words) == true, "\(payout.reason ?? "")")
+            }
+            #expect(try await ground.told("held") == 6)
+            // The corrected name is paid by the next issue.
+            _ = try await ground.session.query(
+                "SELECT payouts.set_payee(1, 'Ann Zh', '{\"1 rue Une\"}')")
+            try await PayoutChanges(session: ground.session, actor: "operator").release(
+                try await ground.payout(of: 1).id, reason: nil)
+            #expect(try await ground.issue().files.map(\.method) == [.aft])
+            #expect(try await ground.payout(of: 1).state == .issued)
+        }
+    }
+
     @Test func `a key that is missing is said before anything is changed`() async throws {
         try await PayoutGround.with(people: 4) { ground in
             let other = BankBook(

@@ -229,16 +229,70 @@ struct IssueTests {
         }
     }
 
-    @Test func `a run that somebody issues now is left alone`() async throws {
+    @Test func `a run that somebody issues now is left alone, and they are named`() async throws {
         try await PayoutGround.with(people: 4) { ground in
-            _ = try await ground.session.query(
-                "SELECT pg_advisory_lock(1885436271, $1::int)", [.int32(Int32(ground.run))])
+            let other = try TestDatabase.here().session()
+            _ = try await other.query(
+                "SELECT payouts.claim_issue($1, 'Zoë')", [.int64(ground.run)])
             let error = await #expect(throws: PayoutError.self) { try await ground.issue() }
-            guard case .conflict = error else {
+            guard case .conflict(let words) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
+            #expect(words.hasPrefix("Zoë has been issuing run 2026-Q3 since 20"))
+            #expect(words.contains("(login errand, process "))
             #expect(try await ground.number("SELECT count(*) FROM payouts.issues") == 0)
+            // The claim ends with its session, also without a release.
+            await other.close()
+            try await eventually("the server has ended the session") {
+                try await ground.number(
+                    "SELECT count(*) FROM payouts.issuers c WHERE payouts.is_issuing(c)") == 0
+            }
+            #expect(try await ground.issue().publishedAt != nil)
+            #expect(try await ground.number("SELECT count(*) FROM payouts.issuers") == 0)
+        }
+    }
+
+    @Test func `a claim whose process id another session has by now is void`() async throws {
+        try await PayoutGround.with(people: 4) { ground in
+            _ = try await ground.session.query(
+                """
+                INSERT INTO payouts.issuers (run_id, backend_started, backend, actor)
+                SELECT $1, a.backend_start - interval '1 s', a.pid, 'Zoë'
+                FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()
+                """, [.int64(ground.run)])
+            #expect(try await ground.issue().publishedAt != nil)
+        }
+    }
+
+    @Test func `locks that any login may take, and rows that it may not, stop no issue`()
+        async throws
+    {
+        try await PayoutGround.with(people: 4) { ground in
+            for group in ["errand_inspector", "errand_app", "errand_worker"] {
+                let (session, _) = try await TestDatabase.here().login(as: group)
+                // The lock of an earlier version.
+                _ = try await session.query(
+                    "SELECT pg_try_advisory_lock(1885436271, $1::int)",
+                    [.int32(Int32(ground.run))])
+                for statement in [
+                    "SELECT payouts.claim_issue(\(ground.run), 'x')",
+                    "INSERT INTO payouts.issuers (run_id, backend, actor) "
+                        + "VALUES (\(ground.run), pg_backend_pid(), 'x')",
+                    "SELECT * FROM payouts.issuers FOR UPDATE",
+                    "SELECT * FROM payouts.runs FOR UPDATE",
+                    "SELECT * FROM payouts.issues FOR KEY SHARE",
+                ] {
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await session.query(statement)
+                    }
+                    #expect(error?.sqlState == "42501", "\(group): \(statement)")
+                }
+                if group == "errand_worker" {
+                    #expect(try await ground.issue().publishedAt != nil)
+                }
+                await session.close()
+            }
         }
     }
 }

@@ -135,6 +135,7 @@ struct PayoutGround: Sendable {
                 "SELECT payouts.close_chunk($1, $2)", [.int64(run), .int32(chunk)])
         }
         _ = try await session.query("SELECT payouts.end_close($1)", [.int64(run)])
+        _ = try await session.query("UPDATE payouts.rules SET allows_shared_login = true")
         _ = try await session.query(
             "SELECT payouts.approve($1, 'approver', NULL, true)", [.int64(run)])
         return run

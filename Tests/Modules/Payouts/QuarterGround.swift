@@ -37,8 +37,8 @@ struct QuarterGround: Sendable {
     /// Credits a reward that was earned at a time; returns the ledger's transaction.
     @discardableResult
     func earn(
-        _ person: Int64, _ amount: Int64, at: String, _ source: String = UUID().uuidString,
-        currency: String = "CAD"
+        _ person: Int64, _ amount: Int64, at: String,
+        _ source: String = UUID().uuidString.lowercased(), currency: String = "CAD"
     ) async throws -> Int64 {
         try await session.query(
             "SELECT ledger.credit_reward($1, $2, NULL, $3, $3, $4, $5::text::timestamptz)",

@@ -4,11 +4,13 @@
 -- ledger's transaction. Idempotent by person and source; the same source with other amounts is an
 -- error. Credit thousands of people in batches of hundreds: a balance that one transaction updates
 -- very often gets slow.
---   source          origin of the reward, such as survey:12 or mission:7
+--   source          origin of the reward, such as survey:12 or mission:7: a kind of a-z and _, and
+--                   one or more ids of a-z, 0-9, _ and -, each behind a colon. A source has one
+--                   spelling: no capitals and no leading zeros, as they would be paid twice
 --   establishment   the payer; null: the company itself, which requires paid = cut
---   paid, cut       minor units: the amount paid, and the person's share; the rest is the
---                   company's commission
---   at              time of the reward; default: now
+--   paid, cut       minor units: the amount paid, at most pay_rules.max_reward, and the person's
+--                   share; the rest is the company's commission
+--   at              time of the reward, at most pay_rules.max_reward_age ago; default: now
 CREATE OR REPLACE FUNCTION ledger.credit_reward(
     person bigint, source text, establishment bigint, paid bigint, cut bigint,
     currency text DEFAULT 'CAD', at timestamptz DEFAULT NULL
@@ -19,22 +21,34 @@ DECLARE
     payee bigint;
     payer bigint;
     share bigint;
+    limits record;
     payer_kind CONSTANT text := CASE WHEN establishment IS NULL THEN 'company'
         ELSE 'establishment' END;
 BEGIN
-    IF (cut > 0 AND cut <= paid AND paid <= 1000000000000000) IS NOT TRUE THEN
-        RAISE EXCEPTION 'expected paid and cut in minor units, 0 < cut <= paid <= 10^15; found % '
-            'and %', coalesce(paid::text, 'null'), coalesce(cut::text, 'null')
-            USING ERRCODE = 'invalid_parameter_value';
+    SELECT r.max_reward, r.max_reward_age INTO limits FROM ledger.pay_rules r;
+    IF (cut > 0 AND cut <= paid AND paid <= limits.max_reward) IS NOT TRUE THEN
+        RAISE EXCEPTION 'expected paid and cut in minor units, 0 < cut <= paid <= %; found % and %',
+            coalesce(limits.max_reward::text, 'ledger.pay_rules.max_reward'),
+            coalesce(paid::text, 'null'), coalesce(cut::text, 'null')
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'ledger.pay_rules.max_reward is the '
+                'most that one reward may cost.';
     END IF;
-    IF (source LIKE '_%:_%' AND length(source) <= 100) IS NOT TRUE THEN
+    -- A number has no leading zeros.
+    IF (length(source) <= 100 AND source ~ '^[a-z][a-z_]*(:[a-z0-9_-]+)+$'
+        AND source !~ ':0[0-9]+(:|$)') IS NOT TRUE THEN
         RAISE EXCEPTION 'source %: expected the origin of the reward, such as survey:12, in up to '
-            '100 characters',
-            coalesce(source, 'null') USING ERRCODE = 'invalid_parameter_value';
+            '100 of a-z, 0-9, _, - and colons, and numbers without leading zeros',
+            coalesce(quote_literal(left(source, 100)), 'null')
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF at > clock_timestamp() + interval '1 minute' THEN
         RAISE EXCEPTION 'at %: the time of a reward must not be in the future', at
             USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF at < clock_timestamp() - limits.max_reward_age THEN
+        RAISE EXCEPTION 'at %: the reward is older than %', at, limits.max_reward_age
+            USING ERRCODE = 'invalid_parameter_value',
+                HINT = 'ledger.pay_rules.max_reward_age is how old a reward may be.';
     END IF;
     IF establishment IS NULL AND paid <> cut THEN
         RAISE EXCEPTION 'the company pays no commission to itself: without an establishment, '

@@ -1,7 +1,7 @@
 -- Closing a quarter, chunk by chunk.
 
--- Records a change of a run or a payout in its history and in the audit log; returns the id of the
--- change.
+-- Records a change of a run or a payout, with the login, in its history and in the audit log;
+-- returns the id of the change.
 CREATE OR REPLACE FUNCTION payouts.note(
     run bigint, action text, actor text, reason text, payout bigint, payouts bigint,
     amount bigint, currency text, ledger_transaction bigint
@@ -14,7 +14,7 @@ BEGIN
     VALUES (actor, 'payout ' || action, CASE WHEN payout IS NULL
             THEN (SELECT r.quarter FROM payouts.runs r WHERE r.id = run) ELSE payout::text END,
         reason, jsonb_strip_nulls(jsonb_build_object('payouts', payouts, 'amount', amount,
-            'currency', currency, 'transaction', ledger_transaction)));
+            'currency', currency, 'transaction', ledger_transaction, 'login', session_user)));
     INSERT INTO payouts.changes AS c (run_id, payout_id, payouts, amount, transaction_id, action,
         currency, actor, reason)
     VALUES (run, payout, payouts, amount, ledger_transaction, action, currency, actor, reason)
@@ -123,7 +123,7 @@ END $$;
 -- Closes a chunk of a run in one transaction: creates its payouts and debits the people's accounts.
 -- Returns the number of chunks left; null if this one was already closed.
 CREATE OR REPLACE FUNCTION payouts.close_chunk(run bigint, chunk int)
-RETURNS int LANGUAGE plpgsql AS $$
+RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     part payouts.chunks;

@@ -1,6 +1,55 @@
 -- Issuing the payouts of a run as files and cheques, and recording returns. The files of an issue
 -- are created together; later payouts need another issue.
 
+-- Whether the session that claimed the issue of a run lives.
+--
+-- The server alone says which session has a process id and when it began; the beginning is shown to
+-- sessions of the same login and to readers of statistics. To others, the login says it.
+CREATE OR REPLACE FUNCTION payouts.is_issuing(claim payouts.issuers) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_stat_activity a
+        WHERE a.pid = claim.backend AND a.usename = claim.login AND a.datname = current_database()
+          AND coalesce(a.backend_start = claim.backend_started, true))
+$$;
+
+-- Claims the issue of a run for this session, until release_issue() or the end of the session.
+-- Raises an error that names who issues it.
+CREATE OR REPLACE FUNCTION payouts.claim_issue(run bigint, actor text)
+RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held payouts.issuers;
+BEGIN
+    INSERT INTO payouts.issuers AS c (run_id, backend_started, backend, actor)
+    SELECT r.id, a.backend_start, a.pid, actor
+    FROM payouts.runs r, pg_stat_activity a WHERE r.id = run AND a.pid = pg_backend_pid()
+    ON CONFLICT ON CONSTRAINT issuers_pkey DO UPDATE
+    SET claimed_at = excluded.claimed_at, backend_started = excluded.backend_started,
+        backend = excluded.backend, login = excluded.login, actor = excluded.actor
+    -- A claim of this session is left from a call that was interrupted.
+    WHERE c.backend = excluded.backend OR NOT payouts.is_issuing(c);
+    IF FOUND THEN
+        RETURN;
+    END IF;
+    SELECT * INTO held FROM payouts.issuers c WHERE c.run_id = run;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no run %', run USING ERRCODE = 'no_data_found';
+    END IF;
+    RAISE EXCEPTION '% has been issuing run % since % (login %, process % of PostgreSQL): wait for '
+        'it to end, then check the run', held.actor,
+        (SELECT r.quarter FROM payouts.runs r WHERE r.id = run),
+        to_char(held.claimed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), held.login,
+        held.backend USING ERRCODE = 'object_not_in_prerequisite_state';
+END $$;
+
+-- Ends the claim of this session; does nothing if it has none.
+CREATE OR REPLACE FUNCTION payouts.release_issue(run bigint) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    DELETE FROM payouts.issuers c WHERE c.run_id = run AND c.backend = pg_backend_pid();
+END $$;
+
 -- Returns the unfinished issue of a run, or a new one.
 CREATE OR REPLACE FUNCTION payouts.begin_issue(
     run bigint, issued_on date, pay_date date, actor text)

@@ -1,31 +1,53 @@
--- Previewing, closing and approving a quarter.
+-- Previewing and closing a quarter. Workers call these functions and write none of the tables, so
+-- each checks its arguments.
+
+-- The first day after a quarter, such as 2026-Q3.
+CREATE OR REPLACE FUNCTION payouts.day_after(quarter text) RETURNS date LANGUAGE sql IMMUTABLE AS $$
+    SELECT (make_date(left($1, 4)::int, 3 * right($1, 1)::int - 2, 1) + interval '3 months')::date
+$$;
 
 -- Returns the run of a quarter; creates it, with its end and pay date, if missing.
 CREATE OR REPLACE FUNCTION payouts.run_of(
     quarter text, cut_off timestamptz, time_zone text, pay_date date
-) RETURNS bigint LANGUAGE plpgsql AS $$
+) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
+    after date;
     run bigint;
 BEGIN
+    PERFORM errand.expect(quarter ~ '^[0-9]{4}-Q[1-4]$', 'quarter: expected one such as 2026-Q3');
+    after := payouts.day_after(quarter);
+    PERFORM errand.expect(cut_off = after::timestamp AT TIME ZONE time_zone AND cut_off = (
+            SELECT after::timestamp AT TIME ZONE r.time_zone FROM ledger.pay_rules r),
+        'cut_off: expected the end of the quarter in the time zone of ledger.pay_rules');
+    PERFORM errand.expect(pay_date - after BETWEEN 0 AND 40,
+        'pay_date: expected a day in the month after the quarter, or the next banking day');
+    -- Without a constraint: two sessions that insert at once may meet on any of them.
     INSERT INTO payouts.runs AS r (quarter, cut_off, time_zone, pay_date)
     VALUES (quarter, cut_off, time_zone, pay_date)
-    ON CONFLICT ON CONSTRAINT runs_quarter_key DO NOTHING RETURNING r.id INTO run;
+    ON CONFLICT DO NOTHING RETURNING r.id INTO run;
     IF run IS NULL THEN
-        SELECT r.id INTO STRICT run FROM payouts.runs r WHERE r.quarter = quarter;
+        SELECT r.id INTO run FROM payouts.runs r WHERE r.quarter = quarter;
+    END IF;
+    IF run IS NULL THEN
+        RAISE EXCEPTION 'another run ends at % too', cut_off
+            USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     RETURN run;
 END $$;
 
 -- Stores a preview of closing a run now; changes nothing else.
 CREATE OR REPLACE FUNCTION payouts.preview(run bigint, actor text)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.runs;
     currency text;
 BEGIN
     SELECT * INTO of FROM payouts.runs r WHERE r.id = run FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no run %', run USING ERRCODE = 'no_data_found';
+    END IF;
     IF of.closing_at IS NOT NULL THEN
         RAISE EXCEPTION 'the close of run % has started: nothing to preview', of.quarter
             USING ERRCODE = 'object_not_in_prerequisite_state';
@@ -53,18 +75,24 @@ END $$;
 -- Starts the close of a run: creates its chunks and returns their number; null if it has started.
 CREATE OR REPLACE FUNCTION payouts.begin_close(
     run bigint, now timestamptz, chunk_size int, actor text)
-RETURNS int LANGUAGE plpgsql AS $$
+RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.runs;
     later text;
     made int;
 BEGIN
+    PERFORM errand.expect(chunk_size BETWEEN 1 AND 100000, 'chunk_size: expected 1 to 100000');
+    PERFORM errand.expect(payouts.operator_key(actor) <> '', 'actor: expected a name');
     SELECT * INTO of FROM payouts.runs r WHERE r.id = run FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no run %', run USING ERRCODE = 'no_data_found';
+    END IF;
     IF of.closing_at IS NOT NULL THEN
         RETURN NULL;
     END IF;
-    IF of.cut_off > now THEN
+    -- The caller's clock may be behind, but no caller closes a quarter before its end.
+    IF (of.cut_off <= least(now, clock_timestamp())) IS NOT TRUE THEN
         RAISE EXCEPTION 'quarter % is not over before %', of.quarter, of.cut_off
             USING ERRCODE = 'check_violation', HINT = 'Until then, preview it.';
     END IF;
@@ -86,19 +114,24 @@ BEGIN
         ) p GROUP BY p.currency, p.part
     ) s;
     GET DIAGNOSTICS made = ROW_COUNT;
-    UPDATE payouts.runs r SET closing_at = clock_timestamp(), closed_by = actor, chunks_left = made
+    UPDATE payouts.runs r SET closing_at = clock_timestamp(), closed_by = actor,
+        closed_by_login = session_user, chunks_left = made
     WHERE r.id = run;
     RETURN made;
 END $$;
 
 -- Ends the close of a run whose chunks are closed; false if it has already ended.
-CREATE OR REPLACE FUNCTION payouts.end_close(run bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION payouts.end_close(run bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     of payouts.runs;
     total record;
 BEGIN
     SELECT * INTO of FROM payouts.runs r WHERE r.id = run FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no run %', run USING ERRCODE = 'no_data_found';
+    END IF;
     IF of.state <> 'preview' THEN
         RETURN false;
     END IF;
@@ -114,62 +147,4 @@ BEGIN
     PERFORM notification.emit('payout.closed', 'operator', jsonb_build_object('quarter',
         of.quarter, 'payouts', total.payouts), 'payout.closed:' || of.quarter);
     RETURN true;
-END $$;
-
--- The largest deviation of a run's totals from its last preview, over all currencies, in percent;
--- null without a preview.
-CREATE OR REPLACE FUNCTION payouts.deviation(run bigint) RETURNS numeric LANGUAGE sql STABLE AS $$
-    WITH previewed AS (
-        SELECT p.currency, p.amount FROM payouts.previews p
-        WHERE p.run_id = $1
-          AND p.at = (SELECT max(l.at) FROM payouts.previews l
-            WHERE l.run_id = $1 AND l.currency = p.currency)
-    ), closed AS (
-        SELECT c.currency, sum(c.amount) AS amount FROM payouts.chunks c
-        WHERE c.run_id = $1 GROUP BY 1
-    )
-    SELECT round(max(CASE
-        WHEN c.amount IS NOT DISTINCT FROM p.amount THEN 0
-        WHEN p.amount IS NULL THEN NULL
-        WHEN p.amount = 0 THEN 100
-        ELSE abs(coalesce(c.amount, 0) - p.amount) * 100 / p.amount END), 2)
-    FROM previewed p FULL JOIN closed c USING (currency)
-    HAVING bool_and(p.currency IS NOT NULL)
-$$;
-
--- Approves a closed run for issue.
-CREATE OR REPLACE FUNCTION payouts.approve(
-    run bigint, actor text, reason text, acknowledged boolean DEFAULT false
-) RETURNS void LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    of payouts.runs;
-    rules payouts.rules;
-    deviation numeric;
-BEGIN
-    SELECT * INTO of FROM payouts.runs r WHERE r.id = run FOR NO KEY UPDATE;
-    SELECT * INTO rules FROM payouts.rules;
-    IF of.state <> 'closed' THEN
-        RAISE EXCEPTION 'run % is %: only closed runs can be approved', of.quarter,
-            CASE WHEN of.state = 'preview' AND of.closing_at IS NOT NULL THEN 'being closed'
-                ELSE of.state::text END
-            USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
-    IF of.closed_by = actor AND NOT rules.allows_same THEN
-        RAISE EXCEPTION 'run % was closed by %: another person must approve it', of.quarter,
-            actor USING ERRCODE = 'check_violation',
-            HINT = 'errand payout rules --allow-same on allows one person to do both.';
-    END IF;
-    deviation := payouts.deviation(run);
-    IF NOT acknowledged AND (deviation <= rules.deviation_limit) IS NOT TRUE THEN
-        RAISE EXCEPTION 'run % %', of.quarter, CASE WHEN deviation IS NULL
-                THEN 'was not previewed in all its currencies'
-            ELSE format('differs from its preview by %s %%, more than %s %%', deviation,
-                rules.deviation_limit) END
-            USING ERRCODE = 'check_violation',
-                HINT = 'Review the run, then approve it with --acknowledge.';
-    END IF;
-    UPDATE payouts.runs r SET state = 'approved', approved_at = clock_timestamp(),
-        approved_by = actor WHERE r.id = run;
-    PERFORM payouts.note(run, 'approve', actor, reason, NULL, NULL, NULL, NULL, NULL);
 END $$;

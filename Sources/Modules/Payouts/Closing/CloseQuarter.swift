@@ -87,10 +87,12 @@ package enum Closing {
     private static let runOf = "SELECT payouts.run_of($1, $2, $3, $4::text::date)"
 
     /// Returns the id of a quarter's run; creates it if missing.
+    ///
+    /// - Throws: ``PayoutError`` if the rules have changed meanwhile, or another run has this end.
     package static func run(
         of quarter: Quarter, rules: PayRules, in zone: Zone, _ transaction: Transaction
     ) async throws -> Int64 {
-        try await transaction.query(
+        try await transaction.payoutQuery(
             runOf,
             [
                 .text(quarter.description), .timestamp(quarter.cutOff(in: zone)),

@@ -121,8 +121,10 @@ enum PayoutFormatting {
             ("deviation", .optional(run.deviation) { .text($0 + " %") }),
             ("closed_at", .optional(run.closedAt) { $0.cell }),
             ("closed_by", .optional(run.closedBy) { .text($0) }),
+            ("closed_by_login", .optional(run.closedByLogin) { .text($0) }),
             ("approved_at", .optional(run.approvedAt) { $0.cell }),
             ("approved_by", .optional(run.approvedBy) { .text($0) }),
+            ("approved_by_login", .optional(run.approvedByLogin) { .text($0) }),
             ("issued_at", .optional(run.issuedAt) { $0.cell }),
             ("settled_at", .optional(run.settledAt) { $0.cell }),
         ])
@@ -144,7 +146,8 @@ enum PayoutFormatting {
     static func record(_ change: ChangeRecord, _ invocation: Invocation) -> Record {
         Record([
             ("at", change.at.cell), ("action", .text(change.action)),
-            ("actor", .text(change.actor)), ("reason", .optional(change.reason) { .text($0) }),
+            ("actor", .text(change.actor)), ("login", .optional(change.login) { .text($0) }),
+            ("reason", .optional(change.reason) { .text($0) }),
             ("payouts", .optional(change.payouts) { .int($0) }),
             ("amount", .optional(change.amount) { LedgerFormatting.cell($0, invocation) }),
             ("currency", .optional(change.amount) { .text($0.currency.code) }),

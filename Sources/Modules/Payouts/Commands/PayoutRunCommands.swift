@@ -67,16 +67,7 @@ enum PayoutRunCommands {
     ) { invocation in
         let session = try invocation.session()
         let subject = try await subject(invocation, session)
-        if let run = try await RunRows(session: session).run(of: subject.quarter),
-            let began = run.closingAt
-        {
-            throw CommandFailure(
-                exit: .conflict,
-                message: "\(subject.quarter) "
-                    + (run.isClosing ? "is being closed" : "is \(run.state.rawValue)")
-                    + ": \(run.closedBy ?? "unknown") started the close at \(began)",
-                hint: "'errand payout show \(subject.quarter)' shows the details")
-        }
+        try await refuseIfStarted(subject.quarter, session)
         try invocation.confirm("close \(subject.quarter) permanently?")
         let client = try await invocation.client()
         let chunks = try await PayoutFormatting.refusing {
@@ -88,12 +79,30 @@ enum PayoutRunCommands {
                     transaction)
             }
         }
+        guard let chunks else {
+            // Another command or job started it at the same time.
+            try await refuseIfStarted(subject.quarter, session)
+            return .conflict
+        }
         try await PayoutFormatting.show(
             try await PayoutFormatting.run(subject.quarter, session), invocation)
         invocation.output.note(
-            "workers of the queue \(CloseQuarter.options.queue) close \(chunks ?? 0) chunks; "
+            "workers of the queue \(CloseQuarter.options.queue) close \(chunks) chunks; "
                 + "progress: errand payout show \(subject.quarter)")
         return .done
+    }
+
+    /// - Throws: `CommandFailure` (conflict) that names who started the close of a quarter.
+    private static func refuseIfStarted(_ quarter: Quarter, _ session: Session) async throws {
+        guard let run = try await RunRows(session: session).run(of: quarter),
+            let began = run.closingAt
+        else { return }
+        throw CommandFailure(
+            exit: .conflict,
+            message: "\(quarter) "
+                + (run.isClosing ? "is being closed" : "is \(run.state.rawValue)")
+                + ": \(run.closedBy ?? "unknown") started the close at \(began)",
+            hint: "'errand payout show \(quarter)' shows the details")
     }
 
     // MARK: approve
@@ -104,9 +113,11 @@ enum PayoutRunCommands {
     private static let approve = Command(
         "payout", "approve", effect: .write, summary: "Approve a closed run for issue",
         discussion: """
-            The person who closed the run cannot approve it, unless 'errand payout rules \
-            --allow-same on' is set. --acknowledge is required if the run has no preview, or \
-            differs from it by more than the limit.
+            The person who closed the run cannot approve it, and neither can the login of \
+            PostgreSQL that closed it: 'errand payout rules' has --allow-same and \
+            --allow-shared-login. Names are compared without case, extra spaces and invisible \
+            characters. --acknowledge is required if the run has no preview, or differs from it by \
+            more than the limit.
             """,
         examples: [.init("errand payout approve 2026-Q3 --reason 'reviewed'", "asks first")],
         options: [acknowledge, PayoutFormatting.note], arguments: [PayoutFormatting.run]
@@ -260,6 +271,9 @@ enum PayoutRunCommands {
     private static let allowSame = Option<Switch?>.value(
         "allow-same", .choice(of: Switch.self, "on|off"),
         help: "Whether one person may close and approve a run")
+    private static let allowSharedLogin = Option<Switch?>.value(
+        "allow-shared-login", .choice(of: Switch.self, "on|off"),
+        help: "Whether two persons may close and approve a run by one login of PostgreSQL")
 
     private enum Switch: String, CaseIterable, Sendable { case on, off }
 
@@ -270,7 +284,7 @@ enum PayoutRunCommands {
             .init("errand payout rules", "the current rules"),
             .init("errand payout rules --minimum 5.00", "carry smaller balances over"),
         ],
-        options: [minimum, deviation, allowSame, PayoutFormatting.note]
+        options: [minimum, deviation, allowSame, allowSharedLogin, PayoutFormatting.note]
     ) { invocation in
         let session = try invocation.session()
         let before = try await PayoutRules.read(session)
@@ -278,6 +292,7 @@ enum PayoutRunCommands {
         if let given = invocation[minimum] { rules.minimum = given }
         if let given = invocation[deviation] { rules.deviationLimit = given }
         if let given = invocation[allowSame] { rules.allowsSame = given == .on }
+        if let given = invocation[allowSharedLogin] { rules.allowsSharedLogin = given == .on }
         if rules != before {
             try invocation.confirm("change the rules of payouts?")
             try await rules.write(
@@ -290,6 +305,10 @@ enum PayoutRunCommands {
                 ("minimum", .text(rules.minimum)),
                 ("deviation_limit", .text(rules.deviationLimit + " %")),
                 ("allow_same", .text((rules.allowsSame ? Switch.on : .off).rawValue)),
+                (
+                    "allow_shared_login",
+                    .text((rules.allowsSharedLogin ? Switch.on : .off).rawValue)
+                ),
                 ("time_zone", .text(pay.timeZone)), ("pay_day", .int(pay.payDay)),
             ]))
         return .done

@@ -26,7 +26,7 @@ package struct Issuing: Sendable {
     private let pageSize: Int
 
     /// - Parameters:
-    ///   - pool: a pool of at least two sessions, preferably three: one holds the lock, one reads
+    ///   - pool: a pool of at least two sessions, preferably three: one holds the claim, one reads
     ///     and one writes.
     ///   - book: opens the bank details.
     ///   - profile: the payout profile.
@@ -44,10 +44,8 @@ package struct Issuing: Sendable {
         self.pageSize = pageSize
     }
 
-    /// The first key of the lock, "payo" as a number; the second key is the run's id.
-    private static let lockKey: Int32 = 0x7061_796F
-    private static let lock = "SELECT pg_try_advisory_lock($1, $2)"
-    private static let unlock = "SELECT pg_advisory_unlock($1, $2)"
+    private static let claim = "SELECT payouts.claim_issue($1, $2)"
+    private static let release = "SELECT payouts.release_issue($1)"
     private static let run = """
         SELECT r.quarter, r.pay_date::text AS pay_date FROM payouts.runs r WHERE r.id = $1
         """
@@ -182,30 +180,25 @@ package struct Issuing: Sendable {
         return found
     }
 
-    /// Runs the body with an exclusive lock on the run.
+    /// Runs the body while a session claims the run.
     ///
-    /// If the connection and its lock are lost, concurrent issues are still safe: each page checks
-    /// the rows that it changes.
+    /// The claim is a row that only the owner may write, and ends with the session at the latest.
+    /// If the session is lost, concurrent issues are still safe: each page checks the rows that it
+    /// changes.
     private func alone(
         _ run: Int64, _ body: () async throws -> IssueRecord
     ) async throws -> IssueRecord {
-        let keys: [Parameter] = [
-            .int32(Self.lockKey), .int32(Int32(truncatingIfNeeded: run)),
-        ]
-        return try await pool.withSession { session in
-            // The lock belongs to the session.
+        try await pool.withSession { session in
+            // The claim names the session's process.
             try await session.requireOwnProcess(for: "issuing payouts")
-            guard try await session.query(Self.lock, keys).bool(0, 0) else {
-                throw PayoutError.conflict(
-                    "another process is issuing run \(run): wait for it to end, then check the run")
-            }
+            _ = try await session.payoutQuery(Self.claim, [.int64(run), .text(actor)])
             do {
                 let issue = try await body()
-                _ = try await session.query(Self.unlock, keys).affected
+                _ = try await session.query(Self.release, [.int64(run)]).affected
                 return issue
             } catch {
-                // If the session cannot unlock, it has lost the lock.
-                _ = try? await session.query(Self.unlock, keys).affected
+                // A session that cannot release its claim is lost, and the claim with it.
+                _ = try? await session.query(Self.release, [.int64(run)]).affected
                 throw error
             }
         }

@@ -80,13 +80,15 @@ struct PayoutCheck {
                     amount: payout.amount, account: try book.open(sealed, of: payout.person))
                 try checkDeposit(deposit, method, payout.currency)
             }
-            return nil
         } catch let error as UnreadableBankDetails {
             if case .keyMissing = error { throw IssuePlan.missingKey(error) }
             return error.description
         } catch let error as PaymentFileError {
             return Self.reason(error)
         }
+        // The writers leave out what they cannot print, which might name somebody else.
+        return PrintableText.problem(ofName: payee)
+            ?? (method == .cheque ? PrintableText.problem(ofAddress: payout.address) : nil)
     }
 
     private mutating func checkCheque(_ payout: PendingPayout, _ payee: String) throws {

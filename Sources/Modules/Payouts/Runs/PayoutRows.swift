@@ -44,6 +44,8 @@ package struct ChangeRecord: Sendable {
     package var at: Instant
     package var action: String
     package var actor: String
+    /// The login of PostgreSQL; nil for changes by older versions.
+    package var login: String?
     package var reason: String?
     /// The number of changed payouts and their sum; nil for changes of the run itself.
     package var payouts: Int?
@@ -93,14 +95,14 @@ package struct PayoutRows: Sendable {
         WHERE p.id = $1
         """
     private static let ofPayout = """
-        SELECT c.at, c.action, c.actor, c.reason, c.payouts, c.amount, c.currency,
+        SELECT c.at, c.action, c.actor, c.login, c.reason, c.payouts, c.amount, c.currency,
             c.transaction_id, c.payout_id
         FROM payouts.changes c WHERE c.payout_id = $1
             OR c.id = (SELECT p.settlement FROM payouts.payouts p WHERE p.id = $1)
         ORDER BY c.id
         """
     private static let ofRun = """
-        SELECT c.at, c.action, c.actor, c.reason, c.payouts, c.amount, c.currency,
+        SELECT c.at, c.action, c.actor, c.login, c.reason, c.payouts, c.amount, c.currency,
             c.transaction_id, c.payout_id
         FROM payouts.changes c WHERE c.run_id = $1 AND c.payout_id IS NULL
         ORDER BY c.id DESC LIMIT $2
@@ -161,7 +163,8 @@ package struct PayoutRows: Sendable {
         }
         return ChangeRecord(
             at: try row.timestamp("at"), action: try row.text("action"),
-            actor: try row.text("actor"), reason: try row.optionalText("reason"),
+            actor: try row.text("actor"), login: try row.optionalText("login"),
+            reason: try row.optionalText("reason"),
             payouts: try row.optionalInt64("payouts").map { Int($0) }, amount: amount,
             transactionID: try row.optionalInt64("transaction_id"),
             payoutID: try row.optionalInt64("payout_id"))

@@ -15,8 +15,11 @@ package struct RunRecord: Sendable {
     package var closingAt: Instant?
     package var closedAt: Instant?
     package var closedBy: String?
+    /// The login that started the close; nil for runs of older versions.
+    package var closedByLogin: String?
     package var approvedAt: Instant?
     package var approvedBy: String?
+    package var approvedByLogin: String?
     package var issuedAt: Instant?
     package var settledAt: Instant?
     /// The number of chunks, and of chunks not closed yet.

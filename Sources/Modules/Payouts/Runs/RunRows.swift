@@ -9,8 +9,8 @@ package struct RunRows: Sendable {
 
     private static let list = """
         SELECT r.id, r.quarter, r.state::text AS state, r.cut_off, r.pay_date::text AS pay_date,
-            r.made_at, r.closing_at, r.closed_at, r.closed_by, r.approved_at, r.approved_by,
-            r.issued_at, r.settled_at, r.chunks_left,
+            r.made_at, r.closing_at, r.closed_at, r.closed_by, r.closed_by_login, r.approved_at,
+            r.approved_by, r.approved_by_login, r.issued_at, r.settled_at, r.chunks_left,
             (SELECT count(*) FROM payouts.chunks c WHERE c.run_id = r.id) AS chunks,
             CASE WHEN r.closed_at IS NOT NULL THEN payouts.deviation(r.id)::text END AS deviation
         FROM payouts.runs r
@@ -77,8 +77,10 @@ package struct RunRows: Sendable {
             closingAt: try row.optionalTimestamp("closing_at"),
             closedAt: try row.optionalTimestamp("closed_at"),
             closedBy: try row.optionalText("closed_by"),
+            closedByLogin: try row.optionalText("closed_by_login"),
             approvedAt: try row.optionalTimestamp("approved_at"),
             approvedBy: try row.optionalText("approved_by"),
+            approvedByLogin: try row.optionalText("approved_by_login"),
             issuedAt: try row.optionalTimestamp("issued_at"),
             settledAt: try row.optionalTimestamp("settled_at"),
             chunks: Int(try row.int64("chunks")), chunksLeft: Int(try row.int32("chunks_left")),
