@@ -41,13 +41,19 @@ GRANT errand_app TO errand_shop;             -- the servers of an app; a login f
 GRANT errand_till TO errand_register;        -- the server of the tills
 GRANT errand_inspector TO errand_look;       -- errand ls, show, status, doctor
 GRANT errand_autoscaler TO errand_scale;     -- KEDA
--- Lets listings show what other connections wait for; without it they show a note instead.
-GRANT pg_read_all_stats TO errand_worker, errand_inspector;
+-- Lets errand.sessions() show to workers and inspectors what other connections wait for, without
+-- the texts of their statements, which may hold what an app did not bind. Without it, listings show
+-- a note instead. No login but the owner's needs the server's statistics.
+GRANT pg_read_all_stats TO errand_owner;
+SELECT format('REVOKE pg_read_all_stats FROM %s', m.member::regrole)
+FROM pg_auth_members m
+WHERE m.roleid = 'pg_read_all_stats'::regrole
+  AND m.member IN ('errand_worker'::regrole, 'errand_inspector'::regrole) \gexec
 
 -- ---- Limits ---------------------------------------------------------------------------------
--- A worker has 4 connections when idle, and about 30 at most (16 of them for handlers): 200 allow
--- six busy workers, or three during a rolling restart, and more idle ones. Each session of Errand
--- sets lower timeouts: these apply to other programs with the login, and to handlers that set none.
+-- A worker has at most 8 connections (9 with --listen), and 1 to 3 when idle: 200 allow 22 busy
+-- workers, or 11 during a rolling restart. Each session of Errand sets lower timeouts: these apply
+-- to other programs with the login, and to handlers that set none.
 
 ALTER ROLE errand_owner CONNECTION LIMIT 10;
 ALTER ROLE errand_work CONNECTION LIMIT 200;
@@ -90,6 +96,8 @@ ALTER ROLE errand_scale SET idle_in_transaction_session_timeout = '5s';
 SELECT format('CREATE DATABASE %I OWNER errand_owner', :'database')
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = :'database') \gexec
 REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
+-- The logins above connect to no other database. Grant CONNECT to other programs that need these.
+REVOKE CONNECT ON DATABASE postgres, template1 FROM PUBLIC;
 GRANT CONNECT ON DATABASE :"database" TO errand_worker, errand_scheduler, errand_app, errand_till,
     errand_inspector, errand_autoscaler;
 
@@ -101,3 +109,5 @@ CREATE EXTENSION IF NOT EXISTS btree_gist SCHEMA public;
 CREATE EXTENSION IF NOT EXISTS pgcrypto SCHEMA public;
 -- Only the owner of the database may create objects there.
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+-- Large objects belong to no schema: any login could fill the disk with its own.
+REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC;

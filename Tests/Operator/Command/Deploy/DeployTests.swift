@@ -29,7 +29,8 @@ import Testing
         Fault("REDIS_URL_FILE: /run/secrets/worker_redis_url", "REDIS_URL: x", "holds a secret"),
         Fault("[servers, outside]", "[servers, outside]\n    ports: ['9464']", "ports opens it"),
         Fault("healthcheck: *live", "healthcheck: {disable: false}", "healthcheck has no test"),
-        Fault("ERRAND_LISTEN: \"9464\"", "LANG: C", "ERRAND_LISTEN, which is not set"),
+        Fault("ERRAND_LISTEN: \"[::]:9464\"", "LANG: C", "ERRAND_LISTEN, which is not set"),
+        Fault("[::]:9464", "9464", "ERRAND_LISTEN is open to the container alone"),
     ])
     func `a fault in the Compose file is found`(fault: Fault) async throws {
         let ground = try DeployGround()
@@ -43,6 +44,7 @@ import Testing
         Fault("        tzdata", "        tzdata-legacy", "tzdata is missing"),
         Fault("libssl3", "libssl3 libsodium23", "libsodium23 is installed and not loaded"),
         Fault("USER 10001:10001", "USER root", "USER is root"),
+        Fault("LISTEN=[::]:9464", "LISTEN=9464", "ERRAND_LISTEN is open to the container alone"),
         Fault("CMD [\"work\"]", "CMD work", "DL3025"),
         Fault("--probe\", \"live\"", "--probe\", \"ready\"", "HEALTHCHECK does not ask"),
         Fault("STOPSIGNAL SIGTERM", "STOPSIGNAL SIGKILL", "STOPSIGNAL is not SIGTERM"),

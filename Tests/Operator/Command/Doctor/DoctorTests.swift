@@ -37,8 +37,8 @@ extension CommandLine {
             #expect(
                 Set(found.keys).isSuperset(of: [
                     "postgresql", "clock", "durability", "extensions", "migrations",
-                    "permissions", "transaction", "redis", "redis memory", "time zones",
-                    "schedules",
+                    "permissions", "transaction", "redis", "redis memory", "redis keys",
+                    "time zones", "schedules", "encryption",
                 ]))
             let table = try await errand("doctor")
             table.expect(0)
@@ -154,7 +154,7 @@ extension CommandLine {
                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schemas) TO \(role);
                 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA \(schemas) TO \(role);
                 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA \(schemas) TO \(role);
-                REVOKE EXECUTE ON FUNCTION ledger.post FROM \(role);
+                REVOKE EXECUTE ON FUNCTION ledger.balance FROM \(role);
                 REVOKE INSERT ON people.people FROM \(role);
                 REVOKE USAGE ON SEQUENCE errand.jobs_id_seq FROM \(role)
                 """)

@@ -160,6 +160,9 @@ extension AppCommands {
                 try await refused(codes.payload, 3, "no establishment 9", "--establishment", "9")
                 try await refused(codes.payload, 2, "--establishment ID is required", "-q")
                 try await refused("0000-0000-00000", 3, "no coupon has this code")
+                try await change("UPDATE coupons.guess_limits SET terminal = 1")
+                try await refused(codes.typed, 5, "too many wrong codes were typed; retry")
+                try await change("UPDATE coupons.guess_limits SET terminal = 10")
                 let row: [(column: String, said: String)] = [
                     ("voided_at = now()", "was voided"),
                     ("voided_at = NULL, expires_at = now()", "has expired, at"),
@@ -175,8 +178,6 @@ extension AppCommands {
                 try await ground.coupon("rotate", "--replace", "--reason", "leak", "--yes")
                     .expect(0)
                 try await refused(codes.payload, 5, "has rotated since it was shown")
-                try await change("UPDATE coupons.guess_limits SET terminal = 1")
-                try await refused(codes.payload, 5, "this till sent too many wrong codes; retry")
                 try await change("TRUNCATE coupons.open_secrets, coupons.guesses")
                 let now = try await ground.coupon("epochs", "-ojson").records
                 #expect(now.allSatisfy { $0["is_open"] == false })

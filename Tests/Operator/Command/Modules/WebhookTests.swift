@@ -74,6 +74,8 @@ extension AppCommands {
                     ("sekret", [], "--url: expected https://"),
                     ("https://hooks.example/sekret words", [], "--url: expected https://"),
                     ("https://h/" + String(repeating: "x", count: 2000), [], "--url: expected"),
+                    ("https://me:sekret@h/", [], "--url: expected a URL without user:password@"),
+                    ("https://sekret@h:8443?a", [], "--url: expected a URL without"),
                     ("https://h/", ["--owner", ""], "--owner"),
                     ("https://h/", ["--owner", "a\nb"], "--owner: expected 1 to 200"),
                     ("https://h/", ["--events", "A b"], "a kind of event such as"),
@@ -96,6 +98,24 @@ extension AppCommands {
                 try await errand("work", "--drain", environment: wrong)
                     .expect(2, "ERRAND_WEBHOOKS_PRIVATE: expected allow")
                 #expect(try await number("SELECT count(*) FROM notification.endpoints") == 0)
+            }
+        }
+
+        @Test func `an endpoint with a login stays disabled, one with a port works`() async throws {
+            try await withKeys { keys in
+                // As the migration leaves one of an earlier version.
+                try await change(
+                    """
+                    INSERT INTO notification.endpoints (owner, url, events, secret, disabled_at,
+                        disabled_reason)
+                    VALUES ('app:a', 'https://me:sekret@hooks.example/', '{*}', '\\x01', now(),
+                        'its URL contains a login')
+                    """)
+                let run = try await errand("webhook", "enable", "1", environment: keys)
+                run.expect(4, "contains a login", "add it again without user:password@")
+                #expect(!run.errors.contains("sekret"))
+                let made = try await add("https://hooks.example:8443/a@b?c=@", environment: keys)
+                #expect(made["url"] == "https://hooks.example:8443/…")
             }
         }
 

@@ -81,6 +81,10 @@ import Testing
             environment: ["DATABASE_URL": url("errand_work", verified), "REDIS_URL": ground.redis]
         ).expect(0)
 
+        try await expectWarnings(secret) { settings, host in
+            ["DATABASE_URL": url("errand_look", settings, host: host), "REDIS_URL": ground.redis]
+        }
+
         // Another name than the certificate's, another authority, no TLS, a superuser, another
         // database, a wrong password.
         let stranger = folder.appending(path: "stranger").path
@@ -102,5 +106,29 @@ import Testing
         let hashes = try await ground.list(
             "SELECT rolpassword FROM pg_authid WHERE rolpassword NOT LIKE 'SCRAM-SHA-256$%'")
         #expect(hashes == [])
+    }
+
+    /// The doctor warns of a server elsewhere that is not verified; a name elsewhere leads here.
+    private func expectWarnings(
+        _ secret: String, _ environment: (_ settings: String, _ host: String) -> [String: String]
+    ) async throws {
+        for (settings, host, expected) in [
+            (
+                "hostaddr=127.0.0.1&sslmode=require", "db.example.com",
+                "is encrypted, but the server is not verified"
+            ),
+            ("hostaddr=127.0.0.1", "db.example.com", "(sslmode prefer)"),
+            ("sslmode=require", "127.0.0.1", nil),
+        ] as [(String, String, String?)] {
+            let run = try await errand("doctor", "-ojson", environment: environment(settings, host))
+            let finding = try run.records.first { $0["check"] == "encryption" }
+            let severity: JSON = expected == nil ? "ok" : "warning"
+            #expect(finding?["severity"] == severity, "\(run)")
+            if let expected {
+                #expect(finding?["message"].text?.contains(expected) == true, "\(run)")
+                #expect(finding?["remedy"].text?.contains("sslmode=verify-full") == true)
+            }
+            #expect(!run.output.contains(secret))
+        }
     }
 }

@@ -122,7 +122,7 @@ import Testing
             "UPDATE errand.jobs SET priority = 0", "SELECT errand.enqueue('a.b')",
             "DELETE FROM errand.finished_jobs", "INSERT INTO errand.audit DEFAULT VALUES",
             "SELECT email FROM people.people", "SELECT data FROM notification.notices",
-            "SELECT coupons.scramble_keys()", "SELECT * FROM votes.casts",
+            "SELECT keys FROM coupons.scramble", "SELECT * FROM votes.casts",
             "CREATE TEMP TABLE x (y int)",
         ] {
             #expect(try await ground.refusal("errand_look", statement) != nil, "\(statement)")

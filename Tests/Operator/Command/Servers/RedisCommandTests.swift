@@ -118,6 +118,31 @@ extension CommandLine {
             try await finish(worker).expect(0)
         }
 
+        @Test func `keys of another type are named, with the command that repairs them`()
+            async throws
+        {
+            let server = try await OwnServer()
+            let prefix = try await prefix()
+            let lane = "default\tdemo.noop\t1"
+            _ = try await server.connection.send(Command("SADD", prefix + "lanes", lane))
+            for key in ["behind", "feed", "lanes:added", "w:default:demo.noop:1"] {
+                _ = try await server.connection.send(Command("SET", prefix + key, "x"))
+                let words = "another program has overwritten the key \(prefix)\(key) (string"
+                let run = try await check(server)
+                run.expect(1, words, "errand redis rebuild --yes")
+                let fault = try #require(
+                    try await fault(words, environment: server.environment))
+                #expect(fault.remedy == "errand redis rebuild --yes")
+                try await fault.mend(environment: server.environment)
+                #expect(try await !server.keys().contains(prefix + key))
+                _ = try await server.connection.send(Command("SADD", prefix + "lanes", lane))
+                try await check(server).expect(0)
+            }
+            _ = try await server.connection.send(Command("DEL", prefix + "lanes"))
+            _ = try await server.connection.send(Command("SET", prefix + "lanes", "x"))
+            try await check(server).expect(1, "\(prefix)lanes (string instead of set)")
+        }
+
         @Test func `a Redis that evicts, one that is away, and bad input`() async throws {
             let server = try await OwnServer("--maxmemory-policy", "allkeys-lru")
             let run = try await check(server)

@@ -52,7 +52,8 @@ import Testing
             #expect(done.contains { $0.hasPrefix(domain + ".") }, "\(domain): \(done)")
         }
         // A preview of what the close of the same moment has closed is refused, and that is right.
-        let dead = try await ground.list("SELECT DISTINCT kind FROM errand.dead_jobs")
+        let dead = try await ground.list(
+            "SELECT DISTINCT kind FROM errand.dead_jobs WHERE queue !~ '^attack'")
         #expect(Set(dead).subtracting(["demo.fail", "payouts.preview"]) == [])
     }
 
@@ -140,6 +141,11 @@ import Testing
         async throws
     {
         let ground = try await RoleGround.shared
+        _ = try await ground.list(
+            """
+            INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts, for_apps)
+            VALUES ('shop.receipt', 1, 'shop', 2, 20, true) RETURNING kind
+            """)
         let session = ground.session("errand_shop")
         for statement in [
             "SELECT errand.enqueue('shop.receipt', '{\"order\": 1}', unique_key => 'order:1')",
@@ -165,7 +171,8 @@ import Testing
             [
                 "SELECT * FROM errand.jobs", "SELECT args FROM errand.jobs",
                 "UPDATE errand.jobs SET args = '{}'", "DELETE FROM errand.jobs",
-                "INSERT INTO errand.jobs (kind, queue, claimed_by) VALUES ('a', 'b', 1)",
+                "INSERT INTO errand.jobs (kind, queue) VALUES ('shop.receipt', 'shop')",
+                "INSERT INTO errand.queues (name) VALUES ('shop')",
                 "SELECT email FROM people.people", "SELECT * FROM notification.notices",
                 "UPDATE people.people SET email_bounces = '{}'",
                 "INSERT INTO people.people (id) VALUES (101)",

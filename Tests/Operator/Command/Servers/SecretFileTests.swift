@@ -8,7 +8,31 @@ extension CommandLine {
             let path = FileManager.default.temporaryDirectory
                 .appending(path: "errand-secret-\(UUID().uuidString.prefix(8))").path
             try text.write(toFile: path, atomically: true, encoding: .utf8)
+            try setMode(0o600, of: path)
             return path
+        }
+
+        private func setMode(_ mode: Int, of path: String) throws {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        }
+
+        @Test(arguments: ["DATABASE_URL_FILE", "REDIS_URL_FILE", "ERRAND_SMTP_URL_FILE"])
+        func `a file that all users may read or write is refused`(name: String) async throws {
+            let path = try file("smtp://user:sekret@mail.example.com:587?starttls=required\n")
+            let url = String(name.dropLast("_FILE".count))
+            for mode in [0o644, 0o604, 0o602, 0o666] {
+                try setMode(mode, of: path)
+                let run = try await errand(
+                    "work", "--drain", environment: [url: "", name: path])
+                run.expect(
+                    2, "\(name): \(path) is accessible to all users of this machine",
+                    "chmod o= \(path)")
+                #expect(!run.errors.contains("sekret"))
+            }
+            // A group may read it, as with the key file.
+            try setMode(0o640, of: path)
+            let run = try await errand("work", "--drain", environment: [url: "", name: path])
+            #expect(!run.errors.contains("accessible to all"))
         }
 
         @Test func `a file's line stands for the variable`() async throws {

@@ -101,7 +101,7 @@ extension CommandLine {
                 ["schedule", "run"], environment: ["REDIS_URL": ""])
             try await scheduler.ready()
             try await eventually("it to lead") {
-                try await number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") > 0
+                try await number("SELECT count(*) FROM errand.leaders l WHERE errand.is_led(l)") > 0
             }
             let scrape = try await scheduler.scrape(openMetrics: true)
             #expect(scrape["errand_schedules", ["state": "active"]] == 1)

@@ -1,4 +1,5 @@
 import Foundation
+import ErrandPostgres
 import ErrandTestServices
 import Testing
 
@@ -6,9 +7,12 @@ extension AppCommands {
     @Suite("errand payout") struct PayoutTests {
         /// Four people with rewards of a quarter: 41 and 42 can be paid, 43 gave no address, and
         /// to 44 too little is owed.
+        ///
+        /// The operators share the login of the tests.
         private func ground() async throws {
             try await change(
                 """
+                UPDATE payouts.rules SET allows_shared_login = true;
                 INSERT INTO people.people (id, birth_date, age_verified_at)
                 SELECT n, '1990-01-01', now() FROM generate_series(41, 44) n;
                 SELECT payouts.set_payee(n, 'Zoë Roy ' || n, ARRAY['12, rue Rachel', 'Montréal'])
@@ -63,6 +67,54 @@ extension AppCommands {
             try await errand("payout", "prove").shows("proved")
             let audit = try await errand("audit", "ls", "-ojson").records
             #expect(audit.contains { $0["action"] == "payout approve" && $0["operator"] == "bob" })
+        }
+
+        @Test func `one login with two names is one person, unless the rules say otherwise`()
+            async throws
+        {
+            try await ground()
+            let off = try await errand(
+                "payout", "rules", "--allow-shared-login", "off", "--yes", "-ojson")
+            off.expect(0)
+            #expect(try off.record["allow_shared_login"] == "off")
+            try await errand("payout", "preview", "2026-Q3").expect(0)
+            try await close()
+            let words = ["payout", "approve", "2026-Q3", "--yes", "--reason", "x"]
+            for name in ["Ann ", "  ANN", "ａｎｎ", "a\u{200B}nn"] {
+                try await errand(words, environment: by(name))
+                    .expect(5, "closed by ann: another person must approve it")
+            }
+            try await errand(words, environment: by("bob"))
+                .expect(5, "closed by the login errand: another login", "--allow-shared-login on")
+            // To another login the names matter alone.
+            let (session, login) = try await TestDatabase.here().login(as: "errand")
+            await session.close()
+            let url = try TestDatabase.here().url.replacing("//errand@", with: "//\(login)@")
+            try await errand(words + ["--database-url", url], environment: by("ann"))
+                .expect(5, "another person must approve it")
+            try await errand(words + ["--database-url", url], environment: by("bob")).expect(0)
+            let run = try await errand("payout", "show", "2026-Q3", "-ojson").record
+            #expect(run["closed_by_login"] == "errand" && run["approved_by"] == "bob")
+            #expect(run["approved_by_login"].text == login)
+        }
+
+        @Test func `two who close a quarter at once make one close, and one is told`() async throws
+        {
+            try await ground()
+            let words = ["payout", "close", "2026-Q3", "--yes"]
+            try await withThrowingTaskGroup(of: Run.self) { group in
+                for name in ["ann", "bob", "eve"] {
+                    let environment = by(name)
+                    group.addTask { try await errand(words, environment: environment) }
+                }
+                var codes: [Int32] = []
+                for try await run in group {
+                    codes.append(run.code)
+                    guard run.code != 0 else { continue }
+                    run.expect(4, "2026-Q3 is being closed:", "started the close")
+                }
+                #expect(codes.sorted() == [0, 4, 4])
+            }
         }
 
         @Test func `what differs from its preview is approved by name`() async throws {

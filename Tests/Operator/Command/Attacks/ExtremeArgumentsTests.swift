@@ -1,0 +1,105 @@
+import ErrandPostgres
+import ErrandTestServices
+import Testing
+
+/// No row ends a worker: all kinds with extreme arguments and options, through a real worker.
+@Suite("Attacks: extreme rows", .serialized, .database) struct ExtremeArgumentsTests {
+    /// The arguments of all kinds, by name: decoding ignores those that a kind does not have.
+    private static let numbers = [
+        "group_id", "number", "person_id", "invitation_id", "chore_id", "occurrence_id",
+        "instead_of", "bill_id", "payer_id", "payment_id", "note_id", "delivery_id", "notice_id",
+        "coupon_id", "run_id", "vote_id", "mission_id", "assignment_id", "step", "ms", "times",
+    ]
+    private static let smallNumbers = ["plan", "revision", "chunk"]
+    private static let lists = ["occurrence_ids", "to", "group_ids", "payouts"]
+    private static let texts = ["session", "month_end", "time_zone", "quarter"]
+    private static let events = [
+        "held", "issued", "returned", "offered", "agreed", "waiting", "reminder", "unfinished",
+        "withdrawn", "paid", "rejected", "missed", "hired", "suspended", "dismissed",
+        "bill_added", "payment", "nobody",
+    ]
+
+    private static func arguments(
+        _ number: String, small: String, text: String, at: String, event: String
+    ) -> String {
+        let fields =
+            numbers.map { "\"\($0)\": \(number)" } + smallNumbers.map { "\"\($0)\": \(small)" }
+            + lists.map { "\"\($0)\": [\(number), 0, \(number)]" }
+            + texts.map { "\"\($0)\": \"\(text)\"" }
+            + [
+                "\"event\": \"\(event)\"", "\"at\": \"\(at)\"", "\"longitude\": 1e308",
+                "\"latitude\": -1e308", "\"accuracy_m\": 1e-308",
+            ]
+        return "{\(fields.joined(separator: ", "))}"
+    }
+
+    private static let variants: [String] = {
+        let shapes = [
+            ("9223372036854775807", "2147483647", "9999-12-31", "9999-12-31T23:59:59Z"),
+            ("-9223372036854775808", "-2147483648", "-1", "0001-01-01T00:00:00Z"),
+            ("0", "0", "", "2026-11-24T00:00:00Z"), ("-1", "-1", "%", "1970-01-01T00:00:00Z"),
+            ("1", "1", "../../etc/passwd", "2000-02-29T23:59:60Z"),
+        ]
+        var variants: [String] = []
+        for (place, event) in events.enumerated() {
+            for (turn, shape) in shapes.enumerated() where turn == 0 || place % 5 == turn {
+                variants.append(
+                    arguments(
+                        shape.0, small: shape.1, text: shape.2, at: shape.3, event: event))
+            }
+        }
+        return variants
+    }()
+
+    private static let options = [
+        #"{"timeout_ms": 50, "backoff": {"base": 1e300, "factor": 2, "ceiling": 1e300}}"#,
+        #"{"timeout_ms": 50, "backoff": {"base": 1e300, "factor": 2, "ceiling": 1e300, "#
+            + #""jitter": 0}}"#,
+        #"{"timeout_ms": 50, "backoff": {"base": -1e300, "factor": -1, "ceiling": -5, "#
+            + #""jitter": 5}}"#,
+        #"{"timeout_ms": 50, "backoff": {"base": 1, "factor": 1e308, "ceiling": 1e308, "#
+            + #""jitter": -5}}"#,
+        #"{"timeout_ms": 9223372036854775807, "retention_s": 9223372036854775807}"#,
+        #"{"timeout_ms": -9223372036854775808, "retention_s": -9223372036854775808}"#,
+        #"{"timeout_ms": 1e400, "backoff": {}, "occurrence": {}, "origin": 3}"#,
+    ]
+
+    @Test(.timeLimit(.minutes(5)))
+    func `extreme arguments and options of every kind leave the worker alive`() async throws {
+        let ground = try await RoleGround.shared
+        let environment = ground.environment("errand_work")
+        let drain = ["work", "--drain", "--no-schedules", "--queues", "attack.extremes:8"]
+        try await errand(drain, environment: environment).expect(0)
+        let kinds = try await ground.list("SELECT kind FROM errand.kinds ORDER BY kind")
+        #expect(kinds.count > 30)
+        let session = ground.session("errand_work")
+        for options in Self.options {
+            // The sleepers need a short limit.
+            let sleeps = options.contains(": 50")
+            _ = try await session.query(
+                """
+                INSERT INTO errand.jobs (queue, kind, args_version, max_attempts, args, options)
+                SELECT 'attack.extremes', k.kind, k.args_version, 2, a.args::jsonb, $3::text::jsonb
+                FROM errand.kinds k, unnest($1::text[]) AS a (args)
+                WHERE k.kind <> 'shop.receipt' AND (k.kind <> 'demo.sleep' OR $2)
+                """,
+                [
+                    .textArray(options == Self.options[0] ? Self.variants : [Self.variants[0]]),
+                    .bool(sleeps), .text(options),
+                ])
+        }
+        await session.close()
+        // A worker that a job ends would exit with a signal, in each of the attempts.
+        try await errand(drain, environment: environment).expect(0)
+        let held = try await ground.list(
+            """
+            SELECT kind || ' ' || attempt || ' ' || (claimed_by IS NOT NULL) || ' ' || run_at
+                || coalesce(options::text, '')
+            FROM errand.jobs
+            WHERE queue = 'attack.extremes' AND claimed_by IS NOT NULL
+            """)
+        #expect(held == [])
+        _ = try await ground.list(
+            "DELETE FROM errand.jobs WHERE queue = 'attack.extremes' RETURNING kind")
+    }
+}
