@@ -56,3 +56,9 @@ func runUntilEmpty(_ kinds: JobKinds, servers: Servers) async throws -> WorkerSu
     let worker = Worker(servers: servers, kinds: kinds, options: options, log: .silent)
     return try await worker.run()
 }
+
+struct SendInvoice: Job {
+    static let kind = "invoice.send"
+    static let isOpenToApps = true
+    var invoiceID: Int64
+}

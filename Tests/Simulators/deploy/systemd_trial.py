@@ -213,8 +213,8 @@ def look_at_cron(machine):
                             f"REDIS_URL_FILE={secrets}/worker.redis-url errand {words}")
 
     machine.need("systemctl start cron")
-    errand("schedule add trial.cron '@every 1s' --kind demo.noop")
-    job = errand("enqueue demo.noop --output name")
+    errand("schedule add trial.cron '@every 1s' --kind ledger.prove --queue default")
+    job = errand("enqueue ledger.prove --queue default --output name")
     errand(f"job wait --timeout 150s {job}")
     machine.until("a tick by cron", lambda: errand("schedule history trial.cron -ojson"))
     errand("schedule rm trial.cron --yes")

@@ -250,8 +250,9 @@ BEGIN
     PERFORM errand.expect_job(queue, kind, (SELECT max(t) FROM unnest(run_at) AS t), not_after,
         tags, NULL, NULL);
     IF pg_column_size(args) > 1048576 THEN
+        -- Clients send at most 1 MiB of JSON; its text here has half as much again in spaces.
         PERFORM errand.refuse_arguments(kind, pg_column_size(a)) FROM unnest(args) AS a
-        WHERE pg_column_size(a) > 1048576;
+        WHERE pg_column_size(a) > 1048576 AND octet_length(a::text) > 1572864;
     END IF;
     -- Before the due times: see errand.enqueue_job().
     PERFORM pg_current_xact_id();

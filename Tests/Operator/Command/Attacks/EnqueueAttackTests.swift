@@ -57,7 +57,7 @@ import Testing
         (#"queue => E'a\tb'"#, "22023"), (#"queue => E'\x1b[2J'"#, "22023"),
         ("args => jsonb_build_object('a', repeat('x', 12000000))", "54000"),
         ("run_at => 'infinity'", "22023"), ("not_after => 'infinity'", "22023"),
-        ("run_at => now() + interval '200 years'", "22023"), ("priority => 9", "23514"),
+        ("run_at => '10000-01-01'", "22023"), ("priority => 9", "23514"),
         ("max_attempts => 0", "23514"), ("max_attempts => 99999", "22003"),
         ("timeout => '-1 second'", "22023"), ("retention => '900 years'", "22023"),
         ("tags => array_fill('t'::text, ARRAY[101])", "22023"),

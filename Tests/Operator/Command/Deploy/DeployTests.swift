@@ -63,11 +63,11 @@ import Testing
     @Test func `all services come up, work together, and end in order`() async throws {
         let seen = try await DeployGround().up(
             steps: [
-                ran("worker", "errand enqueue demo.noop", until: "inserted"),
+                ran("worker", "errand enqueue ledger.prove", until: "inserted"),
                 // The other worker sees it done.
                 ran("worker", Self.completed, until: "{", replica: 1),
                 ran("worker", "errand worker ls -ojson", until: "worker-1"),
-                ran("worker", "errand schedule add often @every~1s --kind demo.noop"),
+                ran("worker", "errand schedule add often @every~1s --kind ledger.prove"),
                 ran("worker", "errand job ls --state completed -ojson", until: "often"),
             ])
         let services = seen["services"]
@@ -92,19 +92,19 @@ import Testing
     @Test func `what was dumped is restored, and the workers go on`() async throws {
         let seen = try await DeployGround().up(
             steps: [
-                ran("worker", "errand enqueue demo.noop --in 1h --unique kept"),
+                ran("worker", "errand enqueue ledger.prove --in 1h --unique kept"),
                 ran(
                     "postgres",
                     "pg_dump -U postgres -Fc --no-unlogged-table-data errand -f /tmp/dump"),
-                ran("worker", "errand enqueue demo.noop --in 1h --unique lost"),
+                ran("worker", "errand enqueue ledger.prove --in 1h --unique lost"),
                 #"{"stop": "worker"}"#, #"{"stop": "scheduler"}"#,
                 ran("postgres", "psql -U postgres -c DROP~DATABASE~errand"),
                 ran("postgres", "psql -U postgres -q -f /docker-entrypoint-initdb.d/20_roles.sql"),
                 ran("postgres", "pg_restore -U postgres -d errand --exit-on-error /tmp/dump"),
                 #"{"stop": "redis"}"#, #"{"start": "redis"}"#,
                 #"{"start": "worker"}"#, #"{"start": "scheduler"}"#,
-                ran("worker", "errand job ls --state scheduled --kind demo.noop -ojson"),
-                ran("worker", "errand enqueue demo.noop", until: "inserted"),
+                ran("worker", "errand job ls --state scheduled --kind ledger.prove -ojson"),
+                ran("worker", "errand enqueue ledger.prove", until: "inserted"),
                 ran("worker", Self.completed, until: "{"),
             ])
         let listing = seen["steps"].elements.dropLast(2).last?.text ?? ""
@@ -113,7 +113,7 @@ import Testing
             seen["services"]["worker"]["containers"].elements.map { $0["code"] } == [0, 0, 0, 0])
     }
 
-    private static let completed = "errand job ls --state completed --kind demo.noop -ojson"
+    private static let completed = "errand job ls --state completed --kind ledger.prove -ojson"
 
     /// A step of the engine; `~` stands for a blank within a word.
     private func ran(
