@@ -2,15 +2,9 @@
 -- are created together; later payouts need another issue.
 
 -- Whether the session that claimed the issue of a run lives.
---
--- The server alone says which session has a process id and when it began; the beginning is shown to
--- sessions of the same login and to readers of statistics. To others, the login says it.
 CREATE OR REPLACE FUNCTION payouts.is_issuing(claim payouts.issuers) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
-        SELECT FROM pg_stat_activity a
-        WHERE a.pid = claim.backend AND a.usename = claim.login AND a.datname = current_database()
-          AND coalesce(a.backend_start = claim.backend_started, true))
+    SELECT coalesce(errand.session_lives(claim.backend, claim.backend_started), true)
 $$;
 
 -- Claims the issue of a run for this session, until release_issue() or the end of the session.

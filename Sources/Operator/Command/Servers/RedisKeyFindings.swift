@@ -11,7 +11,7 @@ enum RedisKeyFindings {
     ///
     /// Waits more than a second before it returns any: workers delete such keys within one.
     static func wrongKeys(_ address: RedisAddress, _ session: Session) async throws -> [WrongKey] {
-        let instance = try await session.query("SELECT id::text FROM errand.instance").text(0, 0)
+        let instance = try await session.query(Statements.instance).text(0, 0)
         let keys = RedisKeys(instance: instance)
         let connection = Connection(
             address, name: "errand-cli", connectTimeout: .seconds(1), replyTimeout: .seconds(1))

@@ -43,6 +43,7 @@ extension CommandLine {
                 #expect(scrape["errand_worker_concurrency", ["queue": "mail"]] == 2)
                 #expect(scrape["errand_worker_running_jobs", ["queue": "default"]] == 0)
                 #expect(scrape["errand_worker_paused", ["queue": "mail"]] == 1)
+                #expect(scrape["errand_window_ids", ["queue": "mail"]] == 0)
                 #expect(scrape["errand_queue_paused", ["queue": "mail"]] == 1)
                 for (state, count) in [
                     ("available", 0), ("scheduled", 5), ("retrying", 0), ("running", 0),
