@@ -94,15 +94,38 @@ struct PlantedFolderTests {
         }
     }
 
-    @Test func `a parent in which anyone may rename is refused`() async throws {
+    /// The path below the shared folder, and which folder of it others may write.
+    @Test(arguments: [("", 0o777), ("", 0o770), ("outer", 0o777), ("outer/inner", 0o772)])
+    func `a folder above in which others may rename is refused`(
+        open: String, mode: Int
+    ) async throws {
         try await withSharedFolder { shared in
-            try setMode(0o777, of: shared)
-            let error = #expect(throws: FileError.self) {
-                try PrivateFolder.make("\(shared)/issue")
-            }
+            let inner = "\(shared)/outer/inner"
+            try FileManager.default.createDirectory(
+                atPath: inner, withIntermediateDirectories: true)
+            let opened = open.isEmpty ? shared : "\(shared)/\(open)"
+            try setMode(mode, of: opened)
             let refusal = FileError.unsafeFolder(
-                folder: "\(shared)/issue/..", owner: geteuid(), mode: 0o777)
-            #expect(error == refusal)
+                folder: opened, owner: geteuid(), mode: UInt32(mode))
+            #expect(throws: refusal) { try PrivateFolder.make("\(inner)/issue") }
+        }
+    }
+
+    @Test(
+        .enabled("only root can act as another user") { geteuid() == 0 },
+        arguments: ["0755", "0700", "1777"])
+    func `a folder below another user's is refused`(mode: String) async throws {
+        try await withSharedFolder { shared in
+            // Its owner may rename what is in it, whatever its mode.
+            try await asNobody("mkdir -m \(mode) \(shared)/theirs")
+            try FileManager.default.createDirectory(
+                atPath: "\(shared)/theirs/ours", withIntermediateDirectories: false)
+            for folder in ["theirs/issue", "theirs/ours/issue"] {
+                let refusal = FileError.unsafeFolder(
+                    folder: "\(shared)/theirs", owner: Self.nobody,
+                    mode: try #require(UInt32(mode, radix: 8)))
+                #expect(throws: refusal) { try PrivateFolder.make("\(shared)/\(folder)") }
+            }
         }
     }
 

@@ -54,6 +54,8 @@ extension DoctorCommand {
     }
 
     private static func isLocal(_ host: String) -> Bool {
-        host.isEmpty || host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        // 127.example.com is a name, and elsewhere.
+        host.isEmpty || host == "localhost" || host == "::1"
+            || host.wholeMatch(of: /127(\.\d{1,3}){3}/) != nil
     }
 }

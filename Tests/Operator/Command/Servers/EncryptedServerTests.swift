@@ -81,7 +81,7 @@ import Testing
             environment: ["DATABASE_URL": url("errand_work", verified), "REDIS_URL": ground.redis]
         ).expect(0)
 
-        try await expectWarnings(secret) { settings, host in
+        try await expectWarnings(secret, authority) { settings, host in
             ["DATABASE_URL": url("errand_look", settings, host: host), "REDIS_URL": ground.redis]
         }
 
@@ -110,17 +110,38 @@ import Testing
 
     /// The doctor warns of a server elsewhere that is not verified; a name elsewhere leads here.
     private func expectWarnings(
-        _ secret: String, _ environment: (_ settings: String, _ host: String) -> [String: String]
+        _ secret: String, _ authority: String,
+        _ environment: (_ settings: String, _ host: String) -> [String: String]
     ) async throws {
-        for (settings, host, expected) in [
+        let (there, elsewhere) = ("hostaddr=127.0.0.1", "db.example.com")
+        for (settings, host, variables, expected) in [
             (
-                "hostaddr=127.0.0.1&sslmode=require", "db.example.com",
+                "\(there)&sslmode=require", elsewhere, [:],
                 "is encrypted, but the server is not verified"
             ),
-            ("hostaddr=127.0.0.1", "db.example.com", "(sslmode prefer)"),
-            ("sslmode=require", "127.0.0.1", nil),
-        ] as [(String, String, String?)] {
-            let run = try await errand("doctor", "-ojson", environment: environment(settings, host))
+            (there, elsewhere, [:], "(sslmode prefer)"),
+            // The certificate's authority is verified, and its name is not.
+            (
+                "\(there)&sslmode=verify-ca&sslrootcert=\(authority)", elsewhere, [:],
+                "(sslmode verify-ca)"
+            ),
+            (there, elsewhere, ["PGSSLMODE": "require"], "(sslmode require)"),
+            (
+                there, elsewhere, ["PGSSLMODE": "verify-ca", "PGSSLROOTCERT": authority],
+                "(sslmode verify-ca)"
+            ),
+            (there, elsewhere, ["PGSSLMODE": "allow"], "(sslmode allow)"),
+            // The URL overrides the variable.
+            (
+                "\(there)&sslmode=require", elsewhere,
+                ["PGSSLMODE": "verify-full", "PGSSLROOTCERT": authority], "(sslmode require)"
+            ),
+            ("sslmode=require", "127.0.0.1", [:], nil),
+            ("connect_timeout=9", "127.0.0.1", ["PGSSLMODE": "require"], nil),
+        ] as [(String, String, [String: String], String?)] {
+            let run = try await errand(
+                "doctor", "-ojson",
+                environment: environment(settings, host).merging(variables) { $1 })
             let finding = try run.records.first { $0["check"] == "encryption" }
             let severity: JSON = expected == nil ? "ok" : "warning"
             #expect(finding?["severity"] == severity, "\(run)")
