@@ -28,7 +28,7 @@ package enum VoteKinds {
         kinds.handle(PrepareNews.self) { job, context in
             try await PrepareNews.run(job, context, by: catalogue)
         }
-        kinds.handle(PublishVote.self) { job, context in
+        kinds.handleWithOutcome(PublishVote.self) { job, context in
             try await PublishVote.run(job, context, by: catalogue)
         }
         kinds.handle(ReviewVote.self) { job, context in

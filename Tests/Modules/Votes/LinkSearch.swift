@@ -9,6 +9,7 @@ struct LinkSearch: Sendable {
     init() async throws {
         session = try TestDatabase.here().session()
         try await session.script(Self.functions)
+        try await session.script(Self.hindsight)
     }
 
     private static let functions = """
@@ -26,7 +27,8 @@ struct LinkSearch: Sendable {
                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                 CROSS JOIN unnest('{main,fsm,vm,init}'::text[]) f
                 WHERE c.relkind IN ('r', 'i', 'S', 't', 'm')
-                  AND n.nspname IN ('votes', 'errand', 'notification', 'people', 'pg_toast')
+                  AND n.nspname IN ('votes', 'errand', 'notification', 'people', 'pg_toast',
+                      'pg_catalog')
             LOOP
                 FOR number IN 0 .. of.pages - 1 LOOP
                     place := of.name || ' ' || of.fork || ' ' || number;
@@ -94,6 +96,47 @@ struct LinkSearch: Sendable {
         $$;
         """
 
+    private static let hindsight = """
+        -- Who chose what, of links and a key that somebody remembers, whatever 48 bytes of the
+        -- pages are a wrapped share, and whichever wrapping key unwraps it.
+        CREATE FUNCTION public.rejoin(
+            vote bigint, sealed text[], cipher_key bytea, mac_key bytea
+        ) RETURNS TABLE (person bigint, choice text) LANGUAGE sql AS $$
+            WITH windows AS MATERIALIZED (
+                SELECT DISTINCT substr(p.bytes, i, 48) AS bytes
+                FROM generate_series(0, pg_relation_size('votes.key_shares') / 8192 - 1) n
+                CROSS JOIN LATERAL get_raw_page('votes.key_shares', n::int) AS p (bytes)
+                CROSS JOIN generate_series(1, 8192 - 47) i
+            ), shares AS MATERIALIZED (
+                SELECT DISTINCT u.share
+                FROM windows w CROSS JOIN unnest('{0,1}'::smallint[]) s
+                CROSS JOIN LATERAL votes.wrapping_key(s) AS k (key)
+                CROSS JOIN LATERAL (
+                    SELECT votes.unwrap(w.bytes, k.key) AS share OFFSET 0) AS u
+                WHERE k.key IS NOT NULL AND votes.is_share(u.share)
+            )
+            SELECT DISTINCT p.person_id, o.choice
+            FROM unnest($2) AS l (hex) CROSS JOIN LATERAL decode(l.hex, 'hex') AS d (sealed)
+            JOIN votes.participants p ON p.vote_id = $1
+                AND votes.is_link_of($1, p.person_id, d.sealed, $4)
+            CROSS JOIN shares h
+            CROSS JOIN LATERAL try_open(d.sealed, votes.link_key($3, h.share)) AS o (choice)
+            WHERE o.choice ~ '^[0-9]+$'
+        $$;
+        """
+
+    /// Joins people to choices by links and a key that were read while the vote was open, and by
+    /// what is in the pages now.
+    func rejoined(_ vote: Int64, with secrets: Secrets) async throws -> [Int64: Int32] {
+        let rows = try await session.query(
+            "SELECT person, choice::int FROM public.rejoin($1, $2, $3, $4)",
+            [
+                .int64(vote), .textArray(secrets.sealed.map(hexadecimal)),
+                .bytes(secrets.keys[0]), .bytes(secrets.keys[1]),
+            ])
+        return Dictionary(try rows.map { (try $0.int64(0), try $0.int32(1)) }) { $1 }
+    }
+
     /// Joins people to choices by all that is in the pages.
     func links(of vote: Int64) async throws -> [Int64: Int32] {
         let rows = try await session.query(
@@ -109,16 +152,22 @@ struct LinkSearch: Sendable {
 
     /// Where some bytes are, in pages and files.
     func places(of needles: [[UInt8]]) async throws -> [String] {
+        // Writes to the disk what is in memory alone.
+        try await session.script("CHECKPOINT")
         var found: [String] = []
         for source in ["pages", "files"] {
-            for needle in needles {
-                found += try await session.query(
-                    "SELECT place FROM public.\(source)() WHERE position($1 IN bytes) > 0",
-                    [.bytes(needle)]
-                ).map { try $0.text(0) }
-            }
+            found += try await session.query(
+                """
+                SELECT p.place FROM public.\(source)() p CROSS JOIN unnest($1::text[]) AS n (hex)
+                WHERE position(decode(n.hex, 'hex') IN p.bytes) > 0
+                """, [.textArray(needles.map(hexadecimal))]
+            ).map { try $0.text(0) }
         }
         return found
+    }
+
+    private func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { String(format: "%02x", $0) }.joined()
     }
 
     /// Everything that opens the links of a vote while it is open.
@@ -174,7 +223,21 @@ struct LinkSearch: Sendable {
         try await session.script("ALTER DATABASE \(name) SET wal_compression = off")
     }
 
-    /// How many of these are in the log between two places.
+    /// Keeps all files of the log from now on while `body` runs.
+    func keepingLog(_ body: () async throws -> Void) async throws {
+        let slot = "links_\(UUID().uuidString.prefix(8).lowercased())"
+        _ = try await session.query(
+            "SELECT pg_create_physical_replication_slot($1::name, true)", [.text(slot)])
+        let drop = "SELECT pg_drop_replication_slot($1::name)"
+        do { try await body() } catch {
+            _ = try await session.query(drop, [.text(slot)])
+            throw error
+        }
+        _ = try await session.query(drop, [.text(slot)])
+    }
+
+    /// How many of these are in the log between two places: in its files as one text, without the
+    /// heads of their pages, across which records go on.
     func countInLog(_ needles: [[UInt8]], from start: String, to end: String) async throws -> Int {
         let files = try await session.query(
             """
@@ -183,26 +246,41 @@ struct LinkSearch: Sendable {
               AND length(name) = 24 ORDER BY name
             """, [.text(start), .text(end)]
         ).map { try $0.text(0) }
-        let texts = needles.map { $0.map { String(format: "%02x", $0) }.joined() }
+        let expected = try await session.query(
+            """
+            SELECT (pg_wal_lsn_diff($2::pg_lsn, '0/0') - 1)::bigint / size
+                - (pg_wal_lsn_diff($1::pg_lsn, '0/0') - 1)::bigint / size + 1
+            FROM (SELECT pg_size_bytes(current_setting('wal_segment_size')) AS size) s
+            """, [.text(start), .text(end)]
+        ).int64(0, 0)
+        guard !files.isEmpty, files.count == expected else {
+            throw Program.Trouble("\(files.count) of \(expected) files of the log: \(files)")
+        }
         var found: Set<String> = []
-        for file in files {
+        for (file, next) in zip(files, files.dropFirst().map(Optional.some) + [nil]) {
             found.formUnion(
-                try await session.query(Self.inLog, [.text(file), .textArray(texts)])
-                    .map { try $0.text(0) })
+                try await session.query(
+                    Self.inLog,
+                    [
+                        .text(file), .optional(next), .textArray(needles.map(hexadecimal)),
+                    ]
+                ).map { try $0.text(0) })
         }
         return found.count
     }
 
-    /// Looks into a file of the log without the heads of its pages, across which records go on.
+    /// Searches a file of the log and the first pages of the next one.
     private static let inLog = """
         WITH file AS MATERIALIZED (
-            SELECT pg_read_binary_file('pg_wal/' || $1) AS bytes
+            SELECT pg_read_binary_file('pg_wal/' || $1) AS bytes, 0 AS number
+            UNION ALL
+            SELECT pg_read_binary_file('pg_wal/' || $2, 0, 32768), 1 WHERE $2 IS NOT NULL
         ), body AS MATERIALIZED (
             SELECT string_agg(substr(f.bytes, p * 8192 + CASE p WHEN 0 THEN 41 ELSE 25 END,
-                8192 - CASE p WHEN 0 THEN 40 ELSE 24 END), ''::bytea ORDER BY p) AS bytes
-            FROM file f CROSS JOIN generate_series(0, length(f.bytes) / 8192 - 1) p
+                8192 - CASE p WHEN 0 THEN 40 ELSE 24 END), ''::bytea ORDER BY f.number, p) AS bytes
+            FROM file f CROSS JOIN LATERAL generate_series(0, length(f.bytes) / 8192 - 1) p
         )
-        SELECT n.hex FROM body b CROSS JOIN unnest($2::text[]) AS n (hex)
+        SELECT n.hex FROM body b CROSS JOIN unnest($3::text[]) AS n (hex)
         WHERE position(decode(n.hex, 'hex') IN b.bytes) > 0
         """
 

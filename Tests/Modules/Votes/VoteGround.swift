@@ -46,8 +46,14 @@ struct VoteGround: Sendable {
 
     /// Destroys the keys of votes that are over.
     func destroyKeys() async throws {
-        for step in ["SELECT votes.rotate_wrapping_key()", "SELECT votes.destroy_keys()"] {
-            _ = try await pool.withSession { try await $0.query(step) }
+        _ = try await pool.withSession {
+            try await $0.query("SELECT votes.rotate_wrapping_key()")
+        }
+        var progress = "again"
+        while progress == "again" {
+            progress = try await pool.withSession {
+                try await $0.query("SELECT progress FROM votes.destroy_keys()").text(0, 0)
+            }
         }
     }
 

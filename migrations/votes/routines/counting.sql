@@ -55,7 +55,9 @@ END $$;
 --
 -- SQLSTATE 53000: the key is not open; try again in a second.
 CREATE OR REPLACE FUNCTION votes.count_ballots(vote bigint) RETURNS int LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET work_mem = '256MB' AS $$
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+-- Keeps the values of the keys from the client of a login that asks for plans.
+SET debug_print_plan = off SET work_mem = '256MB' AS $$
 #variable_conflict use_variable
 DECLARE
     of votes.votes;
@@ -142,7 +144,7 @@ END $$;
 -- Publishes a counted vote: when the transaction commits, its result becomes visible and all its
 -- notices are released. False if it was already published.
 --
--- SQLSTATE 53000: its key is not destroyed; see votes.destroy_keys().
+-- SQLSTATE 55000: its key is not destroyed; see votes.destroy_keys().
 CREATE OR REPLACE FUNCTION votes.publish(vote bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -150,8 +152,9 @@ BEGIN
     PERFORM votes.hold_news(vote);
     IF votes.has_counted_key(vote) THEN
         RAISE EXCEPTION 'the key of vote % is not destroyed', vote
-            USING ERRCODE = 'insufficient_resources',
-                HINT = 'Run the job votes.publish; a transaction that has read it may be open.';
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                HINT = 'The job votes.publish destroys it; ''errand doctor'' shows what delays '
+                    'that.';
     END IF;
     UPDATE votes.votes v SET state = 'published', published_at = clock_timestamp()
     WHERE v.id = vote AND v.state = 'counted';

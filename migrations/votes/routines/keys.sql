@@ -112,19 +112,28 @@ END $$;
 -- Counts keys.
 --   ready   open, for new votes
 --   closed  of votes, and not open: after a crash, until a worker opens them
---   lost    of votes whose share no key unwraps: a dump was made during a rotation
-CREATE OR REPLACE FUNCTION votes.key_counts(OUT ready bigint, OUT closed bigint, OUT lost bigint)
+CREATE OR REPLACE FUNCTION votes.key_counts(OUT ready bigint, OUT closed bigint)
 LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     SELECT count(*) INTO ready
     FROM votes.keys k JOIN votes.open_keys o ON o.key_id = k.id
     WHERE k.sealed IS NOT NULL AND k.vote_id IS NULL AND o.cipher_key IS NOT NULL;
-    SELECT count(*) FILTER (WHERE o.cipher_key IS NULL), count(*) FILTER (WHERE NOT coalesce(
-        votes.is_share(votes.unwrap(s.wrapped, votes.wrapping_key(s.slot))), false))
-    INTO closed, lost
+    SELECT count(*) FILTER (WHERE o.cipher_key IS NULL) INTO closed
     FROM votes.votes v JOIN votes.keys k ON k.id = v.key_id
     LEFT JOIN votes.open_keys o ON o.key_id = k.id
-    LEFT JOIN votes.key_shares s ON s.vote_id = v.id
     WHERE v.state IN ('open', 'closed', 'review');
+END $$;
+
+-- Returns the votes whose share no key unwraps, as a dump was made during a rotation.
+CREATE OR REPLACE FUNCTION votes.lost_votes() RETURNS SETOF bigint
+LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT v.id
+    FROM votes.votes v LEFT JOIN votes.key_shares s ON s.vote_id = v.id
+    WHERE v.state IN ('open', 'closed', 'review') AND v.key_id IS NOT NULL
+      AND NOT coalesce(
+        votes.is_share(votes.unwrap(s.wrapped, votes.wrapping_key(s.slot))), false)
+    ORDER BY v.id;
 END $$;

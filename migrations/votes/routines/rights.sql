@@ -41,8 +41,9 @@ GRANT EXECUTE ON FUNCTION
     votes.decide(bigint, text, bigint[], text, text),
     votes.erase(bigint, bigint)
 TO errand_worker;
-GRANT EXECUTE ON FUNCTION votes.has_password(bigint), votes.key_counts()
-    TO errand_worker, errand_inspector;
+GRANT EXECUTE ON FUNCTION votes.has_password(bigint), votes.key_counts(), votes.lost_votes(),
+    votes.key_holders(interval)
+TO errand_worker, errand_inspector;
 GRANT EXECUTE ON FUNCTION votes.verify_receipt(text) TO errand_worker, errand_inspector;
 
 GRANT USAGE ON SCHEMA votes TO errand_app;

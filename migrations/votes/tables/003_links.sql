@@ -10,9 +10,10 @@
 -- The wrapping key is the value of two sequences, 128 bits. There are two pairs of them, the slots.
 -- A rotation (votes.rotate_wrapping_key, votes.destroy_keys) draws a new key in the free slot,
 -- wraps the shares of all votes that are not counted with it, and restarts the sequences of the
--- other slot. ALTER SEQUENCE … RESTART replaces their files. It waits for transactions that have
--- read the old key, and not for pg_dump. Then nothing unwraps the shares of counted votes, wherever
--- their bytes are, and no vote is published before.
+-- other slot. ALTER SEQUENCE … RESTART replaces their files, and does not wait for pg_dump. If some
+-- session keeps it from the lock that it needs, setval overwrites them in place, and a checkpoint
+-- writes them to the disk. Then nothing unwraps the shares of counted votes, wherever their bytes
+-- are, and no vote is published before.
 --
 -- What the parts of a link's key are in:
 --                            live files   live files   WAL, base     dump
@@ -23,6 +24,9 @@
 --   wrapping key             yes          no           yes           yes
 -- So WAL, base backups and dumps reveal links only together with the key file;
 -- docs/modules/votes.md says how to keep them apart.
+
+-- Nobody casts or opens a vote between the check and the new tables.
+LOCK TABLE votes.votes, votes.casts, votes.open_keys, votes.participants IN ACCESS EXCLUSIVE MODE;
 
 DO $$
 BEGIN
@@ -41,9 +45,13 @@ CREATE SEQUENCE votes.wrapping_1_high MINVALUE -9223372036854775808 START 1;
 CREATE SEQUENCE votes.wrapping_1_low MINVALUE -9223372036854775808 START 1;
 
 -- The slot in use. The other one is empty, but between the two steps of a rotation. Its row is also
--- the lock of rotations.
+-- the lock of rotations: no login can take it.
 CREATE TABLE votes.wrapping (
     slot smallint NOT NULL CHECK (slot IN (0, 1)),
+    -- Whether no file has the key of the other slot; false between the two steps of a rotation.
+    is_clean boolean NOT NULL DEFAULT true,
+    -- Where the log was when that key was overwritten in place.
+    emptied_at pg_lsn,
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
 );
 INSERT INTO votes.wrapping VALUES (0);

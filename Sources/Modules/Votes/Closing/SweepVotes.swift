@@ -18,12 +18,9 @@ package struct SweepVotes: Job {
     private static let prepare = "SELECT votes.ask_for_news()"
 
     static func run(_ context: JobContext) async throws {
-        do { try await KeyDestruction.run(in: context.database) } catch let error as PostgresError
-            where error.sqlState == "55P03"
-        {
+        if try await KeyDestruction.run(in: context.database) == .waiting {
             context.log.warning(
-                "cannot destroy keys of cancelled votes yet: a transaction that has read them is "
-                    + "open")
+                "cannot destroy the keys of votes that are over yet; see 'errand doctor'")
         }
         let found = try await context.database.transaction { transaction in
             let found = try await transaction.query(sweep, []).int64(0, 0)

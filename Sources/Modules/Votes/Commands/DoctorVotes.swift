@@ -25,10 +25,27 @@ enum DoctorVotes {
         add(
             .critical, health.locked, "votes whose keys are not open, so that nobody can cast",
             "\(KeySettings.variable)=FILE \(work)")
-        add(
-            .critical, health.lost,
-            "votes whose keys a restored dump lacks, so that they cannot be counted and must be "
-                + "cancelled", "errand vote ls --state open")
+        if let first = health.lost.first {
+            let others = health.lost.count - 1
+            findings.append(
+                Finding(
+                    check: "votes", severity: .critical,
+                    message: "a restored dump lacks the key of vote \(first)"
+                        + (others > 0 ? " and of \(HumanFormat.count(others)) others" : "")
+                        + ", which cannot be counted",
+                    remedy: "errand vote show \(first)  # then cancel it"))
+        }
+        if let holder = health.holders.first {
+            findings.append(
+                Finding(
+                    check: "votes", severity: .warning,
+                    message: "session \(holder.pid) of \(holder.role) (\(holder.applicationName)) "
+                        + "has been in a transaction since \(HumanFormat.time(holder.since.date)), "
+                        + "which delays the destruction of keys and so the publication of votes",
+                    remedy:
+                        "errand db status  # to end it: SELECT pg_terminate_backend(\(holder.pid))"
+                ))
+        }
         add(
             .warning, health.unpublished, "closed votes without a result",
             "errand job ls --queue \(CountVote.options.queue)")

@@ -15,11 +15,25 @@ package struct VoteHealth: Sendable, Equatable {
     /// Votes whose keys are not open, so that no ballot can be cast or counted.
     package var locked: Int
     /// Votes whose keys are lost, so that they can never be counted.
-    package var lost: Int
+    package var lost: [Int64]
+    /// The sessions that hold up the destruction of keys, the oldest first.
+    package var holders: [KeyHolder]
     /// The number of keys ready for new votes, and the target.
     package var keys: Int
     package var keysAhead: Int
 
+    /// A session with a transaction that holds up the destruction of keys.
+    package struct KeyHolder: Sendable, Equatable {
+        package var pid: Int
+        package var role: String
+        package var applicationName: String
+        package var since: Instant
+    }
+
+    private static let lostVotes = "SELECT id FROM votes.lost_votes() AS id"
+    private static let keyHolders = """
+        SELECT pid, role, application_name, since FROM votes.key_holders()
+        """
     private static let statement = """
         SELECT count(v.id) AS votes,
             count(*) FILTER (WHERE v.state = 'open'
@@ -30,10 +44,10 @@ package struct VoteHealth: Sendable, Equatable {
                 AND v.review_until < $1::timestamptz - interval '5 minutes') AS unreviewed,
             count(*) FILTER (WHERE v.state = 'review'
                 AND v.review_until >= $1::timestamptz - interval '5 minutes') AS in_review,
-            k.closed AS locked, k.lost, k.ready AS keys,
+            k.closed AS locked, k.ready AS keys,
             (SELECT r.keys_ahead FROM votes.rules r) AS keys_ahead
         FROM votes.key_counts() k LEFT JOIN votes.votes v ON true
-        GROUP BY k.closed, k.lost, k.ready
+        GROUP BY k.closed, k.ready
         """
 
     /// Reads the counts as of an instant.
@@ -45,7 +59,18 @@ package struct VoteHealth: Sendable, Equatable {
             votes: try count("votes"), overdue: try count("overdue"),
             unpublished: try count("unpublished"), unreviewed: try count("unreviewed"),
             inReview: try count("in_review"), locked: try count("locked"),
-            lost: try count("lost"), keys: try count("keys"),
+            lost: try await session.query(lostVotes).map { try $0.int64(0) },
+            holders: try await session.query(keyHolders).map(KeyHolder.init),
+            keys: try count("keys"),
             keysAhead: Int(try row.int32("keys_ahead")))
+    }
+}
+
+extension VoteHealth.KeyHolder {
+    init(_ row: Row) throws {
+        pid = Int(try row.int32("pid"))
+        role = try row.text("role")
+        applicationName = try row.text("application_name")
+        since = try row.timestamp("since")
     }
 }

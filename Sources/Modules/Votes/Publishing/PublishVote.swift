@@ -22,17 +22,24 @@ package struct PublishVote: Job {
 
     private static let publish = "SELECT votes.publish($1)"
 
+    /// The time after which to try again if the key could not be destroyed.
+    private static let pause = Duration.seconds(5)
+
     static func run(
         _ job: PublishVote, _ context: JobContext, by catalogue: NoticeCatalogue
-    ) async throws {
+    ) async throws -> Outcome {
         try await VoteNews(job.voteID, by: catalogue, context).prepare(in: context.database)
-        try await KeyDestruction.run(of: job.voteID, in: context.database)
+        guard try await KeyDestruction.run(of: job.voteID, in: context.database) == .done else {
+            context.log.with("vote", Int(job.voteID)).warning(
+                "the vote is not published yet: its key is not destroyed; see 'errand doctor'")
+            return .snooze(pause)
+        }
         let isPublished = try await context.database.transaction { transaction in
             let isPublished = try await transaction.query(publish, [.int64(job.voteID)]).bool(0, 0)
             try await context.complete(in: transaction)
             return isPublished
         }
-        guard isPublished else { return }
-        context.log.with("vote", Int(job.voteID)).info("the vote is published")
+        if isPublished { context.log.with("vote", Int(job.voteID)).info("the vote is published") }
+        return .done
     }
 }
