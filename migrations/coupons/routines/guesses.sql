@@ -27,18 +27,19 @@ CREATE OR REPLACE FUNCTION coupons.counter_value(counter bigint)
 RETURNS bigint LANGUAGE sql
 RETURN coalesce(pg_sequence_last_value(('coupons.guess_counter_' || counter::text)::regclass), 0);
 
--- The count of a counter in a period; also that of the next period, which another caller may have
--- started between this caller's reading of the clock and its count.
+-- The count of a counter in a period; also that of a later period, which another caller may have
+-- started since this caller read the clock. A caller that lets its connection stall does not set a
+-- counter back.
 CREATE OR REPLACE FUNCTION coupons.guesses_in(counter bigint, period bigint)
 RETURNS bigint LANGUAGE sql
-RETURN CASE WHEN coupons.counter_value(counter) >> 40 BETWEEN period AND period + 1
+RETURN CASE WHEN coupons.counter_value(counter) >> 40 >= period
     THEN coupons.counter_value(counter) & 1048575 ELSE 0 END;
 
 -- Counts in a counter; starts again in a new period, with the tag. Two callers that start a period
 -- at the same moment may count as one.
 CREATE OR REPLACE FUNCTION coupons.count_in(counter bigint, tag bigint, period bigint)
 RETURNS bigint LANGUAGE sql
-RETURN CASE WHEN coupons.counter_value(counter) >> 40 BETWEEN period AND period + 1
+RETURN CASE WHEN coupons.counter_value(counter) >> 40 >= period
     THEN nextval(('coupons.guess_counter_' || counter::text)::regclass)
     ELSE setval(('coupons.guess_counter_' || counter::text)::regclass,
         (period << 40) | (tag << 20) | 1) END;

@@ -38,7 +38,7 @@ BEGIN
             USING ERRCODE = 'read_only_sql_transaction';
     END IF;
     -- The first typed code of the period.
-    IF coupons.counter_value(0) >> 40 NOT BETWEEN period AND period + 1 THEN
+    IF coupons.counter_value(0) >> 40 < period THEN
         counted := setval('coupons.guess_counter_0', period << 40);
         RETURN true;
     END IF;

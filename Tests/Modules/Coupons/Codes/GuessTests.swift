@@ -8,76 +8,6 @@ import Testing
 
 /// What a hacked till learns, with the login of tills and all that PostgreSQL lets it do.
 @Suite("Guesses at a hacked till", .database) struct GuessTests {
-    private static let attack = """
-        DO $$
-        DECLARE
-            guess text;
-            answer record;
-            reasons jsonb := '{}';
-        BEGIN
-            FOREACH guess IN ARRAY string_to_array(current_setting('attack.codes'), ' ') LOOP
-                BEGIN
-                    SELECT * INTO answer FROM coupons.verify(guess,
-                        current_setting('attack.shop')::bigint,
-                        current_setting('attack.terminal'));
-                    RAISE EXCEPTION USING ERRCODE = 'ER001', MESSAGE = answer.reason;
-                EXCEPTION WHEN SQLSTATE 'ER001' THEN
-                    reasons := reasons || jsonb_build_object(SQLERRM,
-                        coalesce((reasons ->> SQLERRM)::int, 0) + 1);
-                END;
-            END LOOP;
-            PERFORM set_config('attack.reasons', reasons::text, false);
-        END $$
-        """
-
-    /// How often each reason is the answer to codes that a login tries, each in a subtransaction
-    /// that it rolls back.
-    private func attack(
-        _ session: Session, _ codes: [String], shop: Int64, terminal: String
-    ) async throws -> [String: Int] {
-        for (name, value) in [
-            ("codes", codes.joined(separator: " ")), ("shop", "\(shop)"), ("terminal", terminal),
-        ] {
-            _ = try await session.query(
-                "SELECT set_config($1, $2, false)", [.text("attack.\(name)"), .text(value)])
-        }
-        try await session.script(Self.attack)
-        let reasons = try await session.query("SELECT current_setting('attack.reasons')")
-        return try JSONDecoder().decode([String: Int].self, from: Data(try reasons.text(0, 0).utf8))
-    }
-
-    /// Repeats what has passed into the next period of five minutes, where the counts start again.
-    private func inOnePeriod<Value: Sendable>(
-        _ town: Town, _ body: () async throws -> Value
-    ) async throws -> Value {
-        while true {
-            let period = "SELECT coupons.period_number(clock_timestamp())"
-            let before = try await town.number(period)
-            let value = try await body()
-            if try await town.number(period) == before { return value }
-        }
-    }
-
-    /// The answer to a code by the present time.
-    private func reason(
-        _ session: Session, _ call: String, _ code: String, shop: Int64, terminal: String
-    ) async throws -> String {
-        try await session.query(
-            "SELECT reason FROM coupons.\(call)",
-            [.text(code), .int64(shop), .text(terminal)]
-        ).text(0, 0)
-    }
-
-    /// The codes that a coupon's app shows now.
-    private func shown(
-        _ ground: CodeGround, _ coupon: Int64
-    ) async throws -> (payload: String, typed: String) {
-        let rows = try await ground.town.session.query(
-            "SELECT payload, typed FROM coupons.code($1, $2)",
-            [.int64(coupon), .int64(ground.person)])
-        return (try rows.text(0, 0), try rows.text(0, 1))
-    }
-
     /// Redeems a coupon at a terminal, and runs the job that then knows the terminal.
     private func introduce(_ ground: CodeGround, terminals: [String]) async throws {
         for terminal in terminals {
@@ -85,7 +15,7 @@ import Testing
             let rows = try await ground.town.session.query(
                 "SELECT reason FROM coupons.redeem($1, $2, $3, '1')",
                 [
-                    .text(try await shown(ground, coupon).payload), .int64(ground.shop),
+                    .text(try await ground.shown(coupon).payload), .int64(ground.shop),
                     .text(terminal),
                 ])
             #expect(try rows.text(0, 0) == "ok")
@@ -106,28 +36,21 @@ import Testing
         try await ground.rotate(at: nil)
         try await introduce(ground, terminals: ["bar"])
         let (till, _) = try await TestDatabase.here().login(as: "errand_till")
-        let code = try await shown(ground, ground.coupon)
-        let other = try await shown(ground, ground.coupons(1, at: ground.shop)[0])
+        let code = try await ground.shown(ground.coupon)
+        let other = try await ground.shown(ground.coupons(1, at: ground.shop)[0])
         // The right code is the last.
-        let guesses = try await ground.town.session.query(
-            """
-            SELECT coupons.base32(w.value, 12) || coupons.check_symbol(w.value)
-            FROM generate_series(3000, 0, -1) AS n CROSS JOIN LATERAL (SELECT
-                coupons.base32_value(left(replace($1, '-', ''), 12)) # n AS value) AS w
-            """, [.text(code.typed)]
-        ).map { try $0.text(0) }
+        let guesses = try await ground.guesses(of: code.typed)
         #expect(guesses.last == code.typed.filter { $0 != "-" })
 
-        let seen = try await inOnePeriod(ground.town) {
-            let answers = try await attack(till, guesses, shop: ground.shop, terminal: "made up")
+        let seen = try await ground.inOnePeriod {
+            let answers = try await ground.attack(till, guesses, terminal: "made up")
             // Every other terminal goes on, but for the typed code of this coupon.
             var reasons: [String] = []
             for terminal in ["bar", "new"] {
                 for code in [code.typed, code.payload, other.typed, other.payload] {
                     reasons.append(
-                        try await reason(
-                            till, "verify($1, $2, $3)", code, shop: ground.shop, terminal: terminal)
-                    )
+                        try await ground.reason(
+                            till, "verify($1, $2, $3)", code, terminal: terminal))
                 }
             }
             return (answers, reasons)
@@ -164,13 +87,12 @@ import Testing
         var codes: [String] = []
         var wrong: [String] = []
         for coupon in try await ground.coupons(20, at: ground.shop) {
-            codes.append(try await shown(ground, coupon).typed)
+            codes.append(try await ground.shown(coupon).typed)
             wrong.append(try await ground.wrong(codes[codes.count - 1]))
         }
-        let seen = try await inOnePeriod(ground.town) {
-            let guesses = try await attack(till, wrong, shop: ground.shop, terminal: "bar")
-            let others = try await attack(
-                till, codes, shop: ground.shop, terminal: "desk")
+        let seen = try await ground.inOnePeriod {
+            let guesses = try await ground.attack(till, wrong, terminal: "bar")
+            let others = try await ground.attack(till, codes, terminal: "desk")
             return (guesses, others)
         }
         #expect(seen.0 == ["unknown": 10, "too_many_guesses": 10])
@@ -259,53 +181,22 @@ import Testing
         let ground = try await CodeGround()
         try await ground.rotate(at: nil)
         let (till, _) = try await TestDatabase.here().login(as: "errand_till")
-        let code = try await shown(ground, ground.coupon)
+        let code = try await ground.shown(ground.coupon)
         let readOnly = "SET default_transaction_read_only = on"
         for typed in [code.typed, try await ground.wrong(code.typed)] {
             // After the refusal, the session looks for a server that accepts writes.
             try await till.script(readOnly)
             let error = await #expect(throws: PostgresError.self) {
-                try await reason(
-                    till, "verify($1, $2, $3)", typed, shop: ground.shop, terminal: "till")
+                try await ground.reason(till, "verify($1, $2, $3)", typed, terminal: "till")
             }
             #expect(error?.sqlState == "25006")
         }
         try await till.script(readOnly)
         // A scanned code is known, not guessed.
-        let scanned = try await reason(
-            till, "verify($1, $2, $3)", code.payload, shop: ground.shop, terminal: "till")
+        let scanned = try await ground.reason(
+            till, "verify($1, $2, $3)", code.payload, terminal: "till")
         #expect(scanned == "ok")
         await till.close()
-    }
-
-    @Test func `no text of a function shows a key`() async throws {
-        let ground = try await CodeGround()
-        let keys = try await ground.town.session.query(
-            "SELECT unnest(keys || seed)::text FROM coupons.scramble"
-        ).map { try $0.text(0) }
-        #expect(keys.count == 5)
-        for group in ["errand_till", "errand_app", "errand_inspector", "errand_worker"] {
-            let (session, _) = try await TestDatabase.here().login(as: group)
-            let texts = try await session.query(
-                """
-                SELECT string_agg(pg_get_functiondef(p.oid), ' ') FROM pg_proc p
-                WHERE p.pronamespace = (
-                    SELECT n.oid FROM pg_namespace n WHERE n.nspname = 'coupons')
-                """
-            ).text(0, 0)
-            #expect(texts.contains("handle_of"))
-            for key in keys where key.count > 1 { #expect(!texts.contains(key)) }
-            for statement in [
-                "SELECT keys FROM coupons.scramble", "SELECT seed FROM coupons.scramble",
-                "SELECT coupons.handle_of(2)", "SELECT nextval('coupons.guess_counter_0')",
-            ] {
-                let error = await #expect(throws: PostgresError.self) {
-                    _ = try await session.query(statement)
-                }
-                #expect(error?.sqlState == "42501", "\(group): \(statement)")
-            }
-            await session.close()
-        }
     }
 
     @Test func `an advisory lock does not keep a rotation from being enqueued`() async throws {
