@@ -70,7 +70,7 @@ class OpenFolder {
 
     deinit { close(descriptor) }
 
-    /// The path without links and dots; as given if the system does not tell it.
+    /// The path without links and dots; as given if the system does not report it.
     var realPath: String {
         guard let real = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(real) }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The memory that a process frees in large amounts, which malloc keeps for later use.
 ///
-/// One job with large arguments in each of many threads, or one burst of jobs, would otherwise raise
-/// the memory of the process for good.
+/// One job with large arguments in each of many threads, or one burst of jobs, would otherwise
+/// raise the memory of the process for good.
 public final class FreedMemory: Sendable {
     /// The amount from which returning memory to the system is worthwhile.
     private static let threshold = 1 << 20

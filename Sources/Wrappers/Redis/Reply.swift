@@ -74,7 +74,7 @@ public enum Reply: Sendable, Equatable {
             guard let start = unsafe value.str else { return }
             let digits = unsafe UnsafeRawBufferPointer(start: start, count: value.len)
             guard let number = unsafe decimal(digits) else {
-                throw .server("expected a number, not \"\(Reply(reply).text ?? "")\"")
+                throw .server("expected a number, not \"\((Reply(reply).text ?? "").prefix(100))\"")
             }
             numbers.append(number)
         case REDIS_REPLY_ARRAY:

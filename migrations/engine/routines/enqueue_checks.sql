@@ -48,10 +48,12 @@ BEGIN
                     WHEN 'backoff.factor' THEN 1000
                     WHEN 'backoff.ceiling' THEN 2592000
                     WHEN 'backoff.jitter' THEN 1
-                END END,
+                END
+                -- Readers expect whole milliseconds and seconds, not even 60.0.
+                AND (starts_with(of.key, 'backoff.') OR scale(of.value::numeric) = 0) END,
             'options: ' || of.key || ': expected timeout_ms up to a year, retention_s up to ten '
-                'years, or backoff with base and ceiling up to 30 days in seconds, factor up to '
-                '1000, and jitter up to 1');
+                'years, both as whole numbers, or backoff with base and ceiling up to 30 days in '
+                'seconds, factor up to 1000, and jitter up to 1');
     END LOOP;
 END $$;
 
@@ -63,6 +65,44 @@ BEGIN
         kind, bytes
         USING ERRCODE = 'program_limit_exceeded',
             HINT = 'Store the data in a table or object store and pass its id.';
+END $$;
+
+-- Raises that error if the arguments take more than 1 MiB, decompressed.
+CREATE OR REPLACE FUNCTION errand.expect_size(kind text, args jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    -- '||' decompresses.
+    bytes CONSTANT int := pg_column_size(CASE WHEN pg_column_compression(args) IS NULL THEN args
+        ELSE args || '{}' END);
+BEGIN
+    IF bytes > 1048576 THEN
+        PERFORM errand.refuse_arguments(kind, bytes);
+    END IF;
+END $$;
+
+-- Raises the error of arguments that say what to do about a duplicate.
+CREATE OR REPLACE FUNCTION errand.refuse_duplicates(unique_while text, on_duplicate text)
+RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF unique_while IN ('waiting', 'unfinished') IS NOT TRUE THEN
+        RAISE EXCEPTION 'unique_while %: expected waiting or unfinished', unique_while
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RAISE EXCEPTION 'on_duplicate %: expected skip or replace', on_duplicate
+        USING ERRCODE = 'invalid_parameter_value';
+END $$;
+
+-- Whether arguments are newer than those of a waiting job, by the time in a field; also if the
+-- waiting ones have no time there.
+CREATE OR REPLACE FUNCTION errand.is_newer(args jsonb, waiting jsonb, newest_by text)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    asked_at CONSTANT timestamptz := args ->> newest_by;
+BEGIN
+    RETURN newest_by IS NULL OR waiting ->> newest_by IS NULL
+        OR asked_at > (waiting ->> newest_by)::timestamptz;
+EXCEPTION WHEN data_exception THEN
+    RETURN true;
 END $$;
 
 -- Raises an error unless a job may have these values, and creates its queue if it is new.
@@ -83,8 +123,9 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF tags IS NOT NULL THEN
-        PERFORM errand.expect(cardinality(tags) <= 100
-            AND (SELECT bool_and(length(t) BETWEEN 1 AND 200) FROM unnest(tags) AS t)
+        -- An empty array has no dimension.
+        PERFORM errand.expect(coalesce(array_ndims(tags), 1) = 1 AND cardinality(tags) <= 100
+            AND (SELECT bool_and(coalesce(length(t), 0) BETWEEN 1 AND 200) FROM unnest(tags) AS t)
                 IS NOT FALSE, 'tags: expected up to 100 of 1 to 200 characters');
     END IF;
     IF unique_key IS NOT NULL THEN

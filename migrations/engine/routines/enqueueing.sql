@@ -19,8 +19,13 @@ DECLARE
     waiting record;
     is_held boolean;
 BEGIN
-    IF pg_column_size(args) > 1048576 THEN
-        PERFORM errand.refuse_arguments(kind, pg_column_size(args));
+    IF (unique_while IN ('waiting', 'unfinished') AND on_duplicate IN ('skip', 'replace'))
+        IS NOT TRUE THEN
+        PERFORM errand.refuse_duplicates(unique_while, on_duplicate);
+    END IF;
+    -- A value from a table may be compressed, at most to a 255th.
+    IF pg_column_size(args) > 4000 THEN
+        PERFORM errand.expect_size(kind, args);
     END IF;
     PERFORM errand.expect_job(queue, kind, run_at, not_after, tags, unique_key, unique_within);
     -- Before the due time: a snapshot without the job shows its transaction as open (OpenWriters).
@@ -49,9 +54,7 @@ BEGIN
             EXIT;
         END IF;
         IF on_duplicate = 'replace' AND waiting.is_free
-            AND (newest_by IS NULL OR waiting.args ->> newest_by IS NULL
-                OR (args ->> newest_by)::timestamptz > (waiting.args ->> newest_by)::timestamptz)
-        THEN
+            AND errand.is_newer(args, waiting.args, newest_by) THEN
             UPDATE errand.jobs j
             SET args = enqueue_job.args, args_version = enqueue_job.args_version
             WHERE j.id = held.job_id AND j.claimed_by IS NULL;
@@ -113,6 +116,59 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT (extract(epoch FROM at - '2000-01-01 00:00Z'::timestamptz) * 1000000)::bigint
 $$;
 
+-- Enqueues a job of a kind, whose row in errand.kinds is known, if it has one.
+CREATE OR REPLACE FUNCTION errand.enqueue_known(
+    known errand.kinds,
+    kind text,
+    args jsonb,
+    queue text,
+    run_at timestamptz,
+    delay interval,
+    priority int,
+    max_attempts int,
+    not_after timestamptz,
+    unique_key text,
+    unique_while text,
+    unique_within interval,
+    on_duplicate text,
+    newest_by text,
+    tags text[],
+    args_version int,
+    timeout interval,
+    retention interval
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    options jsonb;
+    made record;
+BEGIN
+    IF run_at IS NOT NULL AND delay IS NOT NULL THEN
+        RAISE EXCEPTION 'give run_at or delay, not both'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF timeout IS NOT NULL OR retention IS NOT NULL THEN
+        PERFORM errand.expect(coalesce(timeout BETWEEN '0' AND '1 year', true)
+            AND coalesce(retention BETWEEN '0' AND '10 years', true),
+            'timeout, retention: expected up to a year, and up to ten years');
+        options := jsonb_strip_nulls(jsonb_build_object(
+            'timeout_ms', (extract(epoch FROM timeout) * 1000)::bigint,
+            'retention_s', extract(epoch FROM retention)::bigint));
+    END IF;
+    SELECT * INTO made FROM errand.enqueue_job(
+        kind, coalesce(args, '{}'), coalesce(queue, known.queue, 'default'),
+        coalesce(run_at, clock_timestamp() + coalesce(delay, '0')),
+        coalesce(priority, known.priority, 2), coalesce(max_attempts, known.max_attempts, 20),
+        not_after, unique_key, unique_while, unique_within, on_duplicate, newest_by, tags,
+        coalesce(args_version, known.args_version, 1), options);
+    IF made.outcome IN ('inserted', 'replaced') THEN
+        -- A replaced job may have changed its lane, with the version of its arguments.
+        PERFORM errand.wake(coalesce(queue, known.queue, 'default') || E'\t' || kind || E'\t'
+            || coalesce(args_version, known.args_version, 1), made.due_at, made.job_id,
+            coalesce(priority, known.priority, 2));
+    END IF;
+    RETURN made.job_id;
+END $$;
+
 -- errand.enqueue() for the functions of a module, which enqueue its own kinds for apps.
 CREATE OR REPLACE FUNCTION errand.enqueue_own(
     kind text,
@@ -136,43 +192,11 @@ CREATE OR REPLACE FUNCTION errand.enqueue_own(
 #variable_conflict use_variable
 DECLARE
     known errand.kinds;
-    options jsonb;
-    made record;
 BEGIN
-    IF unique_while NOT IN ('waiting', 'unfinished') THEN
-        RAISE EXCEPTION 'unique_while %: expected waiting or unfinished', unique_while
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF on_duplicate NOT IN ('skip', 'replace') THEN
-        RAISE EXCEPTION 'on_duplicate %: expected skip or replace', on_duplicate
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF run_at IS NOT NULL AND delay IS NOT NULL THEN
-        RAISE EXCEPTION 'give run_at or delay, not both'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     SELECT * INTO known FROM errand.kinds k WHERE k.kind = enqueue_own.kind;
-    IF timeout IS NOT NULL OR retention IS NOT NULL THEN
-        PERFORM errand.expect(coalesce(timeout BETWEEN '0' AND '1 year', true)
-            AND coalesce(retention BETWEEN '0' AND '10 years', true),
-            'timeout, retention: expected up to a year, and up to ten years');
-        options := jsonb_strip_nulls(jsonb_build_object(
-            'timeout_ms', (extract(epoch FROM timeout) * 1000)::bigint,
-            'retention_s', extract(epoch FROM retention)::bigint));
-    END IF;
-    SELECT * INTO made FROM errand.enqueue_job(
-        kind, coalesce(args, '{}'), coalesce(queue, known.queue, 'default'),
-        coalesce(run_at, clock_timestamp() + coalesce(delay, '0')),
-        coalesce(priority, known.priority, 2), coalesce(max_attempts, known.max_attempts, 20),
+    RETURN errand.enqueue_known(known, kind, args, queue, run_at, delay, priority, max_attempts,
         not_after, unique_key, unique_while, unique_within, on_duplicate, newest_by, tags,
-        coalesce(args_version, known.args_version, 1), options);
-    IF made.outcome IN ('inserted', 'replaced') THEN
-        -- A replaced job may have changed its lane, with the version of its arguments.
-        PERFORM errand.wake(coalesce(queue, known.queue, 'default') || E'\t' || kind || E'\t'
-            || coalesce(args_version, known.args_version, 1), made.due_at, made.job_id,
-            coalesce(priority, known.priority, 2));
-    END IF;
-    RETURN made.job_id;
+        args_version, timeout, retention);
 END $$;
 
 -- Enqueues one job and returns its id (with a unique key: the id of the job that holds the key).
@@ -207,11 +231,16 @@ CREATE OR REPLACE FUNCTION errand.enqueue(
 ) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
+DECLARE
+    known errand.kinds;
 BEGIN
-    PERFORM errand.expect_open(kind);
-    RETURN errand.enqueue_own(kind, args, queue, run_at, delay, priority, max_attempts, not_after,
-        unique_key, unique_while, unique_within, on_duplicate, newest_by, tags, args_version,
-        timeout, retention);
+    SELECT * INTO known FROM errand.kinds k WHERE k.kind = enqueue.kind;
+    IF known.for_apps IS NOT TRUE THEN
+        PERFORM errand.expect_open(kind);
+    END IF;
+    RETURN errand.enqueue_known(known, kind, args, queue, run_at, delay, priority, max_attempts,
+        not_after, unique_key, unique_while, unique_within, on_duplicate, newest_by, tags,
+        args_version, timeout, retention);
 END $$;
 
 -- Enqueues many jobs of one kind with the same options, for clients; the notification is theirs.
@@ -249,6 +278,7 @@ BEGIN
     END IF;
     PERFORM errand.expect_job(queue, kind, (SELECT max(t) FROM unnest(run_at) AS t), not_after,
         tags, NULL, NULL);
+    -- PL/pgSQL unpacks arrays: no value in them is compressed.
     IF pg_column_size(args) > 1048576 THEN
         -- Clients send at most 1 MiB of JSON; its text here has half as much again in spaces.
         PERFORM errand.refuse_arguments(kind, pg_column_size(a)) FROM unnest(args) AS a
@@ -259,7 +289,7 @@ BEGIN
     RETURN QUERY
     INSERT INTO errand.jobs AS j (queue, kind, args_version, priority, max_attempts, not_after,
         tags, options, args, run_at)
-    SELECT queue, kind, args_version, priority, max_attempts, not_after, tags,
+    SELECT queue, kind, args_version, priority, max_attempts, not_after, nullif(tags, '{}'),
         CASE WHEN a.parent IS NULL THEN options
             ELSE coalesce(options, '{}')
                 || jsonb_build_object('origin', jsonb_build_object('parent', a.parent)) END,

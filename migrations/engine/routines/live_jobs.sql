@@ -12,22 +12,23 @@ CREATE OR REPLACE FUNCTION errand.live_state(
     END
 $$;
 
--- Adds one failed attempt to a job's history and keeps the last 25.
+-- Adds one failed attempt to a job's history and keeps the last 25. What is no history, written by
+-- hand, is replaced: an error would hold up the results of other jobs.
 CREATE OR REPLACE FUNCTION errand.with_error(errors jsonb, entry jsonb) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
     SELECT CASE
-        WHEN errors IS NULL THEN jsonb_build_array(entry)
+        WHEN jsonb_typeof(errors) IS DISTINCT FROM 'array' THEN jsonb_build_array(entry)
         WHEN jsonb_array_length(errors) >= 25 THEN (errors - 0) || jsonb_build_array(entry)
         ELSE errors || jsonb_build_array(entry)
     END
 $$;
 
--- Counts the workers that died in the first moments of a job; only those that had begun at most N
--- jobs then, with this one.
-CREATE OR REPLACE FUNCTION errand.young_deaths(errors jsonb, n int DEFAULT 2147483647)
+-- Counts the workers that died within a second of the start of a job; only those that had started
+-- at most N jobs in that second, with this one.
+CREATE OR REPLACE FUNCTION errand.early_deaths(errors jsonb, n int DEFAULT 2147483647)
 RETURNS int LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(jsonb_array_length(jsonb_path_query_array(errors,
-        '$[*] ? (@.together <= $n)', jsonb_build_object('n', n))), 0)
+        '$[*] ? (@.started_together <= $n)', jsonb_build_object('n', n))), 0)
 $$;
 
 -- The depth of each queue, for autoscalers (such as KEDA). It costs a few index lookups per lane,
@@ -43,7 +44,9 @@ SELECT q.name::text AS queue, coalesce(waiting.jobs, 0)::bigint AS ready,
         AS oldest_wait_seconds
 FROM errand.queues q
 LEFT JOIN (
-    SELECT l.queue, sum(due.jobs) AS jobs, min(due.oldest) AS oldest
+    SELECT l.queue, sum(due.jobs) AS jobs,
+        -- Infinite times cannot be subtracted.
+        CASE WHEN sum(due.jobs) > 0 THEN greatest(min(due.oldest), '1970-01-01Z') END AS oldest
     FROM errand.lanes l CROSS JOIN LATERAL (
         SELECT count(*) AS jobs, min(j.run_at) AS oldest
         FROM errand.lane_jobs(l, 10000, now(), waiting => true) AS j
@@ -52,9 +55,13 @@ LEFT JOIN (
 ) AS waiting
     ON waiting.queue = q.name AND (q.paused_at IS NULL OR q.paused_until <= now())
 LEFT JOIN (
-    SELECT load.key AS queue, sum(coalesce((load.value ->> 'busy')::bigint, 0)
-        + coalesce((load.value ->> 'waiting')::bigint, 0)) AS jobs
+    -- A row may have any value there.
+    SELECT load.key AS queue, sum(CASE WHEN jsonb_typeof(n.value) = 'number'
+        THEN least(greatest(n.value::numeric, 0), 1000000000) END) AS jobs
     FROM alive a CROSS JOIN LATERAL jsonb_each(a.load) AS load
+    CROSS JOIN LATERAL (
+        VALUES (load.value -> 'busy'), (load.value -> 'waiting')
+    ) AS n (value)
     GROUP BY load.key
 ) AS held ON held.queue = q.name;
 COMMENT ON VIEW errand.queue_depth IS

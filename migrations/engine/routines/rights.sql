@@ -72,7 +72,13 @@ GRANT SELECT ON errand.instance, errand.kinds, errand.queues, errand.workers, er
     errand.polled_lanes, errand.lanes, errand.jobs, errand.finished_jobs, errand.dead_jobs,
     errand.activity, errand.schedules, errand.schedule_occurrences, errand.schedule_misses
 TO errand_scheduler;
-GRANT INSERT, UPDATE, DELETE ON errand.leaders, errand.schedule_occurrences, errand.schedule_misses
+-- By columns: who may change or delete all of a table may also lock it against readers, and each
+-- worker reads it.
+REVOKE INSERT, UPDATE, DELETE ON errand.leaders FROM errand_scheduler;
+GRANT INSERT (role, worker, host, pid, backend, backend_started, taken_at, resign_requested_at),
+    UPDATE (worker, host, pid, backend, backend_started, taken_at, resign_requested_at)
+    ON errand.leaders TO errand_scheduler;
+GRANT INSERT, UPDATE, DELETE ON errand.schedule_occurrences, errand.schedule_misses
     TO errand_scheduler;
 GRANT INSERT, UPDATE ON errand.schedules TO errand_scheduler;
 GRANT USAGE, SELECT ON SEQUENCE errand.schedules_id_seq, errand.jobs_id_seq TO errand_scheduler;

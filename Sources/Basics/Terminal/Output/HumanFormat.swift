@@ -62,7 +62,8 @@ package enum HumanFormat {
     package static func duration(_ value: Duration) -> String {
         if value < .zero { return "-" + duration(.zero - value) }
         if value == .zero { return "0 s" }
-        let seconds = value / .seconds(1)
+        // A row may have any duration.
+        let seconds = min(value / .seconds(1), 1e15)
         if seconds < 0.000_999_5 { return number(seconds * 1_000_000, decimals: 0) + " µs" }
         if seconds < 0.999_5 { return short(seconds * 1000) + " ms" }
         if seconds < 59.5 { return short(seconds) + " s" }

@@ -124,7 +124,7 @@ extension DatabaseStatus.Standby {
         self.init(
             pid: Int(try row.int32("pid")), application: try row.optionalText("application_name"),
             state: try row.optionalText("state"),
-            lag: try row.optionalDouble("lag").map { .seconds($0) },
+            lag: try row.optionalSeconds("lag"),
             behind: try row.optionalInt64("behind").map(Int.init))
     }
 }

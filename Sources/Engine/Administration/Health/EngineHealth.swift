@@ -60,6 +60,10 @@ package struct EngineHealth: Sendable {
     /// The most frequent group of dead letters of the last hour.
     package var deadGroup: DeadGroup?
     package var interrupted: [Interrupted]?
+    /// Who holds the lock of migrations, if anybody does.
+    package var migrationLock: Migrator.LockHolder?
+    /// How full the server's queue of notifications is, from 0 to 1.
+    package var notificationQueueUsage: Double?
     /// Live workers by their version.
     package var versions: [(version: String, workers: Int)]?
     /// A live worker whose clock differs from the database's by ``clockTolerance`` or more.
@@ -134,6 +138,12 @@ package struct EngineHealth: Sendable {
                 name: "operations",
                 statement: Statement(Statements.interruptedOperations, [.null, .int64(1_000)])
             ) { $0.interrupted = try $1.map(Interrupted.init) },
+            Part(name: "migrations", statement: Migrator.lockHolder) {
+                $0.migrationLock = try $1.first.map(Migrator.LockHolder.init)
+            },
+            Part(name: "notifications", statement: Statement(Statements.notificationQueue)) {
+                $0.notificationQueueUsage = try $1.first?.double("usage")
+            },
             Part(name: "workers", statement: Statement(Statements.workerVersions)) {
                 $0.versions = try $1.map {
                     (try $0.text("version"), Int(try $0.int64("workers")))
@@ -215,8 +225,8 @@ extension EngineHealth.UnresponsiveWorker {
         id = try row.int64("id")
         host = try row.text("host")
         pid = Int(try row.int32("pid"))
-        lease = .seconds(try row.double("lease"))
-        silence = .seconds(try row.double("silence"))
+        lease = try row.seconds("lease")
+        silence = try row.seconds("silence")
         held = try row.int64Array("held")
     }
 }
@@ -276,6 +286,6 @@ extension EngineHealth.WrongClock {
     init(_ row: Row) throws {
         worker = try row.int64("id")
         host = try row.text("host")
-        ahead = .seconds(try row.double("ahead"))
+        ahead = try row.seconds("ahead")
     }
 }

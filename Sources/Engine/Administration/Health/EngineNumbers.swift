@@ -50,7 +50,7 @@ package struct EngineNumbers: Sendable {
                 (role.rawValue, held.contains { $0.role == role })
             },
             schedules: try ScheduleHealth(answers[3][0]),
-            scheduleLateness: .seconds(try answers[4][0].double("lateness")),
+            scheduleLateness: try answers[4][0].seconds("lateness"),
             now: try answers[4][0].timestamp("now"))
     }
 }

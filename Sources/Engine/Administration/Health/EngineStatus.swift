@@ -140,7 +140,7 @@ extension EngineStatus.Transaction {
     init(_ row: Row) throws {
         pid = Int(try row.int32("pid"))
         application = try row.text("application")
-        age = .seconds(try row.double("seconds"))
+        age = try row.seconds("seconds")
     }
 }
 

@@ -57,7 +57,8 @@ package struct RedisInfo: Sendable {
     /// Parses the reply to TIME: seconds since 1970, and microseconds.
     private static func time(_ reply: Reply) -> Instant? {
         guard let parts = reply.array?.compactMap({ $0.text.flatMap(Int64.init) }),
-            parts.count == 2
+            parts.count == 2, (0...1_000_000_000_000).contains(parts[0]),
+            (0..<1_000_000).contains(parts[1])
         else { return nil }
         return Instant(microseconds: (parts[0] - 946_684_800) * 1_000_000 + parts[1])
     }

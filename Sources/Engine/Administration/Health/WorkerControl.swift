@@ -44,11 +44,19 @@ extension WorkerRecord {
         var finished: Int?
         var failed: Int?
         package var rate: Double?
+
+        /// The counts without what no worker reports, so that sums of them are in range.
+        fileprivate var bounded: Load {
+            func count(_ value: Int?) -> Int? { value.map { min(max($0, 0), 1 << 40) } }
+            return Load(
+                busy: count(busy), waiting: count(waiting), finished: count(finished),
+                failed: count(failed), rate: rate?.bounded(to: 0...1e12))
+        }
     }
 
     /// The counts of the queues with jobs at the last heartbeat.
     package func loads() throws -> [String: Load] {
-        try JSONDecoder().decode([String: Load].self, from: Data(load))
+        try JSONDecoder().decode([String: Load].self, from: Data(load)).mapValues(\.bounded)
     }
 
     /// The worker's reports by name: of the names and patterns that it serves, and of each queue

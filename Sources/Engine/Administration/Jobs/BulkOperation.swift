@@ -59,11 +59,16 @@ package struct BulkOperation: Sendable {
         reason = try row.optionalText("reason")
         startedAt = try row.timestamp("started_at")
         endedAt = try row.optionalTimestamp("ended_at")
-        filter = try JobFilter(json: row.json("filter")).redacted(sensitive).json
-        change = try row.optionalJSON("change").map { json in
-            try BulkChange(json: json).redacted(sensitive).json
+        // A malformed value, written by hand, must not break a listing.
+        let json = try row.json("filter")
+        filter = (try? JobFilter(json: json).redacted(sensitive).json) ?? Array("{}".utf8)
+        change = try row.optionalJSON("change").flatMap { json in
+            try? BulkChange(json: json).redacted(sensitive).json
         }
-        ratePerSecond = try row.optionalDouble("rate_per_s")
+        // A row may have any number; the lowest rate lets a job wait for thirty years.
+        ratePerSecond = try row.optionalDouble("rate_per_s").flatMap {
+            $0.isNaN ? nil : max($0.bounded(to: 0...1e6), 1e-9)
+        }
         maxJobs = try row.optionalInt64("max_jobs").map(Int.init)
         total = Int(try row.int64("total"))
         isEstimate = try row.bool("is_estimate")

@@ -18,8 +18,8 @@ package struct DeadGroup: Sendable {
     init(_ row: Row, reveals: Bool) throws {
         let redaction = Redaction(
             args: try row.optionalJSON("args") ?? Array("{}".utf8),
-            sensitive: reveals ? [] : Set(try row.optionalTextArray("sensitive") ?? []))
-        fingerprint = try row.text("fingerprint")
+            sensitive: reveals ? [] : Set(try row.looseTextArray("sensitive")))
+        fingerprint = try row.optionalText("fingerprint") ?? ""
         kind = try row.text("kind")
         count = Int(try row.int64("count"))
         firstSeen = try row.timestamp("first_seen")

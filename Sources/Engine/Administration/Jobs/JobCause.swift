@@ -141,7 +141,7 @@ extension JobDiagnosis {
             let rate = serving.reduce(0) { $0 + ($1.rate ?? 0) }
             return .behind(
                 count: ahead, isCapped: ahead >= Self.countLimit,
-                wait: rate > 0 ? .seconds(Double(ahead) / rate) : nil)
+                wait: rate > 0 ? .bounded(seconds: Double(ahead) / rate) : nil)
         }
         let slots = serving.reduce(0) { $0 + ($1.slots ?? 0) }
         let busy = serving.reduce(0) { $0 + ($1.busy ?? 0) }

@@ -132,10 +132,10 @@ package struct JobDiagnosis: Sendable {
         notAfter = try row.optionalTimestamp("not_after")
         startedAt = try row.optionalTimestamp("started_at")
         finishedAt = try row.optionalTimestamp("finished_at")
-        duration = try row.optionalDouble("duration_ms").map { .microseconds(Int64($0 * 1000)) }
+        duration = try row.optionalDouble("duration_ms").map { .bounded(milliseconds: $0) }
         let redaction = Redaction(
             args: try row.json("args"),
-            sensitive: Set(try row.optionalTextArray("sensitive") ?? []))
+            sensitive: Set(try row.looseTextArray("sensitive")))
         reason = try row.optionalText("reason").map(redaction.text)
         isCancelRequested = try row.bool("cancel_requested")
         timeout = try row.optionalInt64("timeout_ms").map { .milliseconds($0) }
@@ -161,7 +161,7 @@ package struct JobDiagnosis: Sendable {
         guard let seen = try row.optionalTimestamp("holder_seen_at") else { return Holder(id: id) }
         return Holder(
             id: id, host: try row.text("holder_host"), pid: Int(try row.int32("holder_pid")),
-            lastSeenAt: seen, lease: .seconds(try row.double("holder_lease")), isKnown: true)
+            lastSeenAt: seen, lease: try row.seconds("holder_lease"), isKnown: true)
     }
 }
 

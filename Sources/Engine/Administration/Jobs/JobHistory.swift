@@ -43,7 +43,7 @@ extension JobRecord {
             case durationMs = "duration_ms"
         }
 
-        var duration: Duration? { durationMs.map { .microseconds(Int64($0 * 1000)) } }
+        var duration: Duration? { durationMs.map { .bounded(milliseconds: $0) } }
     }
 
     // A malformed entry, written by hand, must not break the rest.
@@ -74,7 +74,7 @@ extension JobRecord {
                     event: .failed, at: failure.at, attempt: failure.attempt,
                     worker: failure.worker, duration: failure.duration, text: failure.error))
         }
-        let length = durationMs.map { Duration.microseconds(Int64($0 * 1000)) }
+        let length = duration
         // If the last attempt failed, its failure is already listed.
         let hasFailed = failures.last.map { $0.attempt == attempt } ?? false
         if hasFailed, finishedAt != nil, history[history.count - 1].duration == nil {

@@ -21,8 +21,8 @@ package struct JobRecord: Sendable {
     package var worker: Int64?
     package var notAfter: Instant?
     package var uniqueKey: String?
-    /// The duration of its last attempt in milliseconds.
-    package var durationMs: Double?
+    /// The duration of its last attempt.
+    package var duration: Duration?
     /// Why it was cancelled or died.
     package var reason: String?
     /// JSON.
@@ -47,7 +47,7 @@ package struct JobRecord: Sendable {
     init(_ row: Row, reveals: Bool = false) throws {
         redaction = Redaction(
             args: try row.json("args"),
-            sensitive: reveals ? [] : Set(try row.optionalTextArray("sensitive") ?? []))
+            sensitive: reveals ? [] : Set(try row.looseTextArray("sensitive")))
         id = try row.int64("id")
         kind = try row.text("kind")
         queue = try row.text("queue")
@@ -63,13 +63,13 @@ package struct JobRecord: Sendable {
         worker = try row.optionalInt64("worker")
         notAfter = try row.optionalTimestamp("not_after")
         uniqueKey = try row.optionalText("unique_key").map(redaction.text)
-        durationMs = try row.optionalDouble("duration_ms")
+        duration = try row.optionalDouble("duration_ms").map { .bounded(milliseconds: $0) }
         reason = try row.optionalText("reason").map(redaction.text)
         args = redaction.args
         errors = redaction.json(try row.json("errors"))
         lastError = try row.optionalText("last_error").map(redaction.text)
         fingerprint = try row.optionalText("fingerprint")
-        tags = try row.textArray("tags").map(redaction.text)
+        tags = try row.looseTextArray("tags").map(redaction.text)
         // A malformed value, written by hand, must not break a listing.
         occurrence = try row.optionalJSON("occurrence").flatMap { json in
             try? JSONDecoder().decode(ScheduledOccurrence.self, from: Data(json))
@@ -77,6 +77,13 @@ package struct JobRecord: Sendable {
         origin = try row.optionalJSON("origin").flatMap { json in
             try? JSONDecoder().decode(JobOrigin.self, from: Data(json))
         }
+    }
+}
+
+extension Duration {
+    /// A number of milliseconds, which may be any; limited to 30,000 years, zero if it is NaN.
+    static func bounded(milliseconds: Double) -> Duration {
+        .microseconds(Int64((milliseconds * 1_000).bounded(to: -1e18...1e18)))
     }
 }
 
@@ -117,10 +124,10 @@ package struct WorkerRecord: Sendable {
         queues = try row.json("queues")
         load = try row.json("load")
         kinds = try row.textArray("kinds")
-        lease = .seconds(try row.double("lease"))
+        lease = try row.seconds("lease")
         isQuiet = try row.bool("quiet")
         order = try WorkerCommand(row)
         running = try row.int64Array("running")
-        clockAhead = try row.optionalDouble("clock_ahead_seconds").map { .seconds($0) }
+        clockAhead = try row.optionalSeconds("clock_ahead_seconds")
     }
 }

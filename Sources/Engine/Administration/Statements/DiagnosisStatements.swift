@@ -22,9 +22,10 @@ extension Statements {
         ), alive AS MATERIALIZED (
             SELECT w.id, w.stopping, w.quiet, w.kinds,
                 CASE WHEN s.key IS NOT NULL
-                    THEN coalesce((w.queues -> s.key ->> 'concurrency')::int, 0) END AS slots,
-                (w.load -> job.queue ->> 'busy')::int AS busy,
-                (w.load -> job.queue ->> 'rate')::float8 AS rate,
+                    THEN coalesce(\(whole("w.queues -> s.key -> 'concurrency'")), 0) END
+                    AS slots,
+                \(whole("w.load -> job.queue -> 'busy'")) AS busy,
+                \(real("w.load -> job.queue -> 'rate'")) AS rate,
                 CASE WHEN s.key IS NULL THEN ARRAY(
                     SELECT jsonb_object_keys(w.queues) LIMIT 100) ELSE '{}' END AS others
             FROM errand.workers w CROSS JOIN job
@@ -40,7 +41,7 @@ extension Statements {
                   AND l.kind || '@' || l.args_version = ANY (w.kinds))
         )
         SELECT job.*, \(sensitive) AS sensitive,
-            (job.options ->> 'timeout_ms')::bigint AS timeout_ms,
+            \(whole("job.options -> 'timeout_ms'", upTo: 1_000_000_000_000)) AS timeout_ms,
             clock_timestamp() AS now, q.paused_at, q.paused_by, q.pause_reason, q.paused_until,
             holder.host AS holder_host, holder.pid AS holder_pid,
             holder.last_seen_at AS holder_seen_at, holder.lease_seconds::float8 AS holder_lease,

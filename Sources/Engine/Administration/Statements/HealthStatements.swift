@@ -2,6 +2,9 @@ import Errand
 /// The queries of `errand doctor` beyond those of `errand status`; each is bounded, however large
 /// the backlog.
 extension Statements {
+    /// How full the server's queue of notifications is, from 0 to 1.
+    static let notificationQueue = "SELECT pg_notification_queue_usage()::float8 AS usage"
+
     /// Lanes with due jobs that no live worker of their queue knows, with the versions that workers
     /// know; counts up to $1 jobs per lane and priority.
     ///
@@ -24,9 +27,13 @@ extension Statements {
         )
         SELECT l.queue, l.kind, l.args_version, l.jobs::bigint AS jobs, l.oldest,
             ARRAY(
-                SELECT DISTINCT split_part(k.kind, '@', 2)::bigint
+                SELECT DISTINCT v.number
                 FROM alive a CROSS JOIN LATERAL unnest(a.kinds) AS k (kind)
-                WHERE split_part(k.kind, '@', 1) = l.kind
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN split_part(k.kind, '@', 2) ~ '^-?[0-9]{1,5}$'
+                        THEN split_part(k.kind, '@', 2)::bigint END AS number
+                ) v
+                WHERE split_part(k.kind, '@', 1) = l.kind AND v.number IS NOT NULL
                   AND errand.serving(a.queues, l.queue) IS NOT NULL
                 ORDER BY 1
             ) AS versions
@@ -40,7 +47,8 @@ extension Statements {
     /// heartbeat first.
     static let unresponsiveHolders = """
         SELECT w.id, w.host, w.pid, w.lease_seconds::float8 AS lease,
-            extract(epoch FROM clock_timestamp() - w.last_seen_at)::float8 AS silence,
+            extract(epoch FROM clock_timestamp() - greatest(w.last_seen_at, '1970-01-01Z'))::float8
+                AS silence,
             ARRAY(SELECT j.id FROM errand.jobs j
                 WHERE j.id = ANY (w.running) AND j.claimed_by = w.id ORDER BY j.id) AS held
         FROM errand.workers w
@@ -63,7 +71,7 @@ extension Statements {
         CROSS JOIN LATERAL (SELECT * FROM errand.jobs j WHERE j.id = f.id OFFSET 0) j
         LEFT JOIN errand.workers w ON w.id = j.claimed_by
         CROSS JOIN LATERAL (
-            SELECT count(*) AS kills FROM jsonb_array_elements(j.errors) AS e (entry)
+            SELECT count(*) AS kills FROM jsonb_path_query(j.errors, '$[*]') AS e (entry)
             WHERE e.entry ->> 'error' LIKE $2
         ) k
         WHERE k.kills > 0 OR (j.claimed_by IS NOT NULL AND coalesce(
@@ -81,7 +89,7 @@ extension Statements {
             ORDER BY finished_at DESC LIMIT 1000
         ) d
         CROSS JOIN LATERAL (
-            SELECT count(*) AS kills FROM jsonb_array_elements(d.errors) AS e (entry)
+            SELECT count(*) AS kills FROM jsonb_path_query(d.errors, '$[*]') AS e (entry)
             WHERE e.entry ->> 'error' LIKE $1
         ) k
         WHERE d.errors -> -1 ->> 'error' LIKE $1

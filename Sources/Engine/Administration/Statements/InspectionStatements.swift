@@ -58,7 +58,7 @@ extension Statements {
             FROM back b JOIN errand.schedules s
                 ON s.name = b.options -> 'occurrence' ->> 'schedule'
             WHERE o.schedule_id = s.id AND o.job_id = b.id
-              AND o.due_at = (b.options -> 'occurrence' ->> 'due')::timestamptz
+              AND o.due_at = \(instant("b.options -> 'occurrence' ->> 'due'"))
         )
         SELECT id, pg_notify('errand_ready',
             queue || E'\\t' || kind || E'\\t' || args_version)::text

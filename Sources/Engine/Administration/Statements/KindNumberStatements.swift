@@ -21,6 +21,7 @@ extension Statements {
                     SELECT kind, unnest(wait_buckets) AS bucket, unnest(wait_counts) AS jobs
                     FROM recent
                 ) r
+                WHERE bucket IS NOT NULL AND jobs > 0
                 GROUP BY kind, bucket
             ) w GROUP BY kind
         ), runs AS (
@@ -30,6 +31,7 @@ extension Statements {
                     SELECT kind, unnest(run_buckets) AS bucket, unnest(run_counts) AS jobs
                     FROM recent
                 ) r
+                WHERE bucket IS NOT NULL AND jobs > 0
                 GROUP BY kind, bucket
             ) w GROUP BY kind
         ), sampled AS (

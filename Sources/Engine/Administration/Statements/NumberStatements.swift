@@ -42,12 +42,12 @@ extension Statements {
             SELECT queues, load, stopping FROM errand.workers
             WHERE last_seen_at >= clock_timestamp() - make_interval(secs => lease_seconds)
         ), loaded AS (
-            SELECT q.key AS queue, sum((q.value ->> 'busy')::bigint) AS busy,
-                sum((q.value ->> 'waiting')::bigint) AS held
+            SELECT q.key AS queue, sum(\(whole("q.value -> 'busy'"))) AS busy,
+                sum(\(whole("q.value -> 'waiting'"))) AS held
             FROM alive CROSS JOIN LATERAL jsonb_each(load) AS q GROUP BY q.key
         ), declared AS MATERIALIZED (
             SELECT d.n, d.workers, d.active, q.key AS name,
-                (q.value ->> 'concurrency')::bigint AS slots
+                \(whole("q.value -> 'concurrency'")) AS slots
             FROM (
                 SELECT row_number() OVER () AS n, queues, count(*) AS workers,
                     count(*) FILTER (WHERE NOT stopping) AS active
@@ -174,7 +174,9 @@ extension Statements {
         ), reach AS (
             SELECT (SELECT first FROM newest) <= 0
                 OR coalesce(min(created_at) <= now() - interval '1 min', false) AS is_whole,
-                extract(epoch FROM now() - min(created_at))::float8 AS seconds,
+                -- Infinite times cannot be subtracted.
+                extract(epoch FROM now() - greatest(least(min(created_at), now()), '1970-01-01Z'))
+                    ::float8 AS seconds,
                 coalesce(max(id) FILTER (WHERE created_at <= now() - interval '1 min'),
                     greatest((SELECT first FROM newest), 0)) AS before,
                 count(*) FILTER (WHERE created_at > now() - interval '1 min') AS jobs
@@ -204,6 +206,7 @@ extension Statements {
                 SELECT r.queue, w.bucket, sum(w.jobs)::bigint AS jobs
                 FROM recent r CROSS JOIN LATERAL unnest(r.wait_buckets, r.wait_counts)
                     AS w (bucket, jobs)
+                WHERE w.bucket IS NOT NULL AND w.jobs > 0
                 GROUP BY r.queue, w.bucket
             ) w GROUP BY queue
         ), ends AS (

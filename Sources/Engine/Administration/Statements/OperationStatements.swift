@@ -74,6 +74,7 @@ extension Statements {
 
     static let sensitiveNames = """
         SELECT DISTINCT name FROM errand.kinds CROSS JOIN LATERAL unnest(sensitive) AS s (name)
+        WHERE name IS NOT NULL
         """
 
     /// Deletes dead letters and the records of their effects.

@@ -6,12 +6,18 @@ struct KnownLimit: Sendable, Equatable {
     /// The maximum number of running jobs.
     var running: Int?
     /// The maximum number of starts per second.
-    var rate: Double?
+    let rate: Double?
+
+    /// - Parameter rate: a row may have any number; what is not a number does not limit the rate.
+    init(running: Int? = nil, rate: Double? = nil) {
+        self.running = running
+        self.rate = rate.flatMap { $0.isNaN ? nil : $0.bounded(to: 0...1e6) }
+    }
 
     /// The maximum number of jobs worth popping at once.
     var most: Int {
-        let byRate = rate.map { 1 + Int(min($0, 1e6) * 0.1) } ?? .max
-        return min(running ?? .max, byRate)
+        let byRate = rate.map { 1 + Int($0 * 0.1) } ?? .max
+        return max(min(running ?? .max, byRate), 1)
     }
 
     /// Why no job of the queue may start now.
@@ -27,7 +33,8 @@ struct KnownLimit: Sendable, Equatable {
         var length: Duration {
             switch self {
             case .contended: .milliseconds(Int.random(in: 5...25))
-            case .rate(let seconds): .milliseconds(Int(min(seconds, 1) * 1_000) + 1)
+            case .rate(let seconds):
+                .milliseconds(Int(seconds.bounded(to: 0...1) * 1_000) + 1)
             case .full: .milliseconds(Int.random(in: 50...200))
             }
         }

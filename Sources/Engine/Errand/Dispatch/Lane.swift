@@ -27,18 +27,26 @@ package struct Lane: Hashable, Sendable {
     /// The time is rounded to the second, so that equal requests are merged.
     package func since(_ time: Instant) -> String {
         // A job's row may have any time.
-        let second = max(time.microseconds / 1_000_000 - 1, Int64.min / 1_000_000)
-        return "\(name)\tsince\t\(second * 1_000_000)"
+        let (start, isOver) = (time.microseconds / 1_000_000 - 1)
+            .multipliedReportingOverflow(by: 1_000_000)
+        return "\(name)\tsince\t\(isOver ? Int64.min : start)"
     }
 
     /// Returns the lane and time of such a request.
+    ///
+    /// Any login can send one. PostgreSQL refuses a time before its first one, and with it the
+    /// feeder's statement: such a time counts as minus infinity.
     package static func since(_ request: some StringProtocol) -> (lane: Lane, time: Instant)? {
         let parts = request.split(separator: "\t")
         guard parts.count == 5, parts[3] == "since", let microseconds = Int64(parts[4]),
             let lane = Lane(name: parts[..<3].joined(separator: "\t"))
         else { return nil }
-        return (lane, Instant(microseconds: microseconds))
+        let time = Instant(microseconds: microseconds)
+        return (lane, time < firstTime ? .negativeInfinity : time)
     }
+
+    /// The first day that PostgreSQL's `timestamptz` has, in the year 4714 BC.
+    private static let firstTime = Instant(microseconds: -211_813_488_000_000_000)
 
     /// Returns the lane and job of a notice that names one: id, priority and due time.
     package static func job(_ request: some StringProtocol) -> (lane: Lane, job: Staged)? {
@@ -54,10 +62,17 @@ package struct Lane: Hashable, Sendable {
         )
     }
 
+    /// Reads a name; nil for another text: that of a notification or a key of Redis may be
+    /// anybody's.
     package init?(name: some StringProtocol) {
+        guard name.utf8.count <= 200 else { return nil }
         let parts = name.split(separator: "\t")
         guard parts.count == 3, let version = Int16(parts[2]) else { return nil }
-        self.init(queue: String(parts[0]), kind: String(parts[1]), version: Int(version))
+        let (queue, kind) = (String(parts[0]), String(parts[1]))
+        guard JobKinds.isName(queue, limit: 63), JobKinds.isName(kind, limit: 100) else {
+            return nil
+        }
+        self.init(queue: queue, kind: kind, version: Int(version))
     }
 
     /// The kind and version in a worker's list of capabilities: `kind@version`.

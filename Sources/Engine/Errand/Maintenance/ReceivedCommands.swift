@@ -45,10 +45,10 @@ final class ReceivedCommands: Sendable {
     /// Requests an early heartbeat.
     func requestBeat() { state.withLock { $0.mustBeat = true } }
 
-    /// Requests a look for cancellations among all running jobs.
+    /// Requests a check of all running jobs for cancellations.
     func requestCheck() { state.withLock { $0.mustCheck = true } }
 
-    /// Returns whether a look was requested since the last call.
+    /// Returns whether a check was requested since the last call.
     func takeCheck() -> Bool {
         state.withLock { state in
             defer { state.mustCheck = false }

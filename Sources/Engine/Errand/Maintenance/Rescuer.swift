@@ -67,7 +67,7 @@ package struct Rescuer: Sendable {
         let parameters: [Parameter] = [
             workers, .textArray(dead.map(\.reason)),
             .int64Array(try held.map { try $0.int64("id") }),
-            .nullableInt64Array(try held.map { try $0.optionalInt64("together") }),
+            .nullableInt64Array(try held.map { try $0.optionalInt64("started_together") }),
         ]
         let answers = try await session.pipeline([
             Statement(Statements.buryRescued, parameters),

@@ -48,8 +48,8 @@ public enum MigrationError: Error, CustomStringConvertible {
         case .failed(let module, let file, let cause):
             "\(module): \(file) failed, and everything was rolled back: \(cause)"
         case .locked(let holder):
-            "waited in vain for the lock of migrations, which \(holder) holds: try again when it "
-                + "has ended; if it is no migration, end it with pg_terminate_backend()"
+            "timed out waiting for the lock of migrations, which \(holder) holds: try again when "
+                + "it has ended; if it is not a migration, end it with pg_terminate_backend()"
         case .endedTransaction(let module, let file):
             "\(module): \(file) ended the transaction of the migration, so earlier changes were "
                 + "committed: remove BEGIN, COMMIT and ROLLBACK from the file, and check the "

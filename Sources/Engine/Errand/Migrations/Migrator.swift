@@ -122,19 +122,37 @@ public struct Migrator: Sendable {
                 throw error
             }
             try await session.script("ROLLBACK; BEGIN")
-            let rows = try await session.query(Self.holder, [.int64(Self.lock)])
-            guard let holder = try rows.first?.text(0) else { throw error }
-            throw MigrationError.locked(by: holder)
+            guard let holder = try await session.query(Self.lockHolder).first.map(LockHolder.init)
+            else { throw error }
+            throw MigrationError.locked(by: "\(holder)")
         }
     }
 
-    private static let holder = """
-        SELECT format('session %s of %s (%s)', a.pid, a.usename, a.application_name)
+    /// A session that holds the lock of migrations: one that migrates, or any login's.
+    package struct LockHolder: Sendable, CustomStringConvertible {
+        package var pid: Int
+        package var role: String
+        package var applicationName: String
+
+        package init(_ row: Row) throws {
+            pid = Int(try row.int32("pid"))
+            role = try row.text("role")
+            applicationName = try row.text("application_name")
+        }
+
+        package var description: String { "session \(pid) of \(role) (\(applicationName))" }
+    }
+
+    /// Reads who holds the lock of migrations, if anybody does; any role may.
+    package static let lockHolder = Statement(
+        """
+        SELECT a.pid, a.usename::text AS role, a.application_name
         FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
           AND l.classid::bigint = $1 >> 32 AND l.objid::bigint = $1 & 4294967295
-        """
+        ORDER BY a.pid LIMIT 1
+        """, [.int64(lock)])
 
     /// The advisory lock of migrations: "errandm" as a number.
     static let lock: Int64 = 0x65_72_72_61_6e_64_6d

@@ -34,7 +34,7 @@ extension Statements {
     package static func keepDays(of job: String) -> String {
         """
         SELECT least(greatest(coalesce(
-            ((\(job).options ->> 'retention_s')::bigint + 86399) / 86400,
+            (\(whole("\(job).options -> 'retention_s'")) + 86399) / 86400,
             (SELECT k.retention_days FROM errand.kinds k WHERE k.kind = \(job).kind), 7), 0),
             3650)::int
         """

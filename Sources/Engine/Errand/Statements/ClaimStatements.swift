@@ -26,10 +26,13 @@ extension Statements {
         CASE WHEN not_after IS NOT NULL THEN clock_timestamp() END AS read_at
         """
 
+    /// The number of the attempt that a claim begins; the column has no higher one than the last.
+    static let nextAttempt = "least(attempt, 32766) + 1"
+
     private static let claiming = """
         UPDATE errand.jobs
         SET claimed_by = $2, claim_token = $3, claimed_at = clock_timestamp(),
-            attempt = attempt + 1
+            attempt = \(nextAttempt)
         """
 
     /// Claims the popped jobs that are not claimed, in one round trip.

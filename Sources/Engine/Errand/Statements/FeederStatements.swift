@@ -110,6 +110,23 @@ extension Statements {
         SELECT queue, kind, args_version FROM errand.lanes_between($1, $2, $3, $4, $5, $6)
         """
 
+    /// Those of some lanes ($1 queues, $2 kinds, $3 versions) that have jobs.
+    package static let lanesThatHaveJobs = """
+        SELECT l.queue, l.kind, l.version
+        FROM unnest($1::text[], $2::text[], $3::smallint[]) AS l (queue, kind, version)
+        CROSS JOIN LATERAL (
+            SELECT FROM errand.jobs j
+            WHERE j.queue = l.queue AND j.kind = l.kind AND j.args_version = l.version
+            LIMIT 1
+        ) j
+        """
+
+    /// Those of these jobs ($1) that are due and not claimed.
+    package static let dueJobs = """
+        SELECT id, queue, kind, args_version, priority, run_at FROM errand.jobs
+        WHERE id = ANY ($1) AND claimed_by IS NULL AND run_at <= clock_timestamp()
+        """
+
     /// Those of some lanes that have jobs at or after a position of a priority.
     package static let lanesWithJobs = """
         SELECT DISTINCT l.n

@@ -57,7 +57,7 @@ extension Statements {
         ), claimed AS (
             UPDATE errand.jobs
             SET claimed_by = $2, claim_token = $3, claimed_at = clock_timestamp(),
-                attempt = attempt + 1
+                attempt = \(nextAttempt)
             WHERE id IN (SELECT id FROM chosen)
               AND EXISTS (SELECT FROM errand.workers WHERE id = $2)
             RETURNING \(claimedColumns)
@@ -79,21 +79,27 @@ extension Statements {
     /// a rate.
     ///
     /// Up to a tenth of a second of unused starts accumulates, so that late claims keep up the
-    /// rate.
+    /// rate. The row may have any numbers and times: an error would hold up the claims of all
+    /// queues. A time in the future counts as long ago: the clock was set back.
     private static func tokens(_ now: String) -> String {
         """
         CASE WHEN l.rate_per_s IS NOT NULL THEN
-            least(1 + l.rate_per_s * 0.1, l.tokens + l.rate_per_s
-                * greatest(0, extract(epoch FROM \(now) - l.refilled_at)::float8))
+            least(1 + \(rate) * 0.1, greatest(l.tokens, 0) + \(rate)
+                * extract(epoch FROM CASE WHEN l.refilled_at BETWEEN '2000-01-01Z' AND \(now)
+                    THEN \(now) - l.refilled_at ELSE interval '1 day' END)::float8)
         END
         """
     }
+
+    /// The rate of a row `l` of `errand.queue_limits`; NaN, which PostgreSQL sorts last, counts as
+    /// the highest.
+    private static let rate = "least(greatest(l.rate_per_s, 1e-9), 1e6)"
 
     /// The popped jobs ($1) of queue $2 that wait and are due, and the seconds until the rate
     /// allows the next start.
     package static let leftWaiting = """
         SELECT id, queue, kind, args_version, priority, run_at, (
-            SELECT greatest(0, (1 - \(tokens("clock_timestamp()"))) / l.rate_per_s)
+            SELECT greatest(0, (1 - \(tokens("clock_timestamp()"))) / \(rate))
             FROM errand.queue_limits l WHERE l.queue = $2) AS until_start
         FROM errand.jobs
         WHERE id = ANY ($1) AND queue = $2 AND claimed_by IS NULL AND run_at <= clock_timestamp()

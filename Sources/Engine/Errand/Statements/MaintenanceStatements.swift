@@ -54,14 +54,15 @@ extension Statements {
 
     /// The jobs claimed by dead workers ($1, last seen at $2).
     ///
-    /// `together`: how many jobs the worker began in its last moments, if this is one of them.
-    /// It reads the whole table: no index contains the claim.
+    /// `started_together`: how many jobs the worker started in its last second, if this is one of
+    /// them. It reads the whole table: no index contains the claim.
     package static let heldBy = """
-        SELECT id, CASE WHEN is_young
-            THEN count(*) FILTER (WHERE is_young) OVER (PARTITION BY claimed_by) END AS together
+        SELECT id, CASE WHEN is_early
+            THEN count(*) FILTER (WHERE is_early) OVER (PARTITION BY claimed_by) END
+                AS started_together
         FROM (
             SELECT j.id, j.claimed_by,
-                coalesce(j.claimed_at >= w.seen - interval '1 second', false) AS is_young
+                coalesce(j.claimed_at >= w.seen - interval '1 second', false) AS is_early
             FROM unnest($1::bigint[], $2::timestamptz[]) AS w (id, seen)
             JOIN errand.jobs j ON j.claimed_by = w.id
         ) AS held
@@ -75,20 +76,22 @@ extension Statements {
           AND state LIKE 'idle in transaction%'
         """
 
-    /// Requeues the jobs ($3, with `together` of ``heldBy``) of dead workers ($1, with a text for
-    /// each) and counts the attempts.
+    /// Requeues the jobs ($3, with `started_together` of ``heldBy``) of dead workers ($1, with a
+    /// text for each) and counts the attempts.
     ///
-    /// Those that died together twice start apart, so that one that kills its worker is found. It
-    /// skips jobs that a transaction of the dead worker still locks.
+    /// Jobs that a worker had just started together when it died, for the second time, are due at
+    /// different times, so that the next worker starts them one by one and the one that kills it
+    /// is found. It skips jobs that a transaction of the dead worker still locks.
     package static let rescue = """
         UPDATE errand.jobs j
         SET claimed_by = NULL, claim_token = NULL, claimed_at = NULL,
-            run_at = CASE WHEN h.together > 1 AND errand.young_deaths(j.errors) > 0
-                THEN clock_timestamp() + make_interval(secs => random() * least(h.together, 60))
+            run_at = CASE WHEN h.started_together > 1 AND errand.early_deaths(j.errors) > 0
+                THEN clock_timestamp()
+                    + make_interval(secs => random() * least(h.started_together, 60))
                 ELSE j.run_at END,
             errors = errand.with_error(j.errors, \(deathRecord))
         FROM unnest($1::bigint[], $2::text[]) AS w (id, reason),
-            unnest($3::bigint[], $4::bigint[]) AS h (id, together)
+            unnest($3::bigint[], $4::bigint[]) AS h (id, started_together)
         WHERE j.id IN (SELECT id FROM errand.jobs WHERE id = ANY ($3) FOR UPDATE SKIP LOCKED)
           AND j.id = h.id AND j.claimed_by = w.id AND NOT \(endsRescued)
         RETURNING j.id, j.queue, j.kind, j.args_version, j.priority, j.run_at,
@@ -98,11 +101,12 @@ extension Statements {
     /// The error record of a job `j` whose worker died.
     private static let deathRecord = """
         jsonb_strip_nulls(jsonb_build_object('attempt', j.attempt, 'at', clock_timestamp(),
-            'worker', j.claimed_by, 'error', w.reason, 'together', h.together))
+            'worker', j.claimed_by, 'error', w.reason, 'started_together', h.started_together))
         """
 
-    /// Whether three workers died in their first moments with a job `j`, and with it alone.
-    private static let isPoison = "(h.together = 1 AND errand.young_deaths(j.errors, 1) >= 2)"
+    /// Whether three workers died within a second of the start of a job `j`, and of it alone.
+    private static let isPoison =
+        "(h.started_together = 1 AND errand.early_deaths(j.errors, 1) >= 2)"
 
     /// Whether a rescued job `j` does not run again.
     private static let endsRescued = """
@@ -115,7 +119,7 @@ extension Statements {
         WITH ended AS (
             DELETE FROM errand.jobs j
             USING unnest($1::bigint[], $2::text[]) AS w (id, reason),
-                unnest($3::bigint[], $4::bigint[]) AS h (id, together)
+                unnest($3::bigint[], $4::bigint[]) AS h (id, started_together)
             WHERE j.id IN (
                 SELECT id FROM errand.jobs WHERE id = ANY ($3) FOR UPDATE SKIP LOCKED)
               AND j.id = h.id AND j.claimed_by = w.id AND \(endsRescued)

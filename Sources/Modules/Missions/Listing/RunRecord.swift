@@ -29,7 +29,7 @@ package struct RunRecord: Sendable {
         totalScore = try row.int64("total_score")
         bound = try row.int64("bound")
         isOptimal = try row.bool("is_optimal")
-        took = .seconds(try row.double("seconds"))
+        took = try row.seconds("seconds")
     }
 }
 

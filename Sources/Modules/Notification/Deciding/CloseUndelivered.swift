@@ -154,11 +154,18 @@ package struct CloseUndelivered: Job {
         """
 
     /// Reads all live jobs of the kinds, and only while there are candidates.
-    private static func alive(_ member: String) -> String {
+    ///
+    /// It names the queues because the index of lanes begins with them: jobs of other kinds are not
+    /// read.
+    static func alive(_ member: String) -> String {
         """
         SELECT c.id FROM unnest($1::bigint[]) AS c (id)
-        WHERE EXISTS (SELECT FROM errand.jobs j
-            WHERE j.kind = ANY ($2) AND \(id(member)) = c.id)
+        WHERE c.id IN (
+            SELECT \(id(member)) FROM errand.queues q
+            CROSS JOIN LATERAL (
+                SELECT j.args FROM errand.jobs j
+                WHERE j.queue = q.name AND j.kind = ANY ($2) OFFSET 0
+            ) j)
         """
     }
 

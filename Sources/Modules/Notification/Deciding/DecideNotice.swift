@@ -228,7 +228,7 @@ private struct DigestItem: Decodable {
         if let text = try? value.decode(String.self) {
             self.text = text
         } else if let number = try? value.decode(Double.self) {
-            text = number == number.rounded() ? "\(Int64(number))" : "\(number)"
+            text = Int64(exactly: number).map { "\($0)" } ?? "\(number)"
         } else {
             text = ""
         }

@@ -10,7 +10,10 @@ extension StatusFindings {
         guard let health else { return [] }
         return (health.unknownLanes ?? []).map(unknown) + (health.orphanedJobs ?? []).map(orphan)
             + killers(health.killingJobs ?? []) + partitions(health)
-            + (health.interrupted ?? []).map(interrupted) + (health.tables ?? []).compactMap(bloat)
+            + (health.interrupted ?? []).map(interrupted)
+            + (health.migrationLock.map { [migrationLock($0)] } ?? [])
+            + (health.notificationQueueUsage.flatMap(notificationQueue).map { [$0] } ?? [])
+            + (health.tables ?? []).compactMap(bloat)
             + (health.pins ?? []).compactMap(pin) + versions(health.versions ?? [])
             + (health.wrongClocks ?? []).map(clock)
     }
@@ -161,6 +164,32 @@ extension StatusFindings {
                 + "\(operation.operatorName)) was interrupted after "
                 + "\(HumanFormat.count(operation.done)) of \(HumanFormat.count(operation.total))",
             remedy: "errand op resume \(operation.id)  # or errand op cancel \(operation.id)")
+    }
+
+    /// Any login can take the lock, so the session need not be one that migrates.
+    private func migrationLock(_ holder: Migrator.LockHolder) -> Finding {
+        Finding(
+            check: "migrations", severity: .warning,
+            message: "\(holder) holds the lock of migrations: 'errand migrate' waits for it",
+            remedy: servers.psql("SELECT * FROM errand.sessions() WHERE pid = \(holder.pid)")
+                + "  # if it does not migrate, end it: SELECT pg_terminate_backend(\(holder.pid))")
+    }
+
+    /// The usage from which the queue of notifications is reported: it fills while a session that
+    /// listens stays in a transaction.
+    private static let longQueue = 0.25
+
+    private func notificationQueue(_ usage: Double) -> Finding? {
+        guard usage >= Self.longQueue else { return nil }
+        return Finding(
+            check: "notifications", severity: usage >= 0.75 ? .critical : .warning,
+            message: "the server's queue of notifications is "
+                + "\(HumanFormat.number(usage * 100, decimals: 0)) % full, and "
+                + "no job can be enqueued once it is full",
+            remedy: servers.psql(
+                "SELECT pid, usename, xact_start FROM pg_stat_activity WHERE state LIKE "
+                    + "'idle in%' ORDER BY xact_start")
+                + "  # the oldest session that listens; end it")
     }
 
     /// The size above which bloat is reported; autovacuum takes care of smaller tables.

@@ -186,7 +186,7 @@ enum JobCommands {
             ("created_at", job.createdAt.cell),
             ("started_at", .optional(job.startedAt) { $0.cell }),
             ("finished_at", .optional(job.finishedAt) { $0.cell }),
-            ("run_time", .optional(job.durationMs) { .duration(.microseconds(Int64($0 * 1_000))) }),
+            ("run_time", .optional(job.duration) { .duration($0) }),
             ("worker", .optional(job.worker) { .id(Int($0)) }),
             ("not_after", .optional(job.notAfter) { $0.cell }),
             ("unique_key", .optional(job.uniqueKey) { .text($0) }),

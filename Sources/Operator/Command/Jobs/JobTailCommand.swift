@@ -51,7 +51,7 @@ enum JobTailCommand {
     private static func line(_ job: JobRecord, _ output: Output) -> String {
         let time = job.finishedAt.map { output.times.text($0.date) } ?? ""
         let state = DisplayWidth.padded(job.state.rawValue, to: 9)
-        let took = job.durationMs.map { HumanFormat.duration(.microseconds(Int64($0 * 1000))) }
+        let took = job.duration.map { HumanFormat.duration($0) }
         let reason = job.reason?.split(whereSeparator: \.isNewline).first
         let text = [
             time, output.paint(state, JobCommands.style(job.state)), String(job.id),

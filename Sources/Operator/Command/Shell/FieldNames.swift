@@ -134,7 +134,7 @@ enum FieldNames {
         ("changed_at", "when a setting was last changed"),
         ("changed_by", "the operator who changed it"),
         ("declared", "the declared values of changed settings; of a kind: whether it is declared"),
-        ("together", "the jobs that a worker had just begun when it died, with this one"),
+        ("started_together", "the jobs that the worker started in its last second, with this one"),
         ("for_apps", "of a kind: whether logins of apps may enqueue it"),
         ("setting", "the name of the setting"),
         ("before", "the old value"),

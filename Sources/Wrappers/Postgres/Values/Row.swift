@@ -91,6 +91,12 @@ public struct Row: Sendable {
     public func textArray(_ column: some ColumnKey) throws(PostgresError) -> [String] {
         try read(column, Rows.textArray)
     }
+    /// The texts in an array, whatever its dimensions, without nulls; none for null.
+    ///
+    /// For columns in which any array may be: PostgreSQL's types do not limit the dimensions.
+    public func looseTextArray(_ column: some ColumnKey) throws(PostgresError) -> [String] {
+        try optional(column, Rows.looseTextArray) ?? []
+    }
     /// An array of instants that may be null.
     public func timestampArray(_ column: some ColumnKey) throws(PostgresError) -> [Instant?] {
         try read(column, Rows.timestampArray)

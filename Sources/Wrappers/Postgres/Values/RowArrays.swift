@@ -35,6 +35,16 @@ extension Rows {
         return try unsafe elements(value, column) { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
+    /// The texts in an array, whatever its dimensions, without nulls.
+    public func looseTextArray(_ row: Int, _ column: Int) throws(PostgresError) -> [String] {
+        let value = try unsafe texts(row, column)
+        var items: [String] = []
+        try unsafe walk(value, column, dimensions: 6, reserve: { items.reserveCapacity($0) }) {
+            if let item = unsafe $0 { items.append(unsafe String(decoding: item, as: UTF8.self)) }
+        }
+        return items
+    }
+
     /// An array of texts that may be null.
     public func nullableTextArray(_ row: Int, _ column: Int) throws(PostgresError) -> [String?] {
         let value = try unsafe texts(row, column)
@@ -89,22 +99,29 @@ extension Rows {
     }
 
     /// Reads an array's binary form: dimensions, whether there are nulls, and the elements' type;
-    /// length and first index; then each element after its size, which is -1 for null.
+    /// length and first index of each dimension; then each element after its size, which is -1 for
+    /// null.
+    ///
+    /// - Parameter limit: the maximum number of dimensions.
     @unsafe private func walk(
-        _ value: ResultBox.Value, _ column: Int, reserve: (Int) -> Void,
+        _ value: ResultBox.Value, _ column: Int, dimensions limit: Int = 1, reserve: (Int) -> Void,
         _ each: (UnsafeRawBufferPointer?) -> Void
     ) throws(PostgresError) {
         let bytes = unsafe value.bytes
         let broken = PostgresError.decoding(
             "the array in column \(result.name(column)) is truncated or has several dimensions")
         guard bytes.count >= 12 else { throw broken }
-        let dimensions = unsafe bytes.integer(0, as: Int32.self)
+        let dimensions = Int(unsafe bytes.integer(0, as: Int32.self))
         if dimensions == 0 { return }
-        guard dimensions == 1, bytes.count >= 20 else { throw broken }
-        let count = Int(unsafe bytes.integer(12, as: Int32.self))
-        guard count >= 0, count <= bytes.count / 4 else { throw broken }
+        var place = 12 + 8 * dimensions
+        guard (1...limit).contains(dimensions), bytes.count >= place else { throw broken }
+        var count = 1
+        for dimension in 0..<dimensions {
+            let length = Int(unsafe bytes.integer(12 + 8 * dimension, as: Int32.self))
+            guard length >= 0, count * length <= bytes.count / 4 else { throw broken }
+            count *= length
+        }
         reserve(count)
-        var place = 20
         for _ in 0..<count {
             guard place + 4 <= bytes.count else { throw broken }
             let size = Int(unsafe bytes.integer(place, as: Int32.self))

@@ -38,7 +38,7 @@ import Testing
         #expect(try await ground.errors(of: job).count == 3)
         // What had run for long is not suspected.
         #expect(try await ground.record(old).state != .dead)
-        #expect(try await ground.errors(of: old).allSatisfy { $0["together"] == nil })
+        #expect(try await ground.errors(of: old).allSatisfy { $0["started_together"] == nil })
     }
 
     @Test func `jobs that die together are not parked, and start apart from then on`()

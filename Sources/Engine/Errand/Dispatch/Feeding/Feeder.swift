@@ -39,8 +39,16 @@ struct Feeder: Sendable {
         var clockSkew: Duration = .zero
         /// The time before which no new row can appear.
         var horizon = Instant.negativeInfinity
+        /// The lanes with jobs that no live worker can run, as the last search found them.
         var unknownLanes: Set<Lane> = []
         var notices: LaneNotices
+        /// The rounds of all lanes, and the sweeps, that requests demanded, and the times from
+        /// which to sweep.
+        var wholeRounds = RequestThrottle(minimum: .milliseconds(20))
+        var sweeps = RequestThrottle(minimum: .zero)
+        var since: [Lane: Instant] = [:]
+        /// The time before which no request makes the feeder read the workers.
+        var nextRefresh = ContinuousClock.now
         var writers = OpenWriters()
         var starts = LaneStarts()
         /// When to look for unknown lanes, to read all lanes from the start, and to compare the
@@ -91,8 +99,11 @@ struct Feeder: Sendable {
         while !Task.isCancelled {
             let asked = requests.take()
             guard asked.hasRole else { throw LockLost() }
-            let isPoll = ContinuousClock.now >= nextPoll
-            if asked.all {
+            if asked.all { memory.wholeRounds.request() }
+            let started = ContinuousClock.now
+            let isPoll = started >= nextPoll
+            let isDemanded = memory.wholeRounds.begins(at: started)
+            if isDemanded {
                 try await refreshWorkers(&memory)
                 try await search(&memory)
             }
@@ -101,31 +112,41 @@ struct Feeder: Sendable {
                 try await poll(&memory)
                 nextPoll = .now + pollInterval
             }
-            try await feed(asked, isAll: isPoll || asked.all, &memory)
+            try await feed(asked, isAll: isPoll || isDemanded, &memory)
+            if isDemanded { memory.wholeRounds.ended(from: started, at: .now) }
             onFed()
-            var wait = min(nextPoll - .now, untilUpcoming(memory))
-            if let interval = memory.notices.interval(of: memory.lookedAt) {
-                wait = min(wait, interval)
-            }
+            let wait = wait(until: nextPoll, memory)
             if wait > .zero { await requests.signal.wait(upTo: wait) }
         }
+    }
+
+    /// The time until the next round that nobody requests.
+    private func wait(until nextPoll: ContinuousClock.Instant, _ memory: Memory) -> Duration {
+        let now = ContinuousClock.now
+        return [
+            nextPoll - now, untilUpcoming(memory), memory.notices.interval(of: memory.lookedAt),
+            memory.wholeRounds.wait(at: now), memory.sweeps.wait(at: now),
+        ].compactMap(\.self).min() ?? .zero
     }
 
     /// Stages the jobs of the requested lanes, or of all known ones.
     private func feed(_ asked: Requests.Taken, isAll: Bool, _ memory: inout Memory) async throws {
         try await learn(asked.named, &memory)
-        try await stage(asked.jobs, memory)
+        try await stage(asked.jobs, &memory)
         // Look ahead first: a job that becomes due between the two queries is then in both rather
         // than in neither.
         let ahead = isAll ? Set(memory.lanes.keys) : asked.later
         try await lookAhead(ahead, &memory)
         let polled = memory.lookedAt
-        let missed = memory.missed(since: asked.since)
+        let missed = memory.demandedSweep(of: asked.since)
         let places = memory.places(of: polled)
         let lanes = ahead.union(asked.lanes).union(asked.since.keys).union(polled)
         let ended = try await advance(lanes, &memory)
+        let started = ContinuousClock.now
         try await sweep(missed + (ended.map { memory.missed(since: $0, before: places) } ?? []))
-        try await memory.notices.count(asked.named, on: session)
+        if !missed.isEmpty { memory.sweeps.ended(from: started, at: .now) }
+        try await memory.notices.count(
+            asked.named.filter { memory.lanes[$0] != nil }, on: session)
         try await stageUpcoming(&memory)
         if ContinuousClock.now >= memory.nextReset { try await readAgain(&memory) }
     }

@@ -7,6 +7,12 @@ extension Feeder {
     private static let memoryTime = Duration.seconds(30)
     private static let forgetLimit = 1_000
     private static let comparisonInterval = Duration.seconds(5)
+    /// The maximum number of new lanes to look for at once, because requests named them, and the
+    /// minimum interval between two readings of the workers for such lanes.
+    private static let newLaneLimit = 1_000
+    private static let refreshInterval = Duration.milliseconds(100)
+    /// The maximum number of lanes that one search names in warnings.
+    private static let warningLimit = 20
 
     /// Reads which workers live, and drops the lanes that none of them can run.
     func refreshWorkers(_ memory: inout Memory) async throws {
@@ -21,9 +27,12 @@ extension Feeder {
     /// Warns once for each lane that no live worker can run.
     func search(_ memory: inout Memory) async throws {
         let started = ContinuousClock.now
+        var unknown: Set<Lane> = []
         for lane in try await Self.lanesWithJobs(except: memory.lanes.keys, on: session) {
-            useOrWarn(lane, &memory)
+            if memory.workers.canRun(lane) { memory.use(lane) } else { unknown.insert(lane) }
         }
+        warn(of: unknown.subtracting(memory.unknownLanes))
+        memory.unknownLanes = unknown
         memory.nextSearch = .now + max(pollInterval, (.now - started) * 20)
     }
 
@@ -53,24 +62,43 @@ extension Feeder {
             .map { try Lane($0) }
     }
 
-    /// Adds lanes that requests named.
-    func learn(_ lanes: Set<Lane>, _ memory: inout Memory) async throws {
-        let isNews = lanes.contains {
-            memory.lanes[$0] == nil && !memory.workers.canRun($0)
-                && !memory.unknownLanes.contains($0)
+    /// Adds the lanes that requests named, if they have jobs and a live worker can run them.
+    ///
+    /// Any login can name any lane. The search finds those that are left out.
+    func learn(_ named: Set<Lane>, _ memory: inout Memory) async throws {
+        var new: [Lane] = []
+        for lane in named {
+            if memory.lanes[lane] == nil { new.append(lane) } else { memory.usedAt[lane] = .now }
         }
+        guard !new.isEmpty else { return }
         // Perhaps of a worker that has just started.
-        if isNews { try await refreshWorkers(&memory) }
-        for lane in lanes { useOrWarn(lane, &memory) }
+        if ContinuousClock.now >= memory.nextRefresh,
+            !new.allSatisfy({ memory.workers.canRun($0) })
+        {
+            memory.nextRefresh = .now + Self.refreshInterval
+            try await refreshWorkers(&memory)
+        }
+        new = new.filter { memory.workers.canRun($0) }
+        if new.count > Self.newLaneLimit { memory.wholeRounds.request() }
+        let asked = Array(new.prefix(Self.newLaneLimit))
+        guard !asked.isEmpty else { return }
+        for row in try await session.query(Statements.lanesThatHaveJobs, asked.columns) {
+            memory.use(try Lane(row))
+        }
     }
 
-    private func useOrWarn(_ lane: Lane, _ memory: inout Memory) {
-        if memory.workers.canRun(lane) { return memory.use(lane) }
-        guard memory.unknownLanes.insert(lane).inserted else { return }
+    private func warn(of lanes: Set<Lane>) {
+        for lane in lanes.prefix(Self.warningLimit) {
+            log.warning(
+                "jobs of kind \(lane.kind) (arguments version \(lane.version)) wait in queue "
+                    + "\(lane.queue), but no live worker of it can run them: start one that has "
+                    + "this kind, or cancel them")
+        }
+        let rest = lanes.count - Self.warningLimit
+        guard rest > 0 else { return }
         log.warning(
-            "jobs of kind \(lane.kind) (arguments version \(lane.version)) wait in queue "
-                + "\(lane.queue), but no live worker of it can run them: start one that has this "
-                + "kind, or cancel them")
+            "the same is true of \(rest) more combinations of queue, kind and version: "
+                + "'errand doctor' lists those with the most jobs")
     }
 
     /// Forgets lanes that have had no job for a while, unless they have delayed ones.

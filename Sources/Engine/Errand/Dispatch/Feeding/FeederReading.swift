@@ -111,14 +111,34 @@ extension Feeder {
         return (full, ended)
     }
 
-    /// Stages jobs that notices named, without waiting for the answer.
+    /// Stages jobs that notices named, without waiting for Redis's answer.
     ///
-    /// If there is no room, the window requests a reading.
-    func stage(_ jobs: [Lane: [Staged]], _ memory: Memory) async throws {
+    /// Any login can send a notice, with any id. So only a few in a second are staged without a
+    /// look at the table; a worker that pops an id of no due job drops it. If there is no room, the
+    /// window requests a reading.
+    func stage(_ jobs: [Lane: [Staged]], _ memory: inout Memory) async throws {
+        var doubtful: [Int64] = []
         for (lane, jobs) in jobs where memory.lanes[lane] != nil {
-            for jobs in Dictionary(grouping: jobs, by: \.priority).values {
-                try await window.post(jobs, to: lane)
-            }
+            let count = memory.notices.unread(jobs.count, in: lane)
+            try await post(jobs.prefix(count), to: lane, upTo: window.unreadLimit)
+            doubtful += jobs.dropFirst(count).map(\.id)
+        }
+        guard !doubtful.isEmpty else { return }
+        let rows = try await session.query(Statements.dueJobs, [.int64Array(doubtful)])
+        var due: [Lane: [Staged]] = [:]
+        for row in 0..<rows.count {
+            due[try Lane(rows, row), default: []].append(try Staged(rows, row))
+        }
+        for (lane, jobs) in due where memory.lanes[lane] != nil {
+            try await post(jobs[...], to: lane)
+        }
+    }
+
+    private func post(
+        _ jobs: ArraySlice<Staged>, to lane: Lane, upTo limit: Int? = nil
+    ) async throws {
+        for jobs in Dictionary(grouping: jobs, by: \.priority).values {
+            try await window.post(jobs, to: lane, upTo: limit)
         }
     }
 

@@ -7,6 +7,11 @@ extension Feeder {
         let signal = Signal()
 
         struct Taken {
+            /// The maximum number of lanes, and of jobs, that are named between two rounds.
+            ///
+            /// Any login can name more; then all lanes are read instead.
+            static let nameLimit = 10_000
+
             /// The lanes to read.
             var lanes: Set<Lane> = []
             /// The lanes with new delayed jobs.
@@ -14,8 +19,9 @@ extension Feeder {
             /// The lanes with jobs that may be before the feeder's position, and the earliest due
             /// time that these can have.
             var since: [Lane: Instant] = [:]
-            /// The jobs that notices named.
+            /// The jobs that notices named, and their number.
             var jobs: [Lane: [Staged]] = [:]
+            private var jobCount = 0
             var all = false
             var hasRole = true
 
@@ -24,7 +30,18 @@ extension Feeder {
                 lanes.union(later).union(since.keys).union(jobs.keys)
             }
 
+            private var isFull: Bool {
+                lanes.count + later.count + since.count >= Self.nameLimit
+                    || jobCount >= Self.nameLimit
+            }
+
+            init(hasRole: Bool = true) { self.hasRole = hasRole }
+
             mutating func add(_ name: String) {
+                guard !isFull else {
+                    all = true
+                    return
+                }
                 if name.hasSuffix(Lane.later) {
                     if let lane = Lane(name: name.dropLast(Lane.later.count)) {
                         later.insert(lane)
@@ -35,6 +52,7 @@ extension Feeder {
                     since[lane] = min(since[lane] ?? time, time)
                 } else if let (lane, job) = Lane.job(name) {
                     jobs[lane, default: []].append(job)
+                    jobCount += 1
                 } else {
                     all = true
                 }

@@ -77,6 +77,9 @@ extension Feeder {
         return memory.starts.due(memory.lanes, hasManyDead: hasManyDead, at: now)
     }
 
+    /// The maximum number of lanes whose jobs no worker can run, and whose starts are moved.
+    private static let unknownStartLimit = 1_000
+
     /// Looks for the starts of all lanes again, and forgets those of unknown ones.
     ///
     /// A start may have been wrong: when the clock was set back, or a transaction of a hidden role
@@ -88,7 +91,7 @@ extension Feeder {
         let parts = try await dueStarts(&memory)
         try await move(parts, upTo: horizon, isWhole: true, &memory)
         // Bulk operations may finish many jobs that no worker can run.
-        let others = memory.unknownLanes.flatMap { lane in
+        let others = memory.unknownLanes.prefix(Self.unknownStartLimit).flatMap { lane in
             (0..<Priority.allCases.count).map { LaneStarts.Part(lane: lane, priority: $0) }
         }
         try await move(others, upTo: horizon, isWhole: false, &memory)

@@ -62,6 +62,16 @@ extension Feeder.Memory {
         return places
     }
 
+    /// Returns the parts of lanes to sweep now, because requests gave these times or earlier
+    /// requests gave others.
+    mutating func demandedSweep(of times: [Lane: Instant]) -> [Feeder.Part] {
+        since.merge(times.filter { lanes[$0.key] != nil }) { min($0, $1) }
+        if !since.isEmpty { sweeps.request() }
+        guard sweeps.begins(at: .now) else { return [] }
+        defer { since = [:] }
+        return missed(since: since)
+    }
+
     /// Returns the parts of lanes that were read already and may have new jobs since these times.
     mutating func missed(since times: [Lane: Instant]) -> [Feeder.Part] {
         var parts: [Feeder.Part] = []

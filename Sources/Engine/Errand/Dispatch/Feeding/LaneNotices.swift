@@ -18,6 +18,8 @@ struct LaneNotices: Sendable {
     /// The rounds requested for a lane, and the jobs found in it, since the last `settle`.
     private var rounds: [Lane: Int] = [:]
     private var found: [Lane: Int] = [:]
+    /// The jobs that notices named and that were staged unread, since the last `settle`.
+    private var unreadCounts: [Lane: Int] = [:]
 
     /// The poll interval of lanes without notices, and of those that have just got notices again.
     static let interval = Duration.milliseconds(5)
@@ -47,7 +49,14 @@ struct LaneNotices: Sendable {
         }
     }
 
-    /// Counts a round, and stops the notices of lanes that had too many.
+    /// Returns how many of some named jobs may be staged unread, and counts them.
+    mutating func unread(_ count: Int, in lane: Lane) -> Int {
+        let most = min(count, max(limit - unreadCounts[lane, default: 0], 0))
+        unreadCounts[lane, default: 0] += most
+        return most
+    }
+
+    /// Counts a round of known lanes, and stops the notices of those that had too many.
     mutating func count(_ lanes: Set<Lane>, on session: Session) async throws {
         for lane in lanes { rounds[lane, default: 0] += 1 }
         let busy = lanes.filter {
@@ -80,6 +89,7 @@ struct LaneNotices: Sendable {
         defer {
             rounds = [:]
             found = [:]
+            unreadCounts = [:]
         }
         let quiet = polled.filter {
             !behind.contains($0) && found[$0, default: 0] <= limit / 2
@@ -95,5 +105,6 @@ struct LaneNotices: Sendable {
         leaving[lane] = nil
         rounds[lane] = nil
         found[lane] = nil
+        unreadCounts[lane] = nil
     }
 }

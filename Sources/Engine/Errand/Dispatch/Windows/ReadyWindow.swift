@@ -52,7 +52,7 @@ struct ReadyWindow: Sendable {
                 let reply = try await repairing([lane]) {
                     try await connection.run(
                         Self.stageScript, keys: stageKeys(lane),
-                        arguments: stageArguments(slice, lane, priority))
+                        arguments: stageArguments(slice, lane, priority, upTo: limit))
                 }
                 taken += Int(reply.int ?? 0)
             }
@@ -60,15 +60,21 @@ struct ReadyWindow: Sendable {
         return taken == jobs.count
     }
 
+    /// The number of ids above which jobs that were not read from the table are not staged: the
+    /// rest of a window is for those that were.
+    var unreadLimit: Int { max(limit / 10, 1) }
+
     /// Stages a few jobs of one priority without waiting for the answer.
     ///
+    /// - Parameter limit: the size of the window beyond which the jobs are not staged; nil for the
+    ///   usual one.
     /// - Throws: `RedisError`, also for the failure of an earlier call.
-    func post(_ jobs: [Staged], to lane: Lane) async throws {
+    func post(_ jobs: [Staged], to lane: Lane, upTo limit: Int? = nil) async throws {
         guard let priority = jobs.first?.priority else { return }
         try await repairing([lane]) {
             try await connection.post(
                 Self.stageScript, keys: stageKeys(lane),
-                arguments: stageArguments(jobs[...], lane, priority))
+                arguments: stageArguments(jobs[...], lane, priority, upTo: limit ?? self.limit))
         }
     }
 
@@ -80,7 +86,7 @@ struct ReadyWindow: Sendable {
     }
 
     private func stageArguments(
-        _ jobs: ArraySlice<Staged>, _ lane: Lane, _ priority: Int16
+        _ jobs: ArraySlice<Staged>, _ lane: Lane, _ priority: Int16, upTo limit: Int
     ) -> Arguments {
         var arguments = Arguments()
         arguments.append(lane.name)

@@ -68,6 +68,8 @@ package struct DurationHistogram: Sendable, Equatable {
     /// An unknown bucket is skipped.
     package mutating func add(_ count: Int, toBucket bucket: Int) {
         guard counts.indices.contains(bucket), count > 0 else { return }
+        // A row may have any count: sums of them are to be in range.
+        let count = min(count, 1 << 40)
         counts[bucket] += count
         total += count
     }
