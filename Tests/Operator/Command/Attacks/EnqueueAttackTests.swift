@@ -71,6 +71,46 @@ import Testing
                 "errand_shop", "SELECT errand.enqueue('demo.noop', \(value))") == state)
     }
 
+    /// What takes the place of the parameters of `errand.enqueue_jobs`.
+    private static let bulk: [([Int: String], String)] = [
+        ([0: #"E'a\tb'"#], "22023"), ([0: #"E'\x1b[2J'"#], "22023"), ([0: "''"], "22023"),
+        ([0: "NULL"], "22023"), ([0: "repeat('q', 64)"], "22023"),
+        ([2: "99999"], "22003"), ([3: "9"], "23514"), ([3: "-1"], "23514"),
+        ([3: "99999"], "22003"), ([4: "0"], "23514"), ([4: "99999"], "22003"),
+        ([5: "'infinity'"], "22023"), ([5: "'10000-01-01'"], "22023"),
+        ([6: "array_fill('t'::text, ARRAY[101])"], "22023"), ([6: "'{\"\"}'"], "22023"),
+        ([6: "ARRAY[repeat('t', 201)]"], "22023"),
+        ([8: "ARRAY[jsonb_build_object('a', repeat('x', 12000000))]"], "54000"),
+        ([8: "ARRAY['{}', jsonb_build_object('a', repeat('x', 12000000))]"], "54000"),
+        ([8: "ARRAY[NULL]::jsonb[]"], "23502"),
+        ([9: "'{infinity}'"], "22023"), ([9: "'{10000-01-01}'"], "22023"),
+        ([8: "ARRAY['{}', '{}']::jsonb[]", 9: "'{2026-01-01, infinity}'"], "22023"),
+        ([10: "'{1}'"], "22023"), ([11: "repeat('k', 501)"], "22023"), ([11: "''"], "22023"),
+        ([11: "'k'", 13: "'900 years'"], "22023"), ([11: "'k'", 13: "'-1 day'"], "22023"),
+        // With a key, each job is checked for itself.
+        ([11: "'k'", 0: #"E'a\tb'"#], "22023"), ([11: "'k'", 9: "'{infinity}'"], "22023"),
+        ([11: "'k'", 3: "9"], "23514"),
+        ([11: "'k'", 6: "array_fill('t'::text, ARRAY[101])"], "22023"),
+        ([11: "'k'", 8: "ARRAY[jsonb_build_object('a', repeat('x', 12000000))]"], "54000"),
+    ]
+
+    @Test(arguments: bulk)
+    func `a bad value of a bulk enqueue is refused`(_ change: [Int: String], _ state: String)
+        async throws
+    {
+        let ground = try await declared()
+        var values = [
+            "'attack.bulk.values'", "'demo.noop'", "1", "2", "20", "NULL", "NULL", "NULL",
+            "ARRAY['{}'::jsonb]", "NULL", "NULL", "NULL", "'waiting'", "NULL",
+        ]
+        for (place, value) in change { values[place] = value }
+        let call = "SELECT * FROM errand.enqueue_jobs(\(values.joined(separator: ", ")))"
+        #expect(try await ground.refusal("errand_shop", call) == state, "\(call)")
+        #expect(
+            try await ground.list(
+                "SELECT id::text FROM errand.jobs WHERE queue = 'attack.bulk.values'") == [])
+    }
+
     @Test(arguments: [
         #"{"origin": {"operator": "alice"}}"#, #"{"origin": {"parent": 1}}"#,
         #"{"occurrence": {"schedule": "a", "at": 0}}"#, #"{"backoff": {"base": 1e300}}"#,

@@ -91,6 +91,9 @@ import Testing
             "errand_tick", "errand_shop", "errand_register", "errand_look", "errand_scale",
         ] {
             #expect(try await ground.refusal(login, take) == "42501", "\(login)")
+            // Each worker reads who leads.
+            let lock = "DO $$ BEGIN LOCK TABLE errand.leaders IN ACCESS EXCLUSIVE MODE; END $$"
+            #expect(try await ground.refusal(login, lock) == "42501", "\(login)")
         }
         #expect(
             try await ground.refusal("errand_shop", "SELECT * FROM errand.operations FOR UPDATE")
@@ -107,6 +110,11 @@ import Testing
         let run = try await errand(["migrate"], environment: environment)
         #expect(run.code != 0)
         #expect(run.errors.contains("of errand_scale"), "\(run.errors)")
+        let doctor = try await errand(["doctor"], environment: ground.environment("errand_owner"))
+        #expect(
+            doctor.output.contains(
+                /session \d+ of errand_scale .* holds the lock of migrations/),
+            "\(doctor.output)")
         await attacker.close()
     }
 }

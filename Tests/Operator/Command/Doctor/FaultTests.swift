@@ -73,6 +73,34 @@ extension CommandLine {
             try await stop(worker)
         }
 
+        @Test func `a job that was parked after the third death of a worker`() async throws {
+            let poison = try await made("enqueue", "demo.exit", "--max-attempts", "50")["id"]
+            for _ in 1...3 {
+                let victim = try start(
+                    ["work", "--lease", "1s"], environment: ["ERRAND_DEMO_EXIT": "1"])
+                #expect(try await victim.end(within: .seconds(60)) == .exited(70))
+            }
+            // Frees it, and does not run it.
+            let worker = try await signedOn("--queues", "other")
+            let dead = try await ErrandCommandTests.fault(of: poison, cause: "dead")
+            #expect(dead.found.contains("after attempt 3 of 50: poison: three workers died"))
+            #expect(dead.remedy.hasPrefix("errand job retry \(poison.id)"))
+            let fault = try await planted(
+                "job \(poison.id) (demo.exit, queue default) has killed its worker 3 times, and is "
+                    + "a dead letter now")
+            #expect(fault.remedy.hasPrefix("errand dead discard \(poison.id) "))
+            let letter = try await errand("dead", "show", "\(poison.id)")
+            #expect(letter.output.contains("poison: three workers died"), "\(letter.output)")
+            // No worker runs it again, and others go on.
+            let next = try await signedOn(environment: ["ERRAND_DEMO_EXIT": "1"])
+            try await completed(try await made("enqueue", "demo.noop")["id"])
+            #expect(try await state(of: poison) == "dead")
+            try await fault.confirm()
+            #expect(try await ErrandCommandTests.fault("has killed its worker") == nil)
+            try await stop(next)
+            try await stop(worker)
+        }
+
         @Test func `a job that would kill workers, where they may not be killed`() async throws {
             let poison = try await made("enqueue", "demo.exit")["id"]
             try await errand("work", "--drain").expect(0)

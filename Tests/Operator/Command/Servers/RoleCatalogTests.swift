@@ -108,7 +108,8 @@ import Testing
         let owner = ground.session("errand_owner")
         try await owner.script(
             """
-            CREATE TABLE ledger.attacked (x int);
+            CREATE TABLE ledger.attacked_1 (x int);
+            CREATE SEQUENCE ledger.attacked_2;
             CREATE FUNCTION ledger.attacked() RETURNS int LANGUAGE sql AS 'SELECT 1';
             GRANT SELECT (email) ON people.people TO errand_till;
             GRANT USAGE ON SCHEMA people TO errand_till;
@@ -116,7 +117,8 @@ import Testing
         let run = try await attack(ground)
         try await owner.script(
             """
-            DROP TABLE ledger.attacked;
+            DROP TABLE ledger.attacked_1;
+            DROP SEQUENCE ledger.attacked_2;
             DROP FUNCTION ledger.attacked();
             REVOKE SELECT (email) ON people.people FROM errand_till;
             REVOKE USAGE ON SCHEMA people FROM errand_till;
@@ -124,10 +126,41 @@ import Testing
         await owner.close()
         #expect(run.code == 1)
         for fault in [
-            "table ledger.attacked: no line", "function ledger.attacked(): no line",
+            "table ledger.attacked_1: no line", "sequence ledger.attacked_2: no line",
+            "function ledger.attacked(): no line",
             "table people.people: till may 's s(email)'", "schema people: till may 'U'",
         ] {
             #expect(run.text.contains(fault), "\(run.text)")
         }
+    }
+
+    /// Statements that do and undo something, and what the attack says.
+    @Test(
+        .timeLimit(.minutes(3)),
+        arguments: [
+            (
+                """
+                CREATE MATERIALIZED VIEW ledger.attacked AS SELECT 1 AS x;
+                CREATE PROCEDURE ledger.attack() LANGUAGE sql AS 'SELECT 1'
+                """, "DROP MATERIALIZED VIEW ledger.attacked; DROP PROCEDURE ledger.attack()",
+                "no attempt is known for ledger.attacked, ledger.attack()"
+            ),
+            (
+                "GRANT UPDATE ON SEQUENCE coupons.guess_counter_7 TO errand_till",
+                "REVOKE UPDATE ON SEQUENCE coupons.guess_counter_7 FROM errand_till",
+                "others of sequence coupons.guess_counter_N have different rights"
+            ),
+        ])
+    func `what the attack cannot try, or tries once for many, is found`(
+        doing: String, undoing: String, finding: String
+    ) async throws {
+        let ground = try await RoleGround.shared
+        let owner = ground.session("errand_owner")
+        try await owner.script(doing)
+        let run = try await attack(ground)
+        try await owner.script(undoing)
+        await owner.close()
+        #expect(run.code == 1)
+        #expect(run.text.contains(finding), "\(run.text)")
     }
 }
