@@ -12,6 +12,7 @@ NEEDS = {
     "engine": "",
     "people": "",
     "notification": "people",
+    "accounts": "notification people",
     "ledger": "notification people",
     "payouts": "ledger notification people",
     "establishments": "ledger people",

@@ -103,6 +103,7 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
         RAISE EXCEPTION 'no person has the id %', coalesce(person::text, 'null')
-            USING ERRCODE = 'foreign_key_violation', HINT = 'Add the person first.';
+            USING ERRCODE = 'foreign_key_violation',
+                HINT = 'Add the person with people.put_person.';
     END IF;
 END $$;

@@ -1,0 +1,49 @@
+-- Ages, and what keeps a person from money, coupons, codes, positions, offers and payouts.
+
+-- The day on which somebody born on a day becomes this old; 1 March for 29 February in common
+-- years.
+CREATE OR REPLACE FUNCTION people.birthday(born date, years int) RETURNS date
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT d.day + (extract(day FROM d.day) <> extract(day FROM born))::int
+    FROM (SELECT (born + make_interval(years => years))::date AS day) AS d
+$$;
+
+-- Whether the person has this age, in the person's time zone; false without a birth date.
+CREATE OR REPLACE FUNCTION people.is_of_age(
+    person bigint, years int DEFAULT 16, at timestamptz DEFAULT now()
+) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM people.people p
+        WHERE p.id = person
+          AND people.birthday(p.birth_date, years) <= (at AT TIME ZONE p.time_zone)::date)
+$$;
+
+-- What keeps a person from money and goods: unknown_person, blocked, no_birth_date or under_age;
+-- none if nothing does.
+CREATE OR REPLACE FUNCTION people.obstacle(person bigint, at timestamptz DEFAULT now())
+RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT coalesce((
+        SELECT CASE WHEN p.blocked_at IS NOT NULL THEN 'blocked'
+            WHEN p.birth_date IS NULL THEN 'no_birth_date'
+            WHEN people.birthday(p.birth_date, 16) <= (at AT TIME ZONE p.time_zone)::date
+                THEN 'none'
+            ELSE 'under_age' END
+        FROM people.people p WHERE p.id = person), 'unknown_person')
+$$;
+
+-- Raises an error if something keeps the person from money and goods.
+CREATE OR REPLACE FUNCTION people.expect_of_age(person bigint, at timestamptz DEFAULT now())
+RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    reason CONSTANT text := people.obstacle(person, at);
+BEGIN
+    IF reason = 'unknown_person' THEN
+        PERFORM people.expect_person(person);
+    ELSIF reason <> 'none' THEN
+        PERFORM errand.refuse(reason, format('person %s: %s', person, CASE reason
+            WHEN 'blocked' THEN 'blocked until their erasure'
+            WHEN 'no_birth_date' THEN 'the birth date is missing'
+            ELSE 'under 16' END),
+            CASE reason WHEN 'no_birth_date' THEN 'Set birth_date with people.put_person.' END);
+    END IF;
+END $$;
