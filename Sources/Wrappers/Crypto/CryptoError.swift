@@ -12,6 +12,10 @@ package enum CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
     case notPrivateKey(found: String)
     /// The private key is not of the kind that the algorithm needs.
     case wrongKey(expected: String, found: String)
+    /// The text is not a PEM text with a certificate.
+    case notCertificate
+    /// The certificate has expired or is not valid yet.
+    case outOfDate(subject: String)
     /// The sealed value was changed, truncated, or sealed for another context.
     case damaged
     /// The value was sealed with a key that is not available.
@@ -33,6 +37,10 @@ package enum CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
             "expected a private key (-----BEGIN PRIVATE KEY-----), found \(found)"
         case .wrongKey(let expected, let found):
             "expected \(expected) key, found \(found)"
+        case .notCertificate:
+            "not a certificate: expected a PEM file with -----BEGIN CERTIFICATE-----"
+        case .outOfDate(let subject):
+            "the certificate of \(subject) has expired or is not valid yet"
         case .damaged:
             "the sealed value was changed or truncated, or belongs elsewhere"
         case .unknownKey(let id):

@@ -1,11 +1,11 @@
 import CErrandCrypto
 
-/// A private key for signatures, read from PEM text (PKCS#8, RFC 5958 and RFC 7468).
+/// A private key for signatures and decryption, read from PEM text (PKCS#8, RFC 5958 and RFC 7468).
 ///
 /// Safe to share: the key never changes, and OpenSSL counts its references atomically.
 @safe final class PrivateKey: Sendable {
     // Only used by functions of OpenSSL that several threads may call concurrently.
-    private nonisolated(unsafe) let key: OpaquePointer
+    nonisolated(unsafe) let key: OpaquePointer
 
     /// Reads the first key of the text.
     init(pem: String) throws(CryptoError) {

@@ -63,8 +63,33 @@ public struct ServerError: Sendable, CustomStringConvertible {
     /// The position in the statement, in characters from 1.
     public var position: Int?
 
+    /// Creates an error as PostgreSQL reports it.
+    package init(
+        sqlState: String, severity: String = "ERROR", message: String, detail: String? = nil,
+        hint: String? = nil, context: String? = nil, schema: String? = nil, table: String? = nil,
+        column: String? = nil, constraint: String? = nil, position: Int? = nil
+    ) {
+        self.sqlState = sqlState
+        self.severity = severity
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+        self.context = context
+        self.schema = schema
+        self.table = table
+        self.column = column
+        self.constraint = constraint
+        self.position = position
+    }
+
     /// Whether the server refuses writes: a standby, or a read-only server.
     public var isOfReadOnlyServer: Bool { sqlState == "25006" }
+
+    /// Whether the server is away: it starts up, shuts down, crashed or ends its connections, or a
+    /// pooler has none for this one.
+    package var isOfUnavailableServer: Bool {
+        sqlState.hasPrefix("08") || sqlState.hasPrefix("57P")
+    }
 
     /// Whether a retry may succeed: after connection problems, a shutdown, a deadlock, a
     /// serialization failure or too many connections, and on another server than a read-only one.

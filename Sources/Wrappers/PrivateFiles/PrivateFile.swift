@@ -40,6 +40,33 @@ package enum PrivateFile {
         return Array(bytes[..<length])
     }
 
+    /// Overwrites a file with zeros, on the disk, and removes it; false if there is none.
+    ///
+    /// File systems that copy on write, and flash memory, can keep the old bytes all the same.
+    package static func destroy(_ path: String) throws(PrivateFileError) -> Bool {
+        let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw .unreadable(code: errno) }
+            return false
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(code: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+        let zeros = [UInt8](repeating: 0, count: 65_536)
+        var left = Int(status.st_size)
+        while left > 0 {
+            let count = unsafe Glibc.write(descriptor, zeros, min(left, zeros.count))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .unreadable(code: errno) }
+            left -= count
+        }
+        guard fsync(descriptor) == 0, unsafe unlink(path) == 0 || errno == ENOENT else {
+            throw .unreadable(code: errno)
+        }
+        return true
+    }
+
     /// What is wrong with a file that is open to all, for people.
     package static func openToAll(_ path: String) -> String {
         "\(path) is accessible to all users of this machine"

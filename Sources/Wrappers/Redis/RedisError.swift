@@ -22,6 +22,18 @@ public enum RedisError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// Whether the server is away: it cannot be reached, is still loading, has no master, or
+    /// accepts no more clients.
+    package var isOfUnavailableServer: Bool {
+        switch self {
+        case .unreachable: true
+        case .server(let text):
+            text.hasPrefix("LOADING") || text.hasPrefix("CLUSTERDOWN")
+                || text.hasPrefix("ERR max number of clients") || Self.isOfWrongServer(text)
+        case .refused, .usage: false
+        }
+    }
+
     /// Whether a key has another type than the command or script needs.
     public var isWrongType: Bool {
         // A script's error may begin with the script's own words.

@@ -66,7 +66,8 @@ struct RecurrenceRuleReader {
     ) throws(RecurrenceRuleError) -> Int {
         let digits = text.drop { $0 == "-" || $0 == "+" }
         if text.count - digits.count <= 1, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let number = Int(text), range.contains(bothWays ? abs(number) : number)
+            let number = Int(text),
+            range.contains(bothWays ? Int(clamping: number.magnitude) : number)
         {
             return number
         }

@@ -292,6 +292,25 @@ import Glibc
         }
     }
 
+    /// Returns the next row of a COPY … TO STDOUT; nil at its end, which a result follows.
+    func getCopyData() throws(PostgresError) -> [UInt8]? {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            var start: UnsafeMutablePointer<CChar>?
+            let count = unsafe PQgetCopyData(connection, &start, 1)
+            switch count {
+            case -1: return nil
+            case 0:
+                try wait(for: POLLIN, until: deadline)
+                guard consumeInput() else { throw loss }
+            case 1...:
+                defer { unsafe PQfreemem(start) }
+                return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
+            default: throw loss
+            }
+        }
+    }
+
     // MARK: Notifications
 
     /// Reads notifications that have arrived; returns false if the connection is lost.

@@ -1,4 +1,4 @@
-/// Bulk inserts.
+/// Bulk inserts and reads.
 extension Session {
     /// Sends rows with COPY … FROM STDIN; returns the number of inserted rows.
     ///
@@ -75,5 +75,53 @@ extension Session {
             guard let bytes else { return nil }
             try link.putCopyData(bytes)
         }
+    }
+
+    // MARK: Reading
+
+    /// Runs COPY … TO STDOUT; returns the number of rows.
+    ///
+    /// - Parameter receive: receives the bytes of each row. If it throws, the connection is closed
+    ///   and the error is rethrown. It must not use this session.
+    package func copyOut(_ sql: String, receive: ([UInt8]) throws -> Void) throws -> Int {
+        try Self.checkText(sql)
+        let link = try connected()
+        var outcome = CopyOutcome()
+        var mistake: (any Error)?
+        isCopying = true
+        defer { isCopying = false }
+        do throws(PostgresError) {
+            try link.sendScript(sql)
+            mistake = try drain(link, &outcome, receive)
+        } catch {
+            throw brokenOff(error, after: outcome.failure)
+        }
+        if let mistake {
+            // The rest of the rows is of no use.
+            disconnect()
+            throw mistake
+        }
+        if let failure = outcome.failure {
+            let error = failed(failure)
+            throw error
+        }
+        settle()
+        return outcome.count
+    }
+
+    /// Hands on the rows of a COPY; returns the error that `receive` threw, if any.
+    private func drain(
+        _ link: Link, _ outcome: inout CopyOutcome, _ receive: ([UInt8]) throws -> Void
+    ) throws(PostgresError) -> (any Error)? {
+        while let result = try link.nextResult() {
+            guard result.kind == .copyOut else {
+                outcome.note(result)
+                continue
+            }
+            while let bytes = try link.getCopyData() {
+                do { try receive(bytes) } catch { return error }
+            }
+        }
+        return nil
     }
 }

@@ -82,7 +82,7 @@ extension Session {
 
     static func refuseCopy(_ result: ResultBox) throws(PostgresError) {
         guard result.kind == .copyIn || result.kind == .copyOut else { return }
-        throw .usage("use copyIn for COPY … FROM STDIN; COPY … TO STDOUT is not supported")
+        throw .usage("use copyIn for COPY … FROM STDIN, copyOut for COPY … TO STDOUT")
     }
 
     // MARK: Pipelines
