@@ -27,3 +27,21 @@ RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '%', what USING ERRCODE = 'RU002', DETAIL = 'not_ready', HINT = hint;
 END $$;
+
+-- The form in which two names of operators are compared: NFKC, case-folded, without invisible
+-- characters, and with single spaces. So Zoë and "ZOË " are equal.
+CREATE OR REPLACE FUNCTION errand.operator_key(name text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+    spaces CONSTANT text :=
+        U&'[\0009-\000D\0020\0085\00A0\1680\2000-\200A\2028\2029\202F\205F\3000]+';
+    unseen CONSTANT text := U&'[\0001-\0008\000E-\001F\007F-\0084\0086-\009F\00AD\034F\061C'
+        '\115F\1160\17B4\17B5\180B-\180E\200B-\200F\202A-\202E\2060-\206F\3164\FE00-\FE0F\FEFF'
+        '\FFA0\FFF9-\FFFB]';
+    key text;
+BEGIN
+    key := regexp_replace(normalize(name, NFKC), unseen, '', 'g');
+    -- Upper and lower, so that ß equals SS.
+    key := lower(upper(key COLLATE "und-x-icu") COLLATE "und-x-icu");
+    RETURN normalize(btrim(regexp_replace(key, spaces, ' ', 'g')), NFKC);
+END $$;

@@ -1,3 +1,4 @@
+package import ErrandPostgres
 import FoundationEssentials
 
 /// The kinds of job that a program can run, each with its handler, and their schedules.
@@ -18,6 +19,8 @@ public struct JobKinds: Sendable {
     private(set) var registrations: [String: Registration] = [:]
     /// The declared schedules, by name.
     private(set) var schedules: [String: Schedule] = [:]
+    /// The statements by which modules declare more; see ``declare(_:)``.
+    private(set) var moduleDeclarations: [Statement] = []
 
     /// Creates an empty registry.
     public init() {}
@@ -122,6 +125,12 @@ public struct JobKinds: Sendable {
             known.versions.sorted().map { "\(known.kind)@\($0)" }
         }.sorted()
     }
+
+    /// Adds a statement that declares something of a module, such as its kinds of notice.
+    ///
+    /// It is executed whenever the kinds of jobs are declared: by `errand migrate`, and by each
+    /// worker that starts. It must be idempotent.
+    package mutating func declare(_ statement: Statement) { moduleDeclarations.append(statement) }
 
     private mutating func register<Work: Job>(
         _ type: Work.Type, batchLimit: Int,

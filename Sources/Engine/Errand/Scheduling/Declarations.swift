@@ -2,8 +2,8 @@ import FoundationEssentials
 package import ErrandPostgres
 
 extension JobKinds {
-    /// Returns the statements that declare the kinds for `errand.enqueue()`, and the schedules of
-    /// some queues.
+    /// Returns the statements that declare the kinds for `errand.enqueue()`, what modules declare,
+    /// and the schedules of some queues.
     ///
     /// Only workers of its queue declare a schedule: without a worker, its first job would wait
     /// forever and its further occurrences would be skipped.
@@ -22,7 +22,7 @@ extension JobKinds {
                     .int16(known.options.retentionDays ?? 0), .bool(known.isOpenToApps),
                 ])
         }
-        return try kinds
+        return try kinds + moduleDeclarations
             + schedules.values.filter { isServed(queue(of: $0)) }
             .sorted { $0.name < $1.name }.map { schedule in
                 Statement(

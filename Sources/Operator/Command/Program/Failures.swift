@@ -3,6 +3,15 @@ import ErrandPostgres
 import ErrandRedis
 import ErrandTerminal
 
+/// The failures of commands, by the error that caused them.
+package enum Failures {
+    /// Returns the exit code, message and next step for an error; nil if only its module knows it.
+    ///
+    /// This is the one place where errors of servers become exit codes. A server that is away is
+    /// `.unreachable`, at the start of a command as in the middle of it: scripts may try again.
+    package static func failure(of error: any Error) -> CommandFailure? { describe(error) }
+}
+
 /// Describes the errors of other modules for the command line, with the next step.
 @Sendable func describe(_ error: any Error) -> CommandFailure? {
     switch error {
@@ -54,8 +63,18 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
         return CommandFailure(
             exit: .unreachable, message: "PostgreSQL cannot be reached: \(text)",
             hint: "check --database-url (DATABASE_URL); 'errand doctor' shows details")
+    case .server(let server) where server.isOfUnavailableServer:
+        return CommandFailure(
+            exit: .unreachable, message: "PostgreSQL is not available: \(error)",
+            hint: "it may be starting up or shutting down: try again; 'errand doctor' shows details"
+        )
     case .server(let server):
         switch server.sqlState {
+        case "RU001":
+            return CommandFailure(exit: .refused, message: server.message, hint: server.hint)
+        case "RU002":
+            return CommandFailure(
+                exit: .failed, message: server.message, hint: server.hint ?? "try again")
         case "3F000", "42P01", "42883":
             return CommandFailure(
                 exit: .refused,
@@ -109,6 +128,10 @@ private func describe(postgres error: PostgresError) -> CommandFailure {
 
 private func describe(redis error: RedisError) -> CommandFailure {
     switch error {
+    case .server where error.isOfUnavailableServer:
+        CommandFailure(
+            exit: .unreachable, message: "Redis is not available: \(error)",
+            hint: "it may be starting up or failing over: try again; 'errand doctor' shows details")
     case .unreachable, .refused:
         CommandFailure(
             exit: .unreachable, message: "Redis is not available: \(error)",

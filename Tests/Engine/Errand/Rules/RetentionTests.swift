@@ -228,7 +228,8 @@ import Testing
         #expect(
             try await list("SELECT name FROM errand.queues ORDER BY 1")
                 == ["default", "paused", "recent", "waiting"])
-        #expect(try await list("SELECT kind FROM errand.kinds WHERE kind ~ '^a'") == ["a.recent"])
+        #expect(
+            try await list("SELECT kind FROM errand.kinds WHERE kind ~ '^a\\.'") == ["a.recent"])
         #expect(try await list("SELECT state FROM errand.operations") == ["running"])
         #expect(try await list("SELECT subject FROM errand.audit") == ["recent"])
     }

@@ -219,6 +219,11 @@ import Testing
             "Modules/Missions/Assigning/SearchRoom.swift",
             "Modules/Notification/Delivering/DeliveryResultWriter.swift",
             "Modules/Notification/Webhooks/WebhookEndpoints.swift",
+            "Modules/Notification/NoticeDeclaration.swift",
+            "Modules/Accounts/Listing/CodeRecord.swift",
+            "Modules/Accounts/Listing/LinkRecord.swift",
+            "Modules/Accounts/Listing/AccountChanges.swift",
+            "Modules/Custody/Destruction/DestructionRun.swift",
         ]
         let clocks = try Regex(
             #"\bDate\(\)|\b(Date|Instant|ContinuousClock|SuspendingClock)\.now"#
