@@ -18,16 +18,17 @@ CREATE OR REPLACE FUNCTION people.is_of_age(
           AND people.birthday(p.birth_date, years) <= (at AT TIME ZONE p.time_zone)::date)
 $$;
 
--- What keeps a person from money and goods: unknown_person, blocked, no_birth_date or under_age;
--- none if nothing does.
+-- What keeps a person from money and goods: unknown_person, under_age, blocked or no_birth_date;
+-- none if nothing does. Who is under 16 is blocked too, and learns the age.
 CREATE OR REPLACE FUNCTION people.obstacle(person bigint, at timestamptz DEFAULT now())
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT coalesce((
-        SELECT CASE WHEN p.blocked_at IS NOT NULL THEN 'blocked'
+        SELECT CASE
+            WHEN people.birthday(p.birth_date, 16) > (at AT TIME ZONE p.time_zone)::date
+                THEN 'under_age'
+            WHEN p.blocked_at IS NOT NULL THEN 'blocked'
             WHEN p.birth_date IS NULL THEN 'no_birth_date'
-            WHEN people.birthday(p.birth_date, 16) <= (at AT TIME ZONE p.time_zone)::date
-                THEN 'none'
-            ELSE 'under_age' END
+            ELSE 'none' END
         FROM people.people p WHERE p.id = person), 'unknown_person')
 $$;
 
@@ -47,3 +48,11 @@ BEGIN
             CASE reason WHEN 'no_birth_date' THEN 'Set birth_date with people.put_person.' END);
     END IF;
 END $$;
+
+-- A time as JSON has it, in UTC; a time in its own column is shown by the session's zone.
+CREATE OR REPLACE FUNCTION people.written(at timestamptz) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN isfinite(at) THEN to_char(at AT TIME ZONE 'UTC',
+        CASE WHEN date_trunc('second', at AT TIME ZONE 'UTC') = at AT TIME ZONE 'UTC'
+            THEN 'YYYY-MM-DD"T"HH24:MI:SS"Z"' ELSE 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' END) END
+$$;

@@ -1,0 +1,42 @@
+import ErrandCommand
+
+/// The field names of people, erasures and retention.
+enum PeopleFieldNames {
+    static let all: [FieldName] = [
+        ("obstacle", "what keeps the person from money and goods, or none"),
+        ("last_seen_at", "when the person last used an app"),
+        ("blocked_at", "when the person was blocked"),
+        ("erased_at", "when the person was erased"),
+        ("facts", "the facts of people.put_person"),
+        ("birth_date", "the person's birth date"),
+        ("age_verified_at", "when the birth date was verified"),
+        ("location_consent_at", "when the person agreed to notices by place"),
+        ("notice_time", "the person's own time for automatic notices"),
+        ("quiet_from", "the start of the person's quiet hours"),
+        ("quiet_until", "the end of the person's quiet hours"),
+        ("muted_until", "the person gets only urgent notices before this time"),
+        ("consents", "what the person agreed to, oldest first"),
+        ("erasures", "the erasures of the person, oldest first"),
+        ("what", "what the person agreed to"),
+        ("given_at", "when the person agreed"),
+        ("replaced_at", "when the person agreed to another version"),
+        ("withdrawn_at", "when the person withdrew the consent"),
+        ("cause", "request, operator, under_age, unused or suppression"),
+        ("requested_at", "when the erasure was requested"),
+        ("starts_at", "when the erasure starts"),
+        ("due_at", "when the erasure is finished at the latest"),
+        ("steps", "the modules that have erased the person"),
+        ("failure", "the SQLSTATE of the last failure"),
+        ("issued_at", "when the certificate was issued"),
+        ("body", "the text of the certificate"),
+        ("sha256", "the SHA-256 of the text, in hexadecimal"),
+        ("is_intact", "whether hash, text and counts of the certificate agree"),
+        ("people", "the number of people"),
+        ("listed", "the number of people in the list"),
+        ("requested", "the number of erasures that were requested"),
+        ("rule", "the name of the rule of retention"),
+        ("keep", "how long rows are kept"),
+        ("total", "the rows that all runs have deleted"),
+        ("description", "what the rule is about"),
+    ]
+}
