@@ -6,31 +6,35 @@ package protocol Wording: Sendable {
     ///
     /// - Parameters:
     ///   - data: a JSON object with the kind's facts.
-    ///   - zone: the person's time zone, for times.
+    ///   - locale: such as `en-CA`; another language than those of the templates means English.
+    ///   - zone: the person's time zone, for times; nil for UTC, which times then state.
     ///   - unsubscribe: a link for the foot of mails; nil for none.
     /// - Throws: if the templates are missing or the data do not match the kind; the text shows
     ///   no value.
     func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
-        unsubscribe: String?
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], locale: String,
+        zone: Zone?, unsubscribe: String?
     ) throws -> NoticeTemplates.Rendered
 }
 
 extension Wording {
-    /// Renders one notice without an unsubscribe link.
+    /// Renders one notice in English.
     package func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
+        unsubscribe: String? = nil
     ) throws -> NoticeTemplates.Rendered {
-        try words(of: kind, on: channel, data: data, zone: zone, unsubscribe: nil)
+        try words(
+            of: kind, on: channel, data: data, locale: "en", zone: zone, unsubscribe: unsubscribe)
     }
 }
 
 extension NoticeTemplates: Wording {
     package func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
-        unsubscribe: String?
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], locale: String,
+        zone: Zone?, unsubscribe: String?
     ) throws -> Rendered {
-        try render(kind, channel, data: data, zone: zone, unsubscribe: unsubscribe)
+        try render(
+            kind, channel, data: data, locale: locale, zone: zone, unsubscribe: unsubscribe)
     }
 }
 
@@ -46,6 +50,12 @@ package struct NoticeCatalogue: Sendable {
             precondition(
                 kind.listedInDigest.map { kind.fields[$0] != nil } ?? false,
                 "\(kind.name) merges: declare the fact that its digest lists")
+        }
+        for kind in kinds where !kind.secrets.isEmpty {
+            precondition(
+                kind.secrets.isSubset(of: kind.fields.keys) && !kind.mergesHeld
+                    && !kind.channels.contains(.inbox),
+                "\(kind.name) has secrets: declare them as facts, without inbox and digest")
         }
         let named = Dictionary(kinds.map { ($0.name, $0) }) { first, _ in
             preconditionFailure("two kinds of notice are called \(first.name)")

@@ -48,6 +48,8 @@ package struct NoticeKind: Sendable, Equatable {
     /// The type of a fact that templates may use.
     package enum Field: Sendable, Equatable {
         case text, count, metres, amount, day, time
+        /// A URL that the reader opens, such as `https://host/path` or one that opens the app.
+        case link
         /// A list of texts, or of amounts with the names of the creditors.
         case list
         /// Amounts in several currencies.
@@ -68,7 +70,7 @@ package struct NoticeKind: Sendable, Equatable {
     /// Whether the cooldown lasts, beyond ``cooldown``, until the person was seen away from the
     /// subject.
     package var mustLeave = false
-    /// Whether mail goes only to people without a device for pushes.
+    /// Whether mail goes only to people without a device for pushes, unless they have chosen mail.
     package var mailsOnlyWithoutPush = false
     /// Whether a dropped notice is recorded: false for events that recur with each report of a
     /// device.
@@ -83,6 +85,9 @@ package struct NoticeKind: Sendable, Equatable {
     package private(set) var chosenAs: String
     /// The facts in its data by name, all required.
     package let fields: [String: Field]
+    /// The facts that are secret, such as a code: they are recorded apart, for mail and push only,
+    /// and are deleted when the notice ends.
+    package var secrets: Set<String> = []
 
     /// Creates a kind; the other properties have defaults.
     package init(_ name: String, app: App, channels: [Channel], fields: [String: Field]) {

@@ -22,11 +22,13 @@ package struct NotificationModule: Module, SealingModule {
 
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
         let catalogue = try NoticeCatalogue.of(setup)
+        kinds.declare(try catalogue.declaration())
         NoticeDecisionJobs(catalogue).add(to: &kinds)
         switch setup.purpose {
         case .listing:
             kinds.handle(EmailDelivery.self) { _, _ in }
             kinds.handle(PushDelivery.self) { _, _ in }
+            kinds.handle(DirectMail.self) { _, _ in }
             kinds.handle(WebhookDelivery.self) { _, _ in }
         case .scheduling: break
         case .working: try addDeliveries(to: &kinds, for: setup, catalogue)
@@ -42,10 +44,11 @@ package struct NotificationModule: Module, SealingModule {
             guard let words = channel.words else { continue }
             setup.log.info("sending notices by \(channel.provider): \(words)")
         }
+        let providers = channels.channels(setup.log)
         Deliveries(
-            catalogue, channels: channels.channels(setup.log),
-            unsubscribePage: channels.unsubscribePage
+            catalogue, channels: providers, unsubscribePage: channels.unsubscribePage
         ).add(to: &kinds)
+        DirectMails(catalogue, by: providers[Provider.mail]).add(to: &kinds)
         if let webhooks = try WebhookChannel(setup.environment) {
             webhooks.webhooks().add(to: &kinds)
             setup.log.info("sending webhooks, \(webhooks.words)")
@@ -56,7 +59,7 @@ package struct NotificationModule: Module, SealingModule {
 
     package func settings(forKind kind: String, queue: String) -> String? {
         switch kind {
-        case EmailDelivery.kind: ChannelSettings.needed(for: Provider.mail)
+        case EmailDelivery.kind, DirectMail.kind: ChannelSettings.needed(for: Provider.mail)
         case PushDelivery.kind: ChannelSettings.needed(for: queue)
         case WebhookDelivery.kind: KeySettings.variable
         default: nil

@@ -34,8 +34,17 @@ enum TestNotices {
         $0.cooldown = .seconds(86_400)
     }
 
+    static let pin = made(
+        NoticeKind(
+            "t.pin", app: .account, channels: [.push, .email],
+            fields: ["title": .text, "pin": .text])
+    ) {
+        $0.urgency = .urgent
+        $0.secrets = ["pin"]
+    }
+
     static let catalogue = NoticeCatalogue(
-        [code, news, note, nudge, near], wording: PlainWording())
+        [code, news, note, nudge, near, pin], wording: PlainWording())
 }
 
 /// `kind by channel: title`, for tests.
@@ -44,6 +53,7 @@ struct PlainWording: Wording {
         var title: String?
         var items: [String]?
         var count: Int?
+        var pin: String?
     }
 
     struct Missing: Error, CustomStringConvertible {
@@ -51,12 +61,12 @@ struct PlainWording: Wording {
     }
 
     func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
-        unsubscribe: String?
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], locale: String,
+        zone: Zone?, unsubscribe: String?
     ) throws -> NoticeTemplates.Rendered {
         let facts = try JSONDecoder().decode(Facts.self, from: Data(data))
         guard let title = facts.title ?? facts.items.map({ "\($0)" }) else { throw Missing() }
-        let text = "\(kind) by \(channel.rawValue)"
+        let text = "\(kind) by \(channel.rawValue)\(facts.pin.map { ": \($0)" } ?? "")"
         return NoticeTemplates.Rendered(
             title: title, text: unsubscribe.map { "\(text), not at \($0)" } ?? text)
     }
@@ -92,10 +102,20 @@ struct Ground {
         client = try await JobClient(pool: pool, redis: TestDatabase.here().redis)
         planner = NoticePlanner(
             TestNotices.catalogue, client: client, zones: PeopleZones(ZoneDatabase()))
+        _ = try await session.query(TestNotices.catalogue.declaration())
     }
 
     func run(_ sql: String, _ parameters: [Parameter] = []) async throws {
         _ = try await session.query(sql, parameters)
+    }
+
+    /// Declares a kind without facts, as another program does.
+    func declare(_ kind: String) async throws {
+        try await run(
+            """
+            INSERT INTO notification.kinds (kind, app, urgency, channels, facts, secrets)
+            VALUES ($1, 'account', 'normal', '{inbox}', '{}', '{}')
+            """, [.text(kind)])
     }
 
     func number(_ sql: String, _ parameters: [Parameter] = []) async throws -> Int64 {
@@ -196,6 +216,7 @@ struct Ground {
         NoticeDecisionJobs(TestNotices.catalogue).add(to: &kinds)
         Deliveries(TestNotices.catalogue, channels: channels, unsubscribePage: unsubscribePage)
             .add(to: &kinds)
+        DirectMails(TestNotices.catalogue, by: channels[Provider.mail]).add(to: &kinds)
         return try await TestWorker.drain(
             kinds, queues: ["notices", "apns", "fcm", "mail"].map { .init($0) }, log: log)
     }

@@ -56,7 +56,7 @@ import Testing
         _ = try await put("{\(born)}", ground)
         _ = try await put(#"{"birth_date": "1990-05-17"}"#, ground)
         #expect(try await ground.number(verified) == 1)
-        _ = try await put(#"{"birth_date": "2012-05-17"}"#, ground)
+        _ = try await put(#"{"birth_date": "1991-05-17"}"#, ground)
         #expect(try await ground.number(verified) == 0)
         _ = try await put("{\(born)}", ground)
         #expect(try await ground.number(verified) == 1)

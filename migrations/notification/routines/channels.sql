@@ -1,7 +1,5 @@
 -- Devices, and unsubscribing from mail by one click.
 
--- Registers a device; returns its id. An app calls it at each start.
---
 -- A token belongs to one device: it moves when another person registers it, and is enabled when it
 -- is registered again.
 CREATE OR REPLACE FUNCTION notification.register_device(
@@ -30,9 +28,9 @@ BEGIN
             (SELECT string_agg(a.name, ', ' ORDER BY a.name) FROM notification.apps a)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
-        RAISE EXCEPTION 'no person has the id %', person
-            USING ERRCODE = 'foreign_key_violation', HINT = 'Add the person first.';
+    PERFORM people.expect_person(person);
+    IF EXISTS (SELECT FROM people.people p WHERE p.id = person AND p.blocked_at IS NOT NULL) THEN
+        RETURN NULL;
     END IF;
     INSERT INTO notification.devices AS d (person_id, app, platform, environment, topic, token)
     VALUES (person, app, platform, environment, topic, token)
@@ -43,9 +41,29 @@ BEGIN
     RETURNING d.id INTO device;
     RETURN device;
 END $$;
+COMMENT ON FUNCTION notification.register_device(bigint, text, text, text, text, text) IS $doc$
+Registers a device for pushes. Call it at each start of the app. A token belongs to the person who
+registered it last; a disabled device is enabled again.
 
--- Disables a device, for example when its person signs out; false if the person has no such enabled
--- device.
+Arguments:
+  person: who uses the device
+  app: the app, one of notification.apps
+  platform: apns or fcm
+  token: the token of the provider
+  topic: for apns, the bundle id of the app
+  environment: production or development
+Returns:
+  register_device: the device's id; null if the person was erased
+Errors:
+  22023: unknown app, platform or missing topic
+  23503: no such person
+Repeated: returns the same id.
+Sample:
+  SELECT notification.register_device(17, app => 'survey', platform => 'apns',
+      token => '740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad',
+      topic => 'com.example.survey');
+$doc$;
+
 CREATE OR REPLACE FUNCTION notification.unregister_device(person bigint, platform text, token text)
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -64,12 +82,23 @@ BEGIN
       AND d.disabled_at IS NULL;
     RETURN FOUND;
 END $$;
+COMMENT ON FUNCTION notification.unregister_device(bigint, text, text) IS $doc$
+Disables a device, for example when its person signs out.
 
--- Unsubscribes the person of a link from mails of a kind, or of all with *. The app server's page
--- calls it for a POST, never for a GET, which mail programs send by themselves.
---
--- Returns whether a person has that token, and reveals nothing else. Idempotent. For an invalid
--- kind, returns false and changes nothing.
+Arguments:
+  person: who used the device
+  platform: apns or fcm
+  token: the token of the provider
+Returns:
+  unregister_device: whether the person had such an enabled device
+Errors:
+  22023: unknown platform
+Repeated: returns false and changes nothing.
+Sample:
+  SELECT notification.unregister_device(17, platform => 'apns',
+      token => '740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad');
+$doc$;
+
 CREATE OR REPLACE FUNCTION notification.unsubscribe(token uuid, kind text) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH person AS (
@@ -87,3 +116,16 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     )
     SELECT EXISTS (SELECT FROM person)
 $$;
+COMMENT ON FUNCTION notification.unsubscribe(uuid, text) IS $doc$
+Turns mails of a kind off for the person whose mail contained the link. Call it for a POST, never
+for a GET, which mail programs send by themselves.
+
+Arguments:
+  token: the token in the link
+  kind: the kind of notice in the link, or * for all kinds
+Returns:
+  unsubscribe: whether somebody has the token; false for an invalid kind
+Repeated: returns the same and changes nothing.
+Sample:
+  SELECT notification.unsubscribe('6f2e7b1c-1b7e-4d8a-9f43-2a5d0c9e8b71', kind => 'coupon.nearby');
+$doc$;

@@ -1,65 +1,4 @@
--- Notices: recorded, read in the inbox, withdrawn, deleted.
-
--- Records an event of which a person may be notified; returns the notice's id.
---
--- A job decides whether, when and how. dedupe_key names the event: a second call with the same key
--- returns the same id and changes nothing. After expires_at, the notice is not sent. sender is the
--- person who sends a reminder.
-CREATE OR REPLACE FUNCTION notification.intend(
-    kind text, person bigint, subject text, data jsonb, dedupe_key text, expires_at timestamptz,
-    sender bigint DEFAULT NULL
-) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    notice bigint;
-BEGIN
-    IF kind IS NULL OR person IS NULL OR subject IS NULL OR data IS NULL OR dedupe_key IS NULL
-        OR expires_at IS NULL THEN
-        RAISE EXCEPTION 'intend needs kind, person, subject, data, dedupe_key and expires_at'
-            USING ERRCODE = 'null_value_not_allowed';
-    END IF;
-    IF kind !~ '^[a-z0-9][a-z0-9_.-]{0,99}$' THEN
-        RAISE EXCEPTION 'kind %: expected up to 100 of a-z, 0-9, dot, dash, underscore', kind
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF length(subject) NOT BETWEEN 1 AND 200 OR subject ~ '[[:cntrl:]]' THEN
-        RAISE EXCEPTION 'subject: expected 1 to 200 characters in one line'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF length(dedupe_key) NOT BETWEEN 1 AND 300 OR dedupe_key ~ '[[:cntrl:]]'
-        OR dedupe_key LIKE 'digest:%' THEN
-        RAISE EXCEPTION 'dedupe_key: expected 1 to 300 characters in one line that name the '
-            'event, and do not begin with digest:'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF jsonb_typeof(data) <> 'object' OR pg_column_size(data) > 65536 THEN
-        RAISE EXCEPTION 'data: expected a JSON object of at most 64 KiB, found % of % bytes',
-            jsonb_typeof(data), pg_column_size(data) USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF NOT (expires_at >= '1970-01-01Z' AND expires_at < '10000-01-01Z') THEN
-        RAISE EXCEPTION 'expires_at %: expected a time in the years 1970 to 9999', expires_at
-            USING ERRCODE = 'datetime_field_overflow';
-    END IF;
-    IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
-        RAISE EXCEPTION 'no person has the id %', person
-            USING ERRCODE = 'foreign_key_violation', HINT = 'Add the person first.';
-    END IF;
-    IF sender IS NOT NULL AND NOT EXISTS (SELECT FROM people.people p WHERE p.id = sender)
-    THEN
-        RAISE EXCEPTION 'no person has the id %', sender USING ERRCODE = 'foreign_key_violation';
-    END IF;
-    INSERT INTO notification.notices AS n (person_id, kind, subject, data, dedupe_key, expires_at,
-        sender_id, status)
-    VALUES (person, kind, subject, data, dedupe_key, expires_at, sender, 'intended')
-    ON CONFLICT ON CONSTRAINT notices_dedupe_key_key DO NOTHING
-    RETURNING n.id INTO notice;
-    IF notice IS NULL THEN
-        SELECT n.id INTO notice FROM notification.notices n WHERE n.dedupe_key = intend.dedupe_key;
-        RETURN notice;
-    END IF;
-    PERFORM errand.enqueue_own('notification.decide', jsonb_build_object('notice_id', notice));
-    RETURN notice;
-END $$;
+-- Notices: read in the inbox, withdrawn, deleted.
 
 -- Withdraws the held notices of some subjects to some people; their jobs do nothing.
 CREATE OR REPLACE FUNCTION notification.withdraw_held(people bigint[], subjects text[], reason text)
@@ -90,19 +29,40 @@ LANGUAGE sql AS $$
     DELETE FROM notification.parked_deliveries p USING deliveries d WHERE p.delivery_id = d.id
 $$;
 
--- Returns a person's notices, newest first; with `after`, only those after the item with that id.
 -- Transactions that commit later may still add items before one already read.
 CREATE OR REPLACE FUNCTION notification.inbox(
     person bigint, after bigint DEFAULT 0, max_rows int DEFAULT 50
-) RETURNS TABLE (id bigint, app text, kind text, title text, body text, data jsonb,
+) RETURNS TABLE (id bigint, app text, kind text, subject text, title text, body text, data jsonb,
     created_at timestamptz, read_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT i.notice_id, i.app, n.kind, i.title, i.body, n.data, i.created_at, i.read_at
+    SELECT i.notice_id, i.app, n.kind, n.subject, i.title, i.body, n.data, i.created_at, i.read_at
     FROM notification.inbox_items i JOIN notification.notices n ON n.id = i.notice_id
     WHERE i.person_id = person AND i.number > coalesce((
         SELECT a.number FROM notification.inbox_items a WHERE a.notice_id = after), 0)
     ORDER BY i.number DESC LIMIT max_rows
 $$;
+COMMENT ON FUNCTION notification.inbox(bigint, bigint, int) IS $doc$
+Returns the items of a person's inbox, newest first. Items that were read are kept 90 days, others
+13 months; the facts 90 days.
+
+Arguments:
+  person: whose inbox
+  after: only items after the one with this id
+  max_rows: the maximum number of items
+Returns:
+  id: the notice
+  app: the app of the notice
+  kind: the kind of notice
+  subject: what it is about, such as vote:12: what the app opens; for a digest, the kind
+  title: the title, in one line
+  body: the text
+  data: the facts of the kind
+  created_at: when it came into the inbox
+  read_at: when it was read; null if it was not
+Repeated: Reads only.
+Sample:
+  SELECT id, kind, subject, title, read_at FROM notification.inbox(person => 17, max_rows => 20);
+$doc$;
 
 -- Marks items of a person as read; returns the number of unread items.
 CREATE OR REPLACE FUNCTION notification.mark_read(person bigint, items bigint[])
@@ -114,3 +74,15 @@ RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_te
     )
     SELECT count(*) FROM read
 $$;
+COMMENT ON FUNCTION notification.mark_read(bigint, bigint[]) IS $doc$
+Marks items of a person's inbox as read. Ids that are not in this inbox are ignored.
+
+Arguments:
+  person: whose inbox
+  items: the ids of the items
+Returns:
+  mark_read: how many of them were unread
+Repeated: returns 0 and changes nothing.
+Sample:
+  SELECT notification.mark_read(person => 17, items => ARRAY[1, 2]);
+$doc$;

@@ -1,10 +1,5 @@
 -- Events, and their deliveries to the endpoints of webhooks.
 
--- Sends an event to the endpoints of an owner; returns its id. If no endpoint subscribes to it,
--- returns null and stores nothing.
---
--- dedupe_key names the event: a second call with the same key returns the same id and changes
--- nothing. Deliveries not accepted by expires_at are discarded.
 CREATE OR REPLACE FUNCTION notification.emit(
     kind text, owner text, data jsonb, dedupe_key text,
     expires_at timestamptz DEFAULT now() + interval '3 days'
@@ -12,6 +7,7 @@ CREATE OR REPLACE FUNCTION notification.emit(
 #variable_conflict use_variable
 DECLARE
     event bigint;
+    is_same boolean;
 BEGIN
     IF kind IS NULL OR owner IS NULL OR data IS NULL OR dedupe_key IS NULL OR expires_at IS NULL
     THEN
@@ -51,7 +47,13 @@ BEGIN
     ON CONFLICT ON CONSTRAINT events_dedupe_key_key DO NOTHING
     RETURNING v.id INTO event;
     IF event IS NULL THEN
-        SELECT v.id INTO event FROM notification.events v WHERE v.dedupe_key = emit.dedupe_key;
+        SELECT v.id, v.kind = kind AND v.owner = owner AND v.data = data INTO event, is_same
+        FROM notification.events v WHERE v.dedupe_key = emit.dedupe_key;
+        IF NOT is_same THEN
+            RAISE EXCEPTION 'event % has this dedupe_key with another kind, owner or other data',
+                event USING ERRCODE = 'unique_violation',
+                    HINT = 'Give each event a key of its own, such as coupon:18:redeemed.';
+        END IF;
         RETURN event;
     END IF;
     PERFORM notification.send_event(event, ARRAY(
@@ -60,6 +62,25 @@ BEGIN
         ORDER BY e.id));
     RETURN event;
 END $$;
+COMMENT ON FUNCTION notification.emit(text, text, jsonb, text, timestamptz) IS $doc$
+Sends an event to the webhook endpoints of an owner. Call it in the transaction of the event.
+
+Arguments:
+  kind: the kind of event, such as coupon.redeemed
+  owner: whose endpoints, such as establishment:7
+  data: a JSON object of at most 19,500 bytes; send ids rather than personal data
+  dedupe_key: names the event
+  expires_at: deliveries that were not accepted by then are discarded
+Returns:
+  emit: the event's id; null if no endpoint subscribes to it: nothing is stored
+Errors:
+  22023: an argument is invalid; the text says which
+  23505: the dedupe_key is known with another kind, owner or other data
+Repeated: the same dedupe_key with the same content returns the same id and changes nothing.
+Sample:
+  SELECT notification.emit('coupon.redeemed', owner => 'establishment:7',
+      data => '{"coupon": 18}', dedupe_key => 'coupon:18:redeemed');
+$doc$;
 
 -- Creates the deliveries of an event to these endpoints, each with its job; for emit() and 'errand
 -- webhook test'.

@@ -8,7 +8,7 @@ import ErrandTerminal
 enum NotificationCommands {
     static let all =
         [list, show, trace] + NotificationWhyCommand.all + NotificationPreviewCommand.all
-        + [kinds, devices, cancel]
+        + [kinds, devices] + DirectMailCommand.all + [cancel]
 
     private static let longest = Duration.seconds(100 * 365 * 86_400)
     private static let ofPerson = Option<Int?>.integer(
@@ -173,7 +173,13 @@ enum NotificationCommands {
             ("cooldown", .optional(kind.cooldown) { .duration($0) }),
             ("is_digested", .flag(kind.mergesHeld)),
             ("needs_location", .flag(kind.needsLocationConsent)),
-            ("facts", .list(kind.fields.sorted { $0.key < $1.key }.map { "\($0):\($1)" })),
+            (
+                "facts",
+                .list(
+                    kind.fields.sorted { $0.key < $1.key }.map { name, type in
+                        "\(name):\(type)\(kind.secrets.contains(name) ? ":secret" : "")"
+                    })
+            ),
         ])
     }
 

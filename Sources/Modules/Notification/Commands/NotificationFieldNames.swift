@@ -35,7 +35,7 @@ enum NotificationFieldNames {
         ("cooldown", "the minimum time between two notices of one subject"),
         ("is_digested", "whether held notices of one person merge into a digest"),
         ("needs_location", "whether the kind requires consent to location notices"),
-        ("facts", "the facts that the data must have, each as name:type"),
+        ("facts", "the facts that the data must have, each as name:type, or name:type:secret"),
         ("title", "the title of a push or inbox item; the subject of a mail"),
         ("owner", "the owner of the events that an endpoint receives"),
         ("url", "the endpoint's scheme and host; the whole URL with --reveal"),

@@ -143,6 +143,7 @@ enum NotificationPreviewCommand {
         case .amounts: .array([["minor": .int(1_230), "currency": .text("CAD")]])
         case .day: .text("2026-11-20")
         case .time: .text("2026-11-20T17:30:00Z")
+        case .link: .text("https://example.org/\(name)")
         case .list: .array([.text("(first of \(words))"), .text("(second of \(words))")])
         }
     }

@@ -44,6 +44,15 @@ package struct CloseUndelivered: Job {
         )
     }
 
+    /// Deletes the secret facts that have expired by `now`, and ends direct mails that were not
+    /// sent in time.
+    package static func expireSecrets(in database: Pool, now: Date) async throws {
+        _ = try await database.withSession {
+            try await $0.query(
+                "SELECT notification.expire_secrets($1)", [.timestamp(Instant(date: now))])
+        }
+    }
+
     /// Ends the deliveries of events whose jobs died; returns their number.
     private static func endEvents(
         _ since: Parameter, in database: Pool, now: Date

@@ -36,6 +36,7 @@ package struct NoticeDecisionJobs: Sendable {
             try await handle(batch)
         }
         kinds.handle(CloseUndelivered.self) { _, context in
+            try await CloseUndelivered.expireSecrets(in: context.database, now: context.now)
             try await CloseUndelivered.withdrawCancelled(in: context.database, now: context.now)
             let ended = try await CloseUndelivered.run(in: context.database, now: context.now)
             guard ended.notices + ended.deliveries > 0 else { return }
@@ -177,7 +178,8 @@ extension NoticePlanner {
         var plan: NoticePlan
         do {
             plan = try rule(intent, kind, person: person, history: history, now: now)
-            for channel in plan.channels where channel != .inbox {
+            // notification.intend() has checked the secrets.
+            for channel in plan.channels where channel != .inbox && kind.secrets.isEmpty {
                 _ = try catalogue.wording.words(
                     of: kind.name, on: channel, data: intent.data, zone: person.zone)
             }

@@ -112,6 +112,8 @@ extension PersonFacts {
         }
         isAgeVerified = try row.bool("is_age_verified")
         agreesToLocation = try row.bool("agrees_to_location")
+        isBlocked = try row.bool("is_blocked")
+        isErased = try row.bool("is_erased")
         for choice in try row.textArray("choices") {
             preferences[String(choice.dropLast())] = choice.hasSuffix("+")
         }

@@ -56,6 +56,9 @@ package struct NoticePlanner: Sendable {
             guard let kind = catalogue.kinds[intent.kind] else {
                 throw JobError.invalid("\(intent.kind) is not a declared kind of notice")
             }
+            guard kind.secrets.isEmpty else {
+                throw JobError.invalid("\(intent.kind) has secrets: call notification.intend()")
+            }
             return kind
         }
         var facts = try await facts(intents, kinds, now: now, in: transaction)
@@ -70,6 +73,12 @@ package struct NoticePlanner: Sendable {
                 continue
             }
             let kind = kinds[place]
+            guard !person.isErased else {
+                answers[place].decision = .drop("the person was erased")
+                continue
+            }
+            var intent = intent
+            if person.isBlocked { intent.data = [UInt8]("{}".utf8) }
             let plan = try rule(
                 intent, kind, person: person, history: facts.history(place, intent), now: now)
             facts.note(plan, now: now)

@@ -11,6 +11,7 @@ enum NoticePlannerStatements {
         SELECT p.id, p.time_zone, (p.birth_date - date '1970-01-01')::int AS birth_day,
             p.age_verified_at IS NOT NULL AS is_age_verified,
             p.location_consent_at IS NOT NULL AS agrees_to_location,
+            p.blocked_at IS NOT NULL AS is_blocked, p.erased_at IS NOT NULL AS is_erased,
             p.email IS NOT NULL AND p.email_refused_at IS NULL AS takes_mail, p.muted_until,
             extract(epoch FROM p.notice_time)::int AS notice_time,
             extract(epoch FROM p.quiet_from)::int AS quiet_from,

@@ -22,6 +22,10 @@ package struct PersonFacts: Sendable {
     package var zone: Zone
     package var birthDate: CivilDate?
     package var isAgeVerified = false
+    /// Whether the person gets nothing more: their erasure was requested, or they are too young.
+    package var isBlocked = false
+    /// Whether all but the id was erased.
+    package var isErased = false
     package var agreesToLocation = false
     /// Whether the person has an e-mail address that was not refused.
     package var takesMail = false
@@ -125,6 +129,7 @@ package struct Policy: Sendable {
     package func objection(
         to kind: NoticeKind, _ person: PersonFacts, _ now: Instant
     ) -> String? {
+        if person.isBlocked || person.isErased { return Self.blocked }
         if kind.app.needsAge {
             guard person.isAgeVerified, let born = person.birthDate else {
                 return "the person's age is not verified"
@@ -150,6 +155,8 @@ package struct Policy: Sendable {
     }
 
     static let switchedOff = "the person has switched it off"
+    /// The reason of notices to blocked people.
+    static let blocked = "blocked"
 
     /// Returns whether a person is of age; a birthday on 29 February counts on 1 March in common
     /// years.
@@ -166,9 +173,15 @@ package struct Policy: Sendable {
     func isWanted(
         _ kind: NoticeKind, _ channel: NoticeKind.Channel, by person: PersonFacts
     ) -> Bool {
-        guard kind.urgency != .urgent else { return true }
-        return person.preferences["\(kind.chosenAs) \(channel.rawValue)"]
-            ?? person.preferences["* \(channel.rawValue)"] ?? true
+        kind.urgency == .urgent || choice(of: channel, kind, by: person) ?? true
+    }
+
+    /// Returns what the person has chosen for a channel; nil for no choice.
+    private func choice(
+        of channel: NoticeKind.Channel, _ kind: NoticeKind, by person: PersonFacts
+    ) -> Bool? {
+        person.preferences["\(kind.chosenAs) \(channel.rawValue)"]
+            ?? person.preferences["* \(channel.rawValue)"]
     }
 
     func reaching(
@@ -178,7 +191,11 @@ package struct Policy: Sendable {
         return wanted.filter { channel in
             switch channel {
             case .push: takesPush
-            case .email: person.takesMail && !(kind.mailsOnlyWithoutPush && takesPush)
+            case .email:
+                // Who has chosen mail gets both.
+                person.takesMail
+                    && (!(kind.mailsOnlyWithoutPush && takesPush)
+                        || choice(of: .email, kind, by: person) == true)
             case .inbox: true
             }
         }

@@ -19,10 +19,12 @@ package struct OutboundMessage: Sendable {
     /// The id of the notice in the inbox.
     package var number: Int64
     package var kind: NoticeKind
+    /// What the notice is about, such as `vote:12`.
+    package var subject: String
     package var words: NoticeTemplates.Rendered
     /// The one-click unsubscribe link; nil for urgent kinds, or without a page.
     package var unsubscribe: UnsubscribeLink?
-    /// A JSON object.
+    /// A JSON object, without the secret facts.
     package var data: [UInt8]
     /// The collapse key, 32 bytes: on a device, a notice replaces an earlier one with the same key.
     package var collapseID: String

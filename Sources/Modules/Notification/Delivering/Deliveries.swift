@@ -101,7 +101,8 @@ package struct Deliveries: Sendable {
                 .unavailable(reason: StrandedDeliveries.reply, retryAfter: .seconds(60)), to: due,
                 context)
         }
-        let verdict = await channel.send(outgoing)
+        // Servers may quote what they refuse.
+        let verdict = NoticeSecrets.hidden(due.secrets, in: await channel.send(outgoing))
         return DeliveryAnswer(verdict, to: due, context)
     }
 
@@ -132,15 +133,19 @@ package struct Deliveries: Sendable {
                 : "the device is disabled or has another owner"
             return .failure(DeliveryBlocker(status: "failed", reason: reason))
         }
+        guard !due.lacksSecrets else {
+            return .failure(DeliveryBlocker(status: "failed", reason: NoticeSecrets.gone))
+        }
         let link = unsubscribePage.flatMap { $0.link(for: kind, token: due.unsubscribeToken) }
         do {
             let words = try catalogue.wording.words(
-                of: due.kind, on: channel, data: due.data, zone: due.person.zone,
+                of: due.kind, on: channel, data: due.allFacts, zone: due.person.zone,
                 unsubscribe: link?.url)
             return .success(
                 OutboundMessage(
                     address: address, id: due.uuid, noticeID: due.publicID, number: due.noticeID,
-                    kind: kind, words: words, unsubscribe: link, data: due.data,
+                    kind: kind, subject: due.subject, words: words, unsubscribe: link,
+                    data: due.data,
                     collapseID: due.collapseID,
                     decidedAt: due.decidedAt.date, expiresAt: due.expiresAt.date))
         } catch {
@@ -164,7 +169,14 @@ struct DueDelivery: Sendable {
     var deviceID: Int64?
     var registeredAt: Instant?
     var kind: String
+    var subject: String
     var data: [UInt8]
+    /// The data with the secret facts.
+    var allFacts: [UInt8]
+    /// The secret facts; nil for none, or once they are deleted.
+    var secrets: [UInt8]?
+    /// Whether its secret facts are gone.
+    var lacksSecrets: Bool
     var person: PersonFacts
     var email: String?
     /// The person's token; mails only.
@@ -186,7 +198,11 @@ struct DueDelivery: Sendable {
         deviceID = try row.optionalInt64("device_id")
         registeredAt = try row.optionalTimestamp("registered_at")
         kind = try row.text("kind")
+        subject = try row.text("subject")
         data = try row.json("data")
+        allFacts = try row.optionalJSON("all_facts") ?? data
+        secrets = try row.optionalJSON("secrets")
+        lacksSecrets = try row.bool("has_secrets") && secrets == nil
         person = try PersonFacts(consentIn: row, zones: zones)
         email = try row.optionalText("email")
         unsubscribeToken = try row.optionalText("unsubscribe_token")

@@ -6,7 +6,9 @@ enum DeliveryStatements {
             d.status IN ('rejected', 'failed') AND n.status IN ('failed', 'sent')
                 OR d.status = 'withdrawn' AND d.reply = '\(cancelled)'
                     AND n.status IN ('withdrawn', 'sent') AS may_reopen,
-            d.provider, d.device_id, n.public_id::text AS public_id, n.kind, n.data, n.person_id,
+            d.provider, d.device_id, n.public_id::text AS public_id, n.kind, n.subject, n.data,
+            n.person_id, n.has_secrets, s.facts AS secrets,
+            CASE WHEN s.facts IS NOT NULL THEN n.data || s.facts END AS all_facts,
             n.expires_at, coalesce(n.decided_at, n.created_at) AS decided_at,
             sha256(convert_to(n.public_id || ':' || coalesce(d.device_id, 0), 'UTF8')) AS digest,
             md5(n.kind || ' ' || n.subject) AS collapse_id,
@@ -14,6 +16,7 @@ enum DeliveryStatements {
             p.time_zone, (p.birth_date - date '1970-01-01')::int AS birth_day,
             p.age_verified_at IS NOT NULL AS is_age_verified,
             p.location_consent_at IS NOT NULL AS agrees_to_location,
+            p.blocked_at IS NOT NULL AS is_blocked, p.erased_at IS NOT NULL AS is_erased,
             \(NoticePlannerStatements.choices) AS choices,
             CASE WHEN d.device_id IS NULL THEN p.unsubscribe_token::text END AS unsubscribe_token,
             v.token, v.topic, v.environment, v.registered_at,
@@ -22,6 +25,7 @@ enum DeliveryStatements {
         JOIN notification.notices n ON n.id = d.notice_id
         JOIN people.people p ON p.id = n.person_id
         LEFT JOIN notification.devices v ON v.id = d.device_id
+        LEFT JOIN notification.secrets s ON n.has_secrets AND s.notice_id = n.id
         WHERE d.id = ANY ($1)
         """
 

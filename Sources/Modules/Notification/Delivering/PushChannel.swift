@@ -8,6 +8,9 @@ package struct PushChannel: Channel {
     /// Larger data are left out: the app reads them from the inbox or from its server.
     static let dataLimit = 1_000
 
+    /// The maximum bytes of a subject, which count against those of the data.
+    static let subjectLimit = 200
+
     private let push: @Sendable (PushMessage) async -> DeliveryVerdict
 
     /// Creates a channel for APNs.
@@ -36,14 +39,27 @@ package struct PushChannel: Channel {
         return await push(message)
     }
 
-    /// Returns the data for the app: the kind, the notice's id in the inbox, and the facts.
+    /// Returns the number of bytes in a JSON text.
+    private static func size(_ bytes: some Sequence<UInt8>) -> Int {
+        bytes.reduce(0) {
+            $0 + ($1 == UInt8(ascii: "\"") || $1 == UInt8(ascii: "\\") ? 2 : 1)
+        }
+    }
+
+    /// Returns the data for the app: the kind, the subject, the notice's id in the inbox, and the
+    /// facts.
     ///
     /// The facts are one field of JSON: FCM accepts only texts, and separate fields could collide
     /// with reserved names.
     private static func data(of outgoing: OutboundMessage) -> [String: String] {
         var fields = ["kind": outgoing.kind.name, "notice_id": "\(outgoing.number)"]
-        let escapes = outgoing.data.count { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
-        if outgoing.data.count + escapes <= dataLimit {
+        var limit = dataLimit
+        let subject = size(outgoing.subject.utf8)
+        if subject <= subjectLimit {
+            fields["subject"] = outgoing.subject
+            limit -= subject
+        }
+        if size(outgoing.data) <= limit {
             fields["data"] = String(decoding: outgoing.data, as: UTF8.self)
         }
         return fields

@@ -1,17 +1,31 @@
 /// The kinds of notice that belong to no app: the account, and news of the company.
 extension NoticeKind {
-    static let account = [accountEmailCode, accountPasswordReset, companyNews]
+    static let account = [
+        accountCode, accountResetLink, accountInvitation, accountPasswordChanged, companyNews,
+    ]
 
-    /// The code that verifies an address; it expires after `minutes`.
-    package static let accountEmailCode = urgentCode("account.email_code")
+    /// A code that proves that a person reads an address; it expires after `minutes`.
+    package static let accountCode = urgentMail(
+        "account.code", ["code": .text, "minutes": .count], secret: "code")
 
-    /// The code for a new password; it expires after `minutes`.
-    package static let accountPasswordReset = urgentCode("account.password_reset")
+    /// The link for a new password, which opens the app; it expires after `minutes`.
+    package static let accountResetLink = urgentMail(
+        "account.reset_link", ["link": .link, "minutes": .count], secret: "link")
 
-    private static func urgentCode(_ name: String) -> NoticeKind {
-        var kind = NoticeKind(
-            name, app: .account, channels: [.email], fields: ["code": .text, "minutes": .count])
+    /// The link with which somebody who was added joins; `by` is who invites, or empty.
+    package static let accountInvitation = urgentMail(
+        "account.invitation", ["link": .link, "by": .text, "days": .count], secret: "link")
+
+    /// The password was changed.
+    package static let accountPasswordChanged = urgentMail(
+        "account.password_changed", ["at": .time])
+
+    private static func urgentMail(
+        _ name: String, _ fields: [String: Field], secret: String? = nil
+    ) -> NoticeKind {
+        var kind = NoticeKind(name, app: .account, channels: [.email], fields: fields)
         kind.urgency = .urgent
+        kind.secrets = Set([secret].compactMap(\.self))
         return kind
     }
 

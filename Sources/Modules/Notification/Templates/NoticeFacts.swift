@@ -74,6 +74,7 @@ enum NoticeFacts {
         case .field(.amount):
             "an amount in minor units, such as {\"minor\":1230,\"currency\":\"CAD\"}"
         case .field(.day): "a day, such as \"2026-11-20\""
+        case .field(.link): "a link, such as \"https://host/path\""
         case .field(.time): "a time, such as \"2026-11-20T17:30:00Z\""
         case .field(.amounts): "a list of amounts in minor units"
         case .field(.list):
@@ -99,7 +100,25 @@ enum NoticeFacts {
         case .day: JSONScanner.text(value).flatMap(day).map { .day($0) }
         case .time: JSONScanner.text(value).flatMap(time).map { .time($0) }
         case .list: list(value).map { .list($0) }
+        case .link: JSONScanner.text(value).flatMap { isLink($0) ? .link($0) : nil }
         }
+    }
+
+    private static let linkLimit = 2_000
+
+    /// Returns whether a text is a URL that is safe in a mail; the database checks the same.
+    private static func isLink(_ text: String) -> Bool {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let scheme = text.utf8[..<colon]
+        let isName =
+            scheme.first.map { (0x61...0x7A).contains($0) } ?? false
+            && scheme.allSatisfy {
+                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0)
+                    || [0x2B, 0x2D, 0x2E].contains($0)
+            }
+        return isName && !["javascript", "data", "vbscript"].contains(String(text[..<colon]))
+            && text.utf8[colon...].dropFirst().allSatisfy { (0x21...0x7E).contains($0) }
+            && text.utf8.count > scheme.count + 1 && text.utf8.count <= linkLimit
     }
 
     private static func whole(_ value: ArraySlice<UInt8>) -> Int64? {

@@ -162,7 +162,7 @@ struct TemplateParser {
             // The text already contains the indent of the first item.
             return .block(number, indent: indent)
         case .html:
-            if type == .link, markup.isLink { return .fact(number) }
+            if type == .link || type == .field(.link), markup.isLink { return .fact(number) }
             guard markup.isContent else {
                 throw source.wrong(
                     at: opened, "\(name) between tags; within a tag only href=\"{unsubscribe}\"")

@@ -42,6 +42,7 @@ enum TemplateFact: Sendable, Equatable {
         case .field(.day): "a day"
         case .field(.time): "a time"
         case .field(.list): "a list"
+        case .field(.link): "a link"
         case .body: "the body"
         case .link: "a link"
         }
@@ -51,7 +52,8 @@ enum TemplateFact: Sendable, Equatable {
     var canBeEmpty: Bool {
         switch self {
         case .field(.text), .field(.count), .field(.list), .link: true
-        case .field(.metres), .field(.amount), .field(.amounts), .field(.day), .field(.time), .body:
+        case .field(.metres), .field(.amount), .field(.amounts), .field(.day), .field(.time),
+            .field(.link), .body:
             false
         }
     }

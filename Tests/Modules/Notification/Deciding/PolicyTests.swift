@@ -134,6 +134,29 @@ func made<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
             Case(
                 "mail because there is no push", kind: { $0.mailsOnlyWithoutPush = true },
                 person: { $0.devices = [] }, "send email inbox"),
+            // "*both* cannot be had for coupons: `mailsOnlyWithoutPush` outweighs a person's own
+            // `email = true`; their explicit choice should win".
+            Case(
+                "push and mail both, by the person's choice",
+                kind: { $0.mailsOnlyWithoutPush = true },
+                person: { $0.preferences["test.kind email"] = true }, "send push email inbox"),
+            Case(
+                "push and mail both for all kinds", kind: { $0.mailsOnlyWithoutPush = true },
+                person: { $0.preferences["* email"] = true }, "send push email inbox"),
+            Case(
+                "both for all kinds, but no mail of this", kind: { $0.mailsOnlyWithoutPush = true },
+                person: { $0.preferences = ["* email": true, "test.kind email": false] },
+                "send push inbox"),
+            Case(
+                "both, urgent",
+                kind: {
+                    $0.mailsOnlyWithoutPush = true
+                    $0.urgency = .urgent
+                }, person: { $0.preferences["test.kind email"] = true }, "send push email inbox"),
+            Case("blocked", person: { $0.isBlocked = true }, "drop: blocked"),
+            Case(
+                "blocked, however urgent", kind: { $0.urgency = .urgent },
+                person: { $0.isBlocked = true }, "drop: blocked"),
             Case(
                 "mail because push is off", kind: { $0.mailsOnlyWithoutPush = true },
                 person: { $0.preferences["* push"] = false }, "send email inbox"),

@@ -64,6 +64,7 @@ import Testing
     {
         let ground = try await Ground()
         let ada = try await ground.person()
+        try await ground.declare("t.strange")
         try await ground.run(
             """
             SELECT notification.intend('t.strange', $1, 'subject', '{}', 'event', now() + '1 day')

@@ -24,6 +24,7 @@ import Testing
         var aps: Apple
         var kind: String
         var notice_id: String
+        var subject: String?
         var data: String?
     }
 
@@ -86,6 +87,7 @@ import Testing
             #expect(payload.kind == "t.near")
             let number = try await ground.number("SELECT id FROM notification.notices")
             #expect(payload.notice_id == "\(number)")
+            #expect(payload.subject == "subject")
             #expect(payload.data == #"{"title": "subject"}"#)
         }
     }

@@ -74,9 +74,12 @@ import Testing
         try await add(ground, "app:b")
         let first = try #require(try await emit(ground))
         #expect(try await counts(ground) == [1, 2, 2])
-        // The same event again changes nothing, whatever else it says.
+        // The same event again changes nothing; another by its key is an error.
         #expect(try await emit(ground) == first)
-        #expect(try await emit(ground, "x.y") == first)
+        let known = await #expect(throws: PostgresError.self) {
+            _ = try await emit(ground, "x.y")
+        }
+        #expect(known?.sqlState == "23505")
         #expect(try await counts(ground) == [1, 2, 2])
         #expect(try await emit(ground, "x.y", key: "l") != first)
         #expect(try await counts(ground) == [2, 5, 5])

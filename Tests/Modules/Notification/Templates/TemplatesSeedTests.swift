@@ -27,7 +27,8 @@ import Testing
         "mission.returned": mission, "mission.paid": mission, "mission.rejected": mission,
         "payout.held": payout, "payout.issued": payout, "payout.returned": payout,
         "vote.published": vote, "vote.review": vote,
-        "account.email_code": code, "account.password_reset": code,
+        "account.code": account, "account.reset_link": account, "account.invitation": account,
+        "account.password_changed": account,
         "company.news": #"""
         {"headline": "We <moved>", "summary": "A new address",
          "body": "First paragraph.\n\nSecond & last."}
@@ -63,7 +64,11 @@ import Testing
     private static let vote = #"""
         {"subject": "Who <leads>?", "count": 2, "until": "2026-11-20T16:05:00Z"}
         """#
-    private static let code = #"{"code": "<48 15 16>", "minutes": 10}"#
+    private static let link = "https://app.example.org/reset?a=1&token=3mJr7AoU"
+    private static let account = #"""
+        {"code": "<48 15 16>", "minutes": 10, "link": "\#(link)", "by": "Ann <&> Ben",
+         "days": 14, "at": "2026-11-20T16:05:00Z"}
+        """#
 
     private func render(
         _ kind: String, _ channel: NoticeKind.Channel, _ json: String? = nil
@@ -173,12 +178,41 @@ import Testing
                 == "It is paid on Friday 15 January. Thank you for your answers.")
     }
 
-    @Test func `codes are urgent, mailed only and never merged`() throws {
-        for kind in [NoticeKind.accountEmailCode, .accountPasswordReset] {
+    // The finding: "Reset is a **link** that opens the app; `account.password_reset` mails a code.
+    // The invitation e-mail has no kind".
+    @Test func `codes and links are urgent and secret, mailed only and never in a subject`() throws
+    {
+        let secrets = [
+            (NoticeKind.accountCode, "within 10 minutes", "48 15 16"),
+            (.accountResetLink, "within 10 minutes", Self.link),
+            (.accountInvitation, "within 14 days", Self.link),
+        ]
+        for (kind, limit, secret) in secrets {
             #expect(kind.urgency == .urgent && kind.channels == [.email] && !kind.mergesHeld)
+            #expect(kind.secrets.count == 1)
             let words = try render(kind.name, .email)
-            #expect(words.text.contains("within 10 minutes"))
-            #expect(!words.text.contains("example.org"))
+            #expect(words.text.contains(limit))
+            #expect(words.text.contains(secret))
+            #expect(!words.title.contains(secret) && !words.text.contains("/u?k=1"))
+        }
+        let invitation = try render(
+            "account.invitation", .email,
+            #"{"link": "app:join?token=3mJr7AoU", "by": "", "days": 1}"#)
+        #expect(
+            invitation.text.hasPrefix("Open this link within a day to join:\n\napp:join?token="))
+    }
+
+    @Test(
+        "a link is a URL that is safe to open",
+        arguments: [
+            "javascript:alert(1)", "data:text/html,x", "JavaScript:alert(1)", "https://a b",
+            "no link", "https:", "https://a/\u{2028}", "", ":x",
+        ])
+    func badLink(link: String) throws {
+        let json = try JSONEncoder().encode(["link": link])
+        let data = String(decoding: json, as: UTF8.self).dropLast() + #", "minutes": 10}"#
+        #expect(throws: NoticeDataError.self) {
+            try render("account.reset_link", .email, String(data))
         }
     }
 
@@ -199,7 +233,11 @@ import Testing
             #expect(mail.problems.isEmpty, "\(name): \(mail.problems)")
             #expect(!mail.tags.contains("script"))
             let isUrgent = EveryNotice.kinds.contains { $0.name == name && $0.urgency == .urgent }
-            #expect(mail.links == (isUrgent ? [] : ["https://example.org/u?k=1&p=2"]), "\(name)")
+            let own =
+                Self.samples[name]?.contains("\"link\"") == true
+                && EveryNotice.kinds.contains { $0.name == name && $0.fields["link"] == .link }
+            let links = own ? [Self.link] : isUrgent ? [] : ["https://example.org/u?k=1&p=2"]
+            #expect(mail.links == links, "\(name)")
             #expect(mail.title == (try render(name, .email).title))
             #expect(mail.text.contains(Self.shown[name] ?? "?"), "\(name): \(mail.text)")
         }
@@ -217,7 +255,9 @@ import Testing
         "payout.held": "account <closed>",
         "payout.issued": "cheque no. 000<123>", "payout.returned": "account <closed>",
         "vote.published": "Who <leads>?", "vote.review": "Who <leads>?",
-        "account.email_code": "<48 15 16>", "account.password_reset": "<48 15 16>",
+        "account.code": "<48 15 16>", "account.invitation": "Ann <&> Ben invites you",
+        "account.reset_link": "Choose a new password",
+        "account.password_changed": "Friday 20 November, 16:05 UTC",
         "household.invited": "Flat <7>", "household.balances": "CA$30.00 to <Ann>",
         "household.session_failed": "If that was not you",
         "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",

@@ -1,0 +1,47 @@
+import FoundationEssentials
+package import ErrandPostgres
+
+/// A kind of notice as `notification.kinds` has it, so that `notification.intend()` knows it.
+private struct NoticeDeclaration: Encodable {
+    var kind: String
+    var app: String
+    var urgency: String
+    var channels: [String]
+    var facts: [String: String]
+    var secrets: [String]
+
+    init(_ kind: NoticeKind) {
+        self.kind = kind.name
+        app = kind.app.name
+        urgency = kind.urgency.rawValue
+        channels = kind.channels.map(\.rawValue)
+        facts = kind.fields.mapValues { "\($0)" }
+        secrets = kind.secrets.sorted()
+    }
+}
+
+extension NoticeCatalogue {
+    /// Returns the statement that declares the kinds, without digests, which no event names.
+    ///
+    /// Of programs with different versions of a kind, the last that starts decides.
+    package func declaration() throws -> Statement {
+        let digests = Set(kinds.values.compactMap { $0.digest?.name })
+        let declared = kinds.values.filter { !digests.contains($0.name) }
+            .sorted { $0.name < $1.name }.map(NoticeDeclaration.init)
+        return Statement(
+            Self.declare, [.json([UInt8](try JSONEncoder().encode(declared)))])
+    }
+
+    private static let declare = """
+        INSERT INTO notification.kinds AS k (kind, app, urgency, channels, facts, secrets)
+        SELECT d.kind, d.app, d.urgency, d.channels, d.facts, d.secrets
+        FROM jsonb_to_recordset($1) AS d (kind text, app text, urgency text, channels text[],
+            facts jsonb, secrets text[])
+        ORDER BY d.kind
+        ON CONFLICT (kind) DO UPDATE
+        SET app = excluded.app, urgency = excluded.urgency, channels = excluded.channels,
+            facts = excluded.facts, secrets = excluded.secrets, declared_at = clock_timestamp()
+        WHERE (k.app, k.urgency, k.channels, k.facts, k.secrets) IS DISTINCT FROM
+            (excluded.app, excluded.urgency, excluded.channels, excluded.facts, excluded.secrets)
+        """
+}
