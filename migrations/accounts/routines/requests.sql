@@ -1,0 +1,109 @@
+-- What all requests have in common: the address, the account, the limits.
+
+-- Raises an error unless the arguments of a request are valid; returns the address for comparison.
+-- The text of an error has no address, which is personal.
+CREATE OR REPLACE FUNCTION accounts.expect_request(
+    address text, app text, request_id text, caller text, locale text
+) RETURNS text LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM errand.expect(
+        address ~ '^(?=.{3,254}$)[^[:cntrl:]]*[^@[:space:][:cntrl:]]@[^@[:space:][:cntrl:]]+$',
+        'address: expected a mail address of at most 254 characters');
+    PERFORM errand.expect(length(request_id) BETWEEN 1 AND 100 AND request_id !~ '[[:cntrl:]]',
+        'request_id: expected 1 to 100 characters in one line, the same for a repeated request');
+    PERFORM errand.expect(
+        coalesce(length(caller) BETWEEN 1 AND 200 AND caller !~ '[[:cntrl:]]', true),
+        'caller: expected 1 to 200 characters in one line, or null');
+    PERFORM errand.expect(locale ~ '^[a-z]{2,3}([-_][A-Za-z]{2})?$',
+        'locale: expected such as en or fr-CA');
+    PERFORM accounts.expect_app(app);
+    RETURN lower(address);
+END $$;
+
+CREATE OR REPLACE FUNCTION accounts.expect_app(app text) RETURNS void LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    IF NOT EXISTS (SELECT FROM notification.apps a WHERE a.name = app) THEN
+        RAISE EXCEPTION 'app %: expected one of %', coalesce(app, 'null'),
+            (SELECT string_agg(a.name, ', ' ORDER BY a.name) FROM notification.apps a)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+END $$;
+
+-- Raises an error: this request is known with other content.
+CREATE OR REPLACE FUNCTION accounts.refuse_request(request_id text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the request % is known with other content', request_id
+        USING ERRCODE = 'unique_violation', HINT = 'Give each request an id of its own.';
+END $$;
+
+-- Locks an address until the transaction ends, so that its requests are counted one by one.
+CREATE OR REPLACE FUNCTION accounts.lock_address(address_key text, at timestamptz) RETURNS void
+LANGUAGE sql AS $$
+    INSERT INTO accounts.addresses AS a VALUES ($1, $2)
+    ON CONFLICT ON CONSTRAINT addresses_pkey DO UPDATE
+    SET requested_at = greatest(a.requested_at, excluded.requested_at)
+$$;
+
+-- Why an address or a caller has to wait, and until when; 'ok' if not.
+--   sent_to, sent_by   the times of the requests of the period, of the address and the caller
+CREATE OR REPLACE FUNCTION accounts.limit_of(
+    sent_to timestamptz[], most_to int, sent_by timestamptz[], most_by int, period interval,
+    OUT reason text, OUT ask_again_at timestamptz
+) LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    reason := 'ok';
+    IF cardinality(sent_to) >= most_to THEN
+        reason := 'too_many_for_address';
+        -- When fewer than that are younger than the period.
+        ask_again_at := (SELECT t + period FROM unnest(sent_to) t ORDER BY t DESC
+            OFFSET most_to - 1 LIMIT 1);
+    ELSIF cardinality(sent_by) >= most_by THEN
+        reason := 'too_many_for_caller';
+        ask_again_at := (SELECT t + period FROM unnest(sent_by) t ORDER BY t DESC
+            OFFSET most_by - 1 LIMIT 1);
+    END IF;
+END $$;
+
+-- Whether somebody may have codes, links and invitations.
+CREATE OR REPLACE FUNCTION accounts.is_served(person bigint, at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN people.obstacle(person, at) IN ('none', 'no_birth_date');
+
+-- The account of an address: that of the oldest person, if several have it. Null if there is none,
+-- or if the person gets no notices, as they are to be erased or under 16.
+CREATE OR REPLACE FUNCTION accounts.person_of(address_key text, at timestamptz) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT p.id FROM people.people p
+    WHERE lower(p.email) = $1 AND accounts.is_served(p.id, $2)
+    ORDER BY p.id LIMIT 1
+$$;
+
+-- Whether an address belongs to people who get no notices, and to nobody else.
+CREATE OR REPLACE FUNCTION accounts.is_barred(address_key text, at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM people.people p WHERE lower(p.email) = $1)
+        AND accounts.person_of($1, $2) IS NULL
+$$;
+
+-- Ends the codes and reset links of a person.
+CREATE OR REPLACE FUNCTION accounts.end_all(person bigint, reason text, at timestamptz)
+RETURNS void LANGUAGE sql AS $$
+    UPDATE accounts.codes c SET ended_at = $3, end_reason = $2
+    WHERE c.person_id = $1 AND c.ended_at IS NULL;
+    UPDATE accounts.links l SET ended_at = $3, end_reason = $2
+    WHERE l.person_id = $1 AND l.kind = 'reset' AND l.ended_at IS NULL
+$$;
+
+-- A changed address ends what was sent to the old one.
+CREATE OR REPLACE FUNCTION accounts.end_for_address() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM accounts.end_all(NEW.id, 'address_changed', clock_timestamp());
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER people_accounts AFTER UPDATE OF email ON people.people
+    FOR EACH ROW WHEN (lower(OLD.email) IS DISTINCT FROM lower(NEW.email))
+    EXECUTE FUNCTION accounts.end_for_address();
