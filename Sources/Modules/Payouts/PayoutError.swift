@@ -24,8 +24,8 @@ package enum PayoutError: Error, Equatable, CustomStringConvertible {
         guard case .server(let server) = error else { return nil }
         switch server.sqlState {
         case "P0002": self = .notFound(server.message)
-        case "55000": self = .conflict(server.message)
-        case "23514": self = .refused(server.message, hint: server.hint)
+        case "RU001" where server.detail == "wrong_state": self = .conflict(server.message)
+        case "RU001", "23514": self = .refused(server.message, hint: server.hint)
         case "22023": self = .invalid(server.message)
         default: return nil
         }

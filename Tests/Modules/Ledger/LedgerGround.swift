@@ -12,7 +12,10 @@ struct LedgerGround: Sendable {
     init(people: Int = 3, shops: Int = 2) async throws {
         session = try TestDatabase.here().session()
         _ = try await session.query(
-            "INSERT INTO people.people (id) SELECT * FROM generate_series(1, $1)",
+            """
+            INSERT INTO people.people (id, birth_date)
+            SELECT n, '1990-05-17' FROM generate_series(1, $1) n
+            """,
             [.int64(Int64(people))])
         _ = try await session.query(
             """

@@ -43,7 +43,9 @@ import Testing
         #expect(try await ground.credit(2, "survey:1") != id, "another person's is another")
         let error = await refusal { try await ground.credit(1, "survey:1", cut: 301) }
         #expect(error?.sqlState == "23505")
-        #expect(error?.description.contains("but other content (accounts and amounts)") == true)
+        #expect(
+            error?.description.contains("is known with other content (accounts and amounts)")
+                == true)
         #expect(try await ground.count("transactions") == 2)
     }
 

@@ -68,7 +68,7 @@ import Testing
             let exists = try await ground.count("transactions") > 0
             if !exists {
                 _ = try await ground.session.query(
-                    "INSERT INTO people.people (id) VALUES (1)")
+                    "INSERT INTO people.people (id, birth_date) VALUES (1, '1990-05-17')")
                 _ = try await ground.session.query(
                     "INSERT INTO establishments.establishments (id, name) VALUES (1, 'x')")
                 try await ground.credit(1, "survey:1")

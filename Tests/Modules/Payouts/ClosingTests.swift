@@ -187,10 +187,10 @@ struct ClosingTests {
     @Test("voids what other runs held, and pays it with its own")
     func heldBefore() async throws {
         let ground = try await QuarterGround(people: 1)
-        try await ground.session.script("UPDATE people.people SET birth_date = NULL")
+        try await ground.session.script("UPDATE people.people SET age_verified_at = NULL")
         try await ground.earn(1, 500, at: "2026-05-01T12:00:00Z")
         try await ground.close("2026-Q2")
-        try await ground.session.script("UPDATE people.people SET birth_date = '1990-01-01'")
+        try await ground.session.script("UPDATE people.people SET age_verified_at = now()")
         try await ground.earn(1, 70, at: "2026-08-01T12:00:00Z")
         try await ground.close("2026-Q3")
         #expect(try await ground.payouts("2026-Q2") == ["1 500 void: part of 2026-Q3"])

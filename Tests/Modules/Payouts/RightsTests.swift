@@ -158,12 +158,12 @@ import Testing
         for state in ["settled", "returned", "reissued"] {
             #expect(
                 try await sqlState(
-                    "UPDATE payouts.payouts SET state = '\(state)'", ground.session) == "55000")
+                    "UPDATE payouts.payouts SET state = '\(state)'", ground.session) == "RU001")
         }
         for state in ["issued", "settled", "preview"] {
             #expect(
                 try await sqlState(
-                    "UPDATE payouts.runs SET state = '\(state)'", ground.session) == "55000")
+                    "UPDATE payouts.runs SET state = '\(state)'", ground.session) == "RU001")
         }
         #expect(
             try await sqlState(

@@ -105,7 +105,7 @@ struct UndecidedTests {
 
     @Test func `what is too little for the next run stays held by the first`() async throws {
         let ground = try await QuarterGround(people: 1)
-        try await ground.session.script("UPDATE people.people SET birth_date = NULL")
+        try await ground.session.script("UPDATE people.people SET age_verified_at = NULL")
         let reward = try await ground.earn(1, 150, at: "2026-05-01T12:00:00Z")
         try await ground.earn(1, 50, at: "2026-05-02T12:00:00Z")
         try await ground.close("2026-Q2")
@@ -113,7 +113,7 @@ struct UndecidedTests {
             "SELECT ledger.reverse($1, 'not answered')", [.int64(reward)])
         try await ground.close("2026-Q3")
         #expect(
-            try await ground.payouts("2026-Q2") == ["1 200 held: birth date is missing"])
+            try await ground.payouts("2026-Q2") == ["1 200 held: age is not verified"])
         #expect(try await ground.payouts("2026-Q3") == [])
         #expect(try await ground.faults() == [])
     }
@@ -121,7 +121,7 @@ struct UndecidedTests {
     @Test func `what is done between a cut-off and its close shifts nothing`() async throws {
         let ground = try await QuarterGround(people: 3)
         try await ground.session.script(
-            "UPDATE people.people SET birth_date = NULL WHERE id = 1")
+            "UPDATE people.people SET age_verified_at = NULL WHERE id = 1")
         for person in 1...3 as ClosedRange<Int64> {
             try await ground.earn(person, 500, at: "2026-05-01T12:00:00Z")
         }
@@ -136,7 +136,7 @@ struct UndecidedTests {
             }
         }
         // One is released, and leaves the balance; one is void, and comes back into it.
-        try await ground.session.script("UPDATE people.people SET birth_date = '1990-01-01'")
+        try await ground.session.script("UPDATE people.people SET age_verified_at = now()")
         try await changes(ground).release(try await ground.payout(of: 1), reason: nil)
         try await changes(ground).void(try await ground.payout(of: 2), reason: "by mistake")
         try await ground.close("2026-Q3")

@@ -86,8 +86,8 @@ BEGIN
         other := 'accounts and amounts';
     END IF;
     IF other IS NOT NULL THEN
-        RAISE EXCEPTION 'key %: transaction % has this key but other content (%)', key, present.id,
-            other USING ERRCODE = 'unique_violation', CONSTRAINT = 'transactions_key',
+        RAISE EXCEPTION 'the key % is known with other content (%): transaction %', key, other,
+            present.id USING ERRCODE = 'unique_violation', CONSTRAINT = 'transactions_key',
             HINT = 'Use another key for another transaction.';
     END IF;
     RETURN present.id;

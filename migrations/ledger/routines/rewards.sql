@@ -1,16 +1,5 @@
 -- Rewards of people: crediting them, and reading balances.
 
--- Credits a reward for a survey or mission in the caller's transaction and returns the id of the
--- ledger's transaction. Idempotent by person and source; the same source with other amounts is an
--- error. Credit thousands of people in batches of hundreds: a balance that one transaction updates
--- very often gets slow.
---   source          origin of the reward, such as survey:12 or mission:7: a kind of a-z and _, and
---                   one or more ids of a-z, 0-9, _ and -, each behind a colon. A source has one
---                   spelling: no capitals and no leading zeros, as they would be paid twice
---   establishment   the payer; null: the company itself, which requires paid = cut
---   paid, cut       minor units: the amount paid, at most pay_rules.max_reward, and the person's
---                   share; the rest is the company's commission
---   at              time of the reward, at most pay_rules.max_reward_age ago; default: now
 CREATE OR REPLACE FUNCTION ledger.credit_reward(
     person bigint, source text, establishment bigint, paid bigint, cut bigint,
     currency text DEFAULT 'CAD', at timestamptz DEFAULT NULL
@@ -18,10 +7,10 @@ CREATE OR REPLACE FUNCTION ledger.credit_reward(
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    payee bigint;
-    payer bigint;
-    share bigint;
+    payee bigint; payer bigint; share bigint;
+    is_adult boolean;
     limits record;
+    key CONSTANT text := 'reward:' || person || ':' || source;
     payer_kind CONSTANT text := CASE WHEN establishment IS NULL THEN 'company'
         ELSE 'establishment' END;
 BEGIN
@@ -30,8 +19,7 @@ BEGIN
         RAISE EXCEPTION 'expected paid and cut in minor units, 0 < cut <= paid <= %; found % and %',
             coalesce(limits.max_reward::text, 'ledger.pay_rules.max_reward'),
             coalesce(paid::text, 'null'), coalesce(cut::text, 'null')
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'ledger.pay_rules.max_reward is the '
-                'most that one reward may cost.';
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'See ledger.pay_rules.max_reward.';
     END IF;
     -- A number has no leading zeros.
     IF (length(source) <= 100 AND source ~ '^[a-z][a-z_]*(:[a-z0-9_-]+)+$'
@@ -62,18 +50,57 @@ BEGIN
         (SELECT a.id FROM ledger.accounts a WHERE a.owner = coalesce(establishment, 0)
             AND a.kind = payer_kind AND a.currency = currency),
         (SELECT a.id FROM ledger.accounts a
-            WHERE a.owner = 0 AND a.kind = 'commission' AND a.currency = currency)
-    INTO payee, payer, share;
+            WHERE a.owner = 0 AND a.kind = 'commission' AND a.currency = currency),
+        -- 17 years ago is old enough in every time zone, and cheap to say here.
+        (SELECT p.blocked_at IS NULL AND p.birth_date < current_date - 6210
+            FROM people.people p WHERE p.id = person)
+    INTO payee, payer, share, is_adult;
+    -- A reward that is known is answered as the first time, whatever became of the person.
+    IF is_adult IS NOT TRUE
+        AND NOT EXISTS (SELECT FROM ledger.transactions t WHERE t.key = key) THEN
+        PERFORM people.expect_of_age(person);
+    END IF;
     IF payee IS NULL OR payer IS NULL OR share IS NULL THEN
         payee := ledger.account('person', person, currency);
         payer := ledger.account(payer_kind, coalesce(establishment, 0), currency);
         share := ledger.account('commission', 0, currency);
     END IF;
-    RETURN ledger.post('reward:' || person || ':' || source, 'reward',
+    RETURN ledger.post(key, 'reward',
         CASE WHEN cut < paid THEN ARRAY[payer, payee, share] ELSE ARRAY[payer, payee] END,
         CASE WHEN cut < paid THEN ARRAY[-paid, cut, paid - cut] ELSE ARRAY[-paid, cut] END,
         at, source);
 END $$;
+COMMENT ON FUNCTION ledger.credit_reward(
+    bigint, text, bigint, bigint, bigint, text, timestamptz) IS $doc$
+Credits a reward for a survey or mission, in the transaction of the caller. A person is credited
+once for a source. The establishment owes what it pays; the rest behind the person's share is the
+company's commission. Credit thousands of people in batches of hundreds: a balance that one
+transaction updates very often gets slow.
+
+Arguments:
+  person: who earned it; 16 years old at least
+  source: the origin, such as survey:12 or mission:7: a kind of a-z and _, and one or more ids of
+    a-z, 0-9, _ and -, each behind a colon. It has one spelling: no capitals and no leading zeros
+  establishment: who pays; null for the company itself, which requires paid = cut
+  paid: what the establishment pays, in minor units, at most ledger.pay_rules.max_reward
+  cut: the person's share of it, in minor units
+  currency: the currency of both
+  at: when it was earned, at most ledger.pay_rules.max_reward_age ago; null for now
+Returns:
+  credit_reward: the id of the ledger's transaction
+Reasons:
+  under_age: the person is under 16
+  no_birth_date: the person's birth date is not known
+  blocked: the person's erasure was requested, or they were erased
+Errors:
+  22023: an amount, the source or the time is out of range; the text names it
+  23503: no such person or establishment
+  23505: the source is known with other content
+Repeated: answers the same id and credits nothing, also when the person was blocked since.
+Sample:
+  SELECT ledger.credit_reward(person => 17, source => 'survey:12', establishment => 7,
+      paid => 500, cut => 300);
+$doc$;
 
 -- The current balance of an account.
 CREATE OR REPLACE FUNCTION ledger.balance(account bigint)
@@ -112,7 +139,6 @@ BEGIN
         WHERE p.account_id = account AND p.at >= instant);
 END $$;
 
--- The balances of a person, one row per currency.
 CREATE OR REPLACE FUNCTION ledger.reward_balance(person bigint)
 RETURNS TABLE (currency text, amount bigint) LANGUAGE plpgsql STABLE
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -123,9 +149,20 @@ BEGIN
     FROM ledger.accounts a LEFT JOIN ledger.balances b ON b.account_id = a.id AND b.slice = 0
     WHERE a.owner = person AND a.kind = 'person' ORDER BY a.currency;
 END $$;
+COMMENT ON FUNCTION ledger.reward_balance(bigint) IS $doc$
+Reads the balances of a person, one row per currency; no row before the first reward. A held payout
+is part of the balance, one that waits for the bank is not: the standing of payouts shows both.
 
--- A person's lines in a currency, newest first. For the next page, pass at and transaction_id of
--- the last line.
+Arguments:
+  person: the person
+Returns:
+  currency: the currency
+  amount: the balance in minor units; negative if a reward was reversed after it was paid out
+Repeated: Reads only.
+Sample:
+  SELECT currency, amount FROM ledger.reward_balance(person => 17);
+$doc$;
+
 CREATE OR REPLACE FUNCTION ledger.reward_lines(
     person bigint, currency text DEFAULT 'CAD', before_at timestamptz DEFAULT 'infinity',
     before_id bigint DEFAULT 9223372036854775807, max_rows int DEFAULT 50
@@ -140,3 +177,23 @@ BEGIN
       AND (p.at, p.transaction_id) < (before_at, before_id)
     ORDER BY p.at DESC, p.transaction_id DESC LIMIT least(greatest(max_rows, 0), 1000);
 END $$;
+COMMENT ON FUNCTION ledger.reward_lines(bigint, text, timestamptz, bigint, int) IS $doc$
+Lists what moved the balance of a person in a currency, newest first. For the next page, pass at and
+transaction_id of the last line.
+
+Arguments:
+  person: the person
+  currency: the currency
+  before_at: at of the last line of the page before
+  before_id: transaction_id of the last line of the page before
+  max_rows: how many at most, up to 1000
+Returns:
+  transaction_id: the ledger's transaction
+  at: when it was earned or paid
+  kind: such as reward, reversal, payout or payout_back
+  source: the origin, such as survey:12
+  amount: in minor units; negative if it reduces the balance
+Repeated: Reads only.
+Sample:
+  SELECT at, kind, source, amount FROM ledger.reward_lines(person => 17, max_rows => 20);
+$doc$;

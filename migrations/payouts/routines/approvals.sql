@@ -1,22 +1,8 @@
 -- Approving a closed run.
 
--- The form in which two names of operators are compared: NFKC, case-folded, without invisible
--- characters, and with single spaces. So Zoë and "ZOË " are equal.
+-- The form in which two names of operators are compared; see errand.operator_key().
 CREATE OR REPLACE FUNCTION payouts.operator_key(name text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-DECLARE
-    spaces CONSTANT text :=
-        U&'[\0009-\000D\0020\0085\00A0\1680\2000-\200A\2028\2029\202F\205F\3000]+';
-    unseen CONSTANT text := U&'[\0001-\0008\000E-\001F\007F-\0084\0086-\009F\00AD\034F\061C'
-        '\115F\1160\17B4\17B5\180B-\180E\200B-\200F\202A-\202E\2060-\206F\3164\FE00-\FE0F\FEFF'
-        '\FFA0\FFF9-\FFFB]';
-    key text;
-BEGIN
-    key := regexp_replace(normalize(name, NFKC), unseen, '', 'g');
-    -- Upper and lower, so that ß equals SS.
-    key := lower(upper(key COLLATE "und-x-icu") COLLATE "und-x-icu");
-    RETURN normalize(btrim(regexp_replace(key, spaces, ' ', 'g')), NFKC);
-END $$;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT errand.operator_key(name) $$;
 
 -- The largest deviation of a run's totals from its last preview, over all currencies, in percent;
 -- null without a preview.
@@ -62,7 +48,7 @@ BEGIN
         RAISE EXCEPTION 'run % is %: only closed runs can be approved', of.quarter,
             CASE WHEN of.state = 'preview' AND of.closing_at IS NOT NULL THEN 'being closed'
                 ELSE of.state::text END
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     PERFORM errand.expect(payouts.operator_key(actor) <> '', 'actor: expected a name');
     IF NOT rules.allows_same THEN

@@ -22,15 +22,21 @@ BEGIN
     RETURN noted;
 END $$;
 
--- The reason why a person cannot be paid in a currency; null if there is none.
+-- The reason why a person cannot be paid in a currency at a time; null if there is none.
 CREATE OR REPLACE FUNCTION payouts.lack(
-    is_payee boolean, birth_date date, age_verified_at timestamptz, currency text
-) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN NOT $1 THEN 'name and address are missing'
+    is_payee boolean, birth_date date, age_verified_at timestamptz, blocked_at timestamptz,
+    time_zone text, currency text, at timestamptz
+) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        -- Who was born more than 17 years ago needs no calendar.
+        WHEN $2 > ($7 - interval '17 years')::date
+            AND people.birthday($2, 16) > ($7 AT TIME ZONE $5)::date THEN 'is under 16'
+        WHEN $4 IS NOT NULL THEN 'the account is blocked'
+        WHEN NOT $1 THEN 'name and address are missing'
         WHEN $2 IS NULL THEN 'birth date is missing'
         WHEN $3 IS NULL THEN 'age is not verified'
         -- The currencies of deposit files and cheques.
-        WHEN $4 NOT IN ('CAD', 'USD') THEN 'payouts in ' || $4 || ' are not supported' END
+        WHEN $6 NOT IN ('CAD', 'USD') THEN 'payouts in ' || $6 || ' are not supported' END
 $$;
 
 -- The amounts owed to people from postings before an instant, and the reasons why they cannot be
@@ -44,7 +50,8 @@ CREATE OR REPLACE FUNCTION payouts.due(
     SELECT a.id, a.owner, b.amount - later.total, before.payout,
         CASE WHEN before.payout IS NOT NULL
             THEN format('payout %s is %s and needs a decision', before.payout, before.state)
-            ELSE payouts.lack(y.person_id IS NOT NULL, p.birth_date, p.age_verified_at, $2) END
+            ELSE payouts.lack(y.person_id IS NOT NULL, p.birth_date, p.age_verified_at,
+                p.blocked_at, p.time_zone, $2, now()) END
     FROM ledger.accounts a
     JOIN ledger.balances b ON b.account_id = a.id AND b.slice = 0
     CROSS JOIN LATERAL (

@@ -31,7 +31,7 @@ BEGIN
         WHEN 'void' THEN NEW.state = 'reissued'
         ELSE false END) THEN
         RAISE EXCEPTION 'payout % is %: it cannot become %', OLD.id, OLD.state, NEW.state
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     RETURN NEW;
 END $$;
@@ -65,7 +65,7 @@ BEGIN
         WHEN 'issued' THEN NEW.state = 'settled'
         WHEN 'settled' THEN NEW.state = 'issued' END) THEN
         RAISE EXCEPTION 'run % is %: it cannot become %', OLD.quarter, OLD.state, NEW.state
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     RETURN NEW;
 END $$;

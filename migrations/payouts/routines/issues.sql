@@ -34,7 +34,7 @@ BEGIN
         'it to end, then check the run', held.actor,
         (SELECT r.quarter FROM payouts.runs r WHERE r.id = run),
         to_char(held.claimed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), held.login,
-        held.backend USING ERRCODE = 'object_not_in_prerequisite_state';
+        held.backend USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
 END $$;
 
 -- Ends the claim of this session; does nothing if it has none.
@@ -66,12 +66,12 @@ BEGIN
         RAISE EXCEPTION 'run % is %: only approved runs can be issued', of.quarter,
             CASE WHEN of.state = 'preview' AND of.closing_at IS NOT NULL THEN 'being closed'
                 ELSE of.state::text END
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     IF of.state <> 'approved' AND NOT EXISTS (
         SELECT FROM payouts.payouts p WHERE p.run_id = run AND p.state = 'pending') THEN
         RAISE EXCEPTION 'run % has no pending payouts to issue', of.quarter
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     INSERT INTO payouts.issues AS i (run_id, issued_on, pay_date, number, actor)
     VALUES (run, issued_on, pay_date, 1 + coalesce((
@@ -191,13 +191,13 @@ BEGIN
     SELECT * INTO of FROM payouts.issues i WHERE i.id = issue FOR NO KEY UPDATE;
     IF of.frozen_at IS NOT NULL THEN
         RAISE EXCEPTION 'issue % is frozen: its files cannot change', issue
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     SELECT * INTO file FROM payouts.files f
     WHERE f.issue_id = issue AND f.method = method AND f.currency = currency;
     IF FOUND AND file.series <> series THEN
         RAISE EXCEPTION 'the issue started with series %, but the settings have %', file.series,
-            series USING ERRCODE = 'object_not_in_prerequisite_state',
+            series USING ERRCODE = 'RU001', DETAIL = 'wrong_state',
             HINT = 'Restore the settings of the start and issue the run again.';
     END IF;
     IF file.id IS NULL OR method = 'cheque' THEN
@@ -242,7 +242,7 @@ BEGIN
     END IF;
     IF of.frozen_at IS NULL THEN
         RAISE EXCEPTION 'issue % is not frozen: some payouts have no file', issue
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     UPDATE payouts.files f SET published_at = clock_timestamp() WHERE f.issue_id = issue;
     UPDATE payouts.issues i SET published_at = clock_timestamp() WHERE i.id = issue;

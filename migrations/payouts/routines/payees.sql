@@ -1,6 +1,5 @@
 -- Functions for apps: names, addresses and bank details of people.
 
--- Sets a person's name and postal address: up to four lines of up to 40 characters.
 CREATE OR REPLACE FUNCTION payouts.set_payee(person bigint, name text, address text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -15,19 +14,32 @@ BEGIN
         RAISE EXCEPTION 'address: expected 1 to 4 lines of 1 to 40 characters'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
-        PERFORM ledger.refuse_owner('person', person);
-    END IF;
+    PERFORM people.expect_open(person);
     INSERT INTO payouts.payees AS y (person_id, name, address) VALUES (person, name, address)
     ON CONFLICT ON CONSTRAINT payees_pkey DO UPDATE
     SET name = excluded.name, address = excluded.address, updated_at = clock_timestamp();
 END $$;
+COMMENT ON FUNCTION payouts.set_payee(bigint, text, text[]) IS $doc$
+Sets the name and postal address of a person, as they stand on cheques and in bank files. Without
+them, payouts are held.
 
--- Sets a person's bank details, sealed by the caller: `errand payout enter`, or an app's server
--- that has the key. The context of the seal is payouts.bank_details/ and the person's id.
---   country   CA or US
---   sealed    the details as JSON, sealed by AES-256-GCM
---   hint      an ellipsis and the last digits of the account, such as …678
+Arguments:
+  person: the person
+  name: 1 to 80 characters in one line
+  address: 1 to 4 lines of 1 to 40 characters, below the name
+Reasons:
+  blocked: the person's erasure was requested
+  under_age: the person is under 16
+  erased: the person was erased
+Errors:
+  22023: the name or the address is malformed
+  23503: no such person
+Repeated: sets the same.
+Sample:
+  SELECT payouts.set_payee(person => 17, name => 'Zoë Roy',
+      address => ARRAY['12, rue Rachel Est', 'Montréal QC  H2W 1E1']);
+$doc$;
+
 CREATE OR REPLACE FUNCTION payouts.set_bank_details(
     person bigint, country text, sealed bytea, hint text)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -45,25 +57,54 @@ BEGIN
         RAISE EXCEPTION 'hint: expected an ellipsis and the last 1 to 4 digits of the account'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF NOT EXISTS (SELECT FROM people.people p WHERE p.id = person) THEN
-        PERFORM ledger.refuse_owner('person', person);
-    END IF;
+    PERFORM people.expect_open(person);
     INSERT INTO payouts.bank_details AS d (person_id, country, sealed, hint)
     VALUES (person, country, sealed, hint)
     ON CONFLICT ON CONSTRAINT bank_details_pkey DO UPDATE
     SET country = excluded.country, sealed = excluded.sealed, hint = excluded.hint,
         given_at = clock_timestamp(), refused_at = NULL, refused_for = NULL;
 END $$;
+COMMENT ON FUNCTION payouts.set_bank_details(bigint, text, bytea, text) IS $doc$
+Sets the bank details of a person, for deposits instead of cheques. The caller seals them: an app's
+server that has the key, or `errand payout enter`. The context of the seal is
+`payouts.bank_details/` and the person's id. New details end a refusal of the old ones.
 
--- Deletes a person's bank details, so that cheques are used; false if there are none.
+Arguments:
+  person: the person
+  country: CA or US
+  sealed: the details as JSON, sealed by AES-256-GCM, 32 to 1024 bytes
+  hint: an ellipsis and the last 1 to 4 digits of the account, by which the person recognizes it
+Reasons:
+  blocked: the person's erasure was requested
+  under_age: the person is under 16
+  erased: the person was erased
+Errors:
+  22023: the country, the seal or the hint is malformed
+  23503: no such person
+Repeated: sets the same, and ends a refusal again.
+Sample:
+  SELECT payouts.set_bank_details(person => 17, country => 'CA',
+      sealed => '\x01' || decode(repeat('5a', 63), 'hex'), hint => '…678');
+$doc$;
+
 CREATE OR REPLACE FUNCTION payouts.forget_bank_details(person bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     DELETE FROM payouts.bank_details d WHERE d.person_id = person;
     RETURN FOUND;
 END $$;
+COMMENT ON FUNCTION payouts.forget_bank_details(bigint) IS $doc$
+Deletes the bank details of a person, so that cheques are used.
 
--- A person's payouts for their app, newest first.
+Arguments:
+  person: the person
+Returns:
+  forget_bank_details: whether there were any
+Repeated: changes nothing, and answers false.
+Sample:
+  SELECT payouts.forget_bank_details(person => 17);
+$doc$;
+
 CREATE OR REPLACE FUNCTION payouts.of_person(person bigint, max_rows int DEFAULT 50)
 RETURNS TABLE (id bigint, quarter text, pay_date date, amount bigint, currency text,
     state payouts.payout_state, method payouts.method, reason text)
@@ -77,3 +118,23 @@ BEGIN
         SELECT a.id FROM ledger.accounts a WHERE a.owner = person AND a.kind = 'person')
     ORDER BY p.id DESC LIMIT least(greatest(max_rows, 0), 1000);
 END $$;
+COMMENT ON FUNCTION payouts.of_person(bigint, int) IS $doc$
+Lists the payouts of a person, newest first. A held, returned or void payout is still in the
+balance; `payouts.standing` adds them up.
+
+Arguments:
+  person: the person
+  max_rows: how many at most, up to 1000
+Returns:
+  id: the payout
+  quarter: the quarter that it pays, such as 2026-Q3
+  pay_date: the day of the run on which it is paid
+  amount: in minor units
+  currency: of the amount
+  state: pending, issued, settled, returned, reissued, held or void
+  method: aft, nacha or cheque; null before the issue
+  reason: why it is held, returned or void
+Repeated: Reads only.
+Sample:
+  SELECT quarter, pay_date, amount, state, reason FROM payouts.of_person(person => 17);
+$doc$;

@@ -79,7 +79,7 @@ BEGIN
     IF of.state <> ALL (states) THEN
         RAISE EXCEPTION 'payout % is %: only % payouts can be %', payout, of.state,
             array_to_string(states, ' or '), doing
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     RETURN of;
 END $$;
@@ -104,7 +104,7 @@ RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM payouts.files f WHERE f.id = of.file_id AND f.published_at IS NULL) THEN
         RAISE EXCEPTION 'the files of payout % are incomplete: issue the run again to finish them',
-            of.id USING ERRCODE = 'object_not_in_prerequisite_state';
+            of.id USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
 END $$;
 
@@ -117,7 +117,8 @@ DECLARE
     lack text;
 BEGIN
     of := payouts.expect(payout, 'released', 'held');
-    SELECT payouts.lack(y.person_id IS NOT NULL, p.birth_date, p.age_verified_at, of.currency)
+    SELECT payouts.lack(y.person_id IS NOT NULL, p.birth_date, p.age_verified_at, p.blocked_at,
+        p.time_zone, of.currency, now())
     INTO lack FROM (VALUES (of.person_id)) AS v (id)
     LEFT JOIN people.people p ON p.id = v.id
     LEFT JOIN payouts.payees y ON y.person_id = v.id;

@@ -36,5 +36,7 @@ GRANT EXECUTE ON FUNCTION
     payouts.set_payee(bigint, text, text[]),
     payouts.set_bank_details(bigint, text, bytea, text),
     payouts.forget_bank_details(bigint),
-    payouts.of_person(bigint, int)
+    payouts.of_person(bigint, int),
+    payouts.next_pay_date(),
+    payouts.standing(bigint)
 TO errand_app;

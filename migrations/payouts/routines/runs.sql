@@ -31,7 +31,7 @@ BEGIN
     END IF;
     IF run IS NULL THEN
         RAISE EXCEPTION 'another run ends at % too', cut_off
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     RETURN run;
 END $$;
@@ -50,7 +50,7 @@ BEGIN
     END IF;
     IF of.closing_at IS NOT NULL THEN
         RAISE EXCEPTION 'the close of run % has started: nothing to preview', of.quarter
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     FOR currency IN
         SELECT DISTINCT a.currency FROM ledger.accounts a WHERE a.kind = 'person' ORDER BY 1
@@ -138,7 +138,7 @@ BEGIN
     IF of.closing_at IS NULL OR EXISTS (
         SELECT FROM payouts.chunks c WHERE c.run_id = run AND c.done_at IS NULL) THEN
         RAISE EXCEPTION 'run % has chunks that are not closed', of.quarter
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     UPDATE payouts.runs r SET state = 'closed', closed_at = clock_timestamp() WHERE r.id = run;
     SELECT coalesce(sum(c.payouts), 0)::bigint AS payouts INTO total
