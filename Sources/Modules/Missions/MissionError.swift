@@ -23,8 +23,9 @@ package enum MissionError: Error, Equatable, CustomStringConvertible {
         guard case .server(let server) = error else { return nil }
         switch server.sqlState {
         case "P0002", "23503": self = .notFound(server.message)
-        case "55000": self = .conflict(server.message)
-        case "42501", "23514": self = .refused(server.message)
+        case "RU001" where ["wrong_state", "flagged"].contains(server.detail):
+            self = .conflict(server.message)
+        case "RU001", "42501", "23514": self = .refused(server.message)
         case "22023", "22003": self = .invalid(server.message)
         default: return nil
         }

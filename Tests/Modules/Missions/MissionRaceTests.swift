@@ -72,7 +72,7 @@ import Testing
                     } catch { return (error as? PostgresError)?.sqlState ?? "\(error)" }
                 }
             }
-            for await failure in group { #expect(failure == nil || failure == "55000") }
+            for await failure in group { #expect(failure == nil || failure == "RU001") }
         }
         #expect(try await ground.state(id) != "offered")
         let told = try await ground.told(id)

@@ -31,7 +31,7 @@ import Testing
         for other in ["reject", "return"] {
             #expect(
                 try await ground.refusal("SELECT missions.review(\(id), 'Olga', '\(other)', 'x')")
-                    == "55000")
+                    == "RU001")
         }
         #expect(try await ground.answer("submit(1, \(id), 'r')").reason == "ok")
         // The slot stays theirs.
@@ -57,7 +57,7 @@ import Testing
         #expect(try await ground.objections(mission, 1) == ["declined_before", "rested"])
         #expect(try await ground.objections(mission, 2) == [])
         #expect(
-            try await ground.refusal("SELECT missions.review(\(id), 'Olga', 'approve')") == "55000")
+            try await ground.refusal("SELECT missions.review(\(id), 'Olga', 'approve')") == "RU001")
     }
 
     @Test func `what is given back is done again, however late it was`() async throws {
@@ -98,11 +98,11 @@ import Testing
         }
         #expect(try await ground.state(id) == "submitted")
         #expect(
-            try await ground.refusal("SELECT missions.withdraw(\(id), 'Olga', 'x')") == "55000")
+            try await ground.refusal("SELECT missions.withdraw(\(id), 'Olga', 'x')") == "RU001")
         let offered = try await ground.given(try await ground.open(3), 2)
         #expect(
             try await ground.refusal("SELECT missions.review(\(offered), 'Olga', 'approve')")
-                == "55000")
+                == "RU001")
         for arguments in ["\(offered), '', 'x'", "\(offered), 'Olga', NULL"] {
             #expect(
                 try await ground.refusal("SELECT missions.withdraw(\(arguments))") == "22023")

@@ -1,131 +1,5 @@
--- Shoppers accept or decline offers, arrive at the branch, work through the checklist and submit.
+-- Shoppers arrive at the branch, work through the checklist and submit.
 
--- The last open step of the checklist: all required tasks of earlier steps are done.
-CREATE OR REPLACE FUNCTION missions.open_step(assignment bigint)
-RETURNS int LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
-BEGIN
-    RETURN (SELECT coalesce(min(t.step), 3)
-        FROM missions.assignments a JOIN missions.tasks t ON t.mission_id = a.mission_id
-        WHERE a.id = assignment AND t.is_required AND NOT EXISTS (SELECT FROM missions.steps s
-            WHERE s.assignment_id = assignment AND s.number = t.number));
-END $$;
-
-CREATE OR REPLACE FUNCTION missions.answer_of(
-    assignment bigint, is_accepted boolean, reason text, distance_m real DEFAULT NULL
-) RETURNS missions.answer LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
-DECLARE
-    answer missions.answer;
-BEGIN
-    SELECT is_accepted, reason, a.id, a.mission_id, a.state, a.answer_by, m.closes_at, a.due_at,
-        distance_m, CASE a.state WHEN 'arrived' THEN ARRAY(
-            SELECT t.number::int FROM missions.tasks t
-            WHERE t.mission_id = a.mission_id AND t.step <= missions.open_step(a.id)
-              AND NOT EXISTS (SELECT FROM missions.steps s
-                WHERE s.assignment_id = a.id AND s.number = t.number) ORDER BY t.number) END
-    INTO answer
-    FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
-    WHERE a.id = assignment;
-    RETURN answer;
-END $$;
-
-CREATE OR REPLACE FUNCTION missions.no_answer()
-RETURNS missions.answer LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ROW (false, 'unknown', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::missions.answer;
-
--- Locks the mission, the shopper and then the assignment; null if the person has no such
--- assignment.
-CREATE OR REPLACE FUNCTION missions.hold(assignment bigint, person bigint)
-RETURNS missions.assignments LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    held missions.assignments;
-BEGIN
-    SELECT * INTO held FROM missions.assignments a
-    WHERE a.id = assignment AND a.person_id = person;
-    IF FOUND THEN
-        PERFORM FROM missions.missions m WHERE m.id = held.mission_id FOR NO KEY UPDATE;
-        PERFORM FROM missions.shoppers s WHERE s.person_id = held.person_id FOR NO KEY UPDATE;
-        -- A new statement, so that its snapshot sees changes committed while it waited for locks.
-        SELECT * INTO held FROM missions.assignments a WHERE a.id = assignment FOR NO KEY UPDATE;
-    END IF;
-    RETURN held;
-END $$;
-
--- Accepts an offer. Withdraws it instead if the shopper has become ineligible.
-CREATE OR REPLACE FUNCTION missions.accept(person bigint, assignment bigint)
-RETURNS missions.answer LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    held missions.assignments;
-    of record;
-    at timestamptz;
-BEGIN
-    held := missions.hold(assignment, person);
-    at := clock_timestamp();
-    IF held.id IS NULL THEN
-        RETURN missions.no_answer();
-    END IF;
-    IF held.state <> 'offered' THEN
-        RETURN CASE WHEN held.state IN ('accepted', 'arrived', 'submitted', 'paid')
-            THEN missions.answer_of(assignment, true, 'ok')
-            ELSE missions.answer_of(assignment, false, held.state::text) END;
-    END IF;
-    SELECT m.state, m.closes_at, held.answer_by + r.offer_grace AS lapses_at
-    INTO of FROM missions.missions m CROSS JOIN missions.rules r WHERE m.id = held.mission_id;
-    -- An operator may have offered it despite a low quality.
-    IF missions.objections(held.mission_id, person, at)
-        && (ARRAY['not_active', 'flagged', 'too_young', 'works_there']
-            || CASE WHEN held.actor IS NULL THEN 'quality' END) THEN
-        PERFORM missions.finish(held, 'withdrawn', at, NULL, 'you get no offers now', NULL);
-        RETURN missions.answer_of(assignment, false, 'withdrawn');
-    END IF;
-    IF of.state <> 'open' OR at >= of.closes_at THEN
-        RETURN missions.answer_of(assignment, false, 'over');
-    END IF;
-    IF at >= of.lapses_at THEN
-        PERFORM missions.finish(held, 'lapsed', at, NULL, NULL, NULL);
-        RETURN missions.answer_of(assignment, false, 'lapsed');
-    END IF;
-    UPDATE missions.assignments a SET state = 'accepted', accepted_at = at,
-        remind_at = missions.next_reminder(of.closes_at, at)
-    WHERE a.id = assignment;
-    RETURN missions.answer_of(assignment, true, 'ok');
-END $$;
-
--- Declines an offer or an accepted assignment, before arrival and before the deadline.
-CREATE OR REPLACE FUNCTION missions.decline(
-    person bigint, assignment bigint, reason text DEFAULT NULL)
-RETURNS missions.answer LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    held missions.assignments;
-    at timestamptz;
-BEGIN
-    PERFORM errand.expect(coalesce(length(reason) <= 500, true),
-        'reason: expected at most 500 characters');
-    held := missions.hold(assignment, person);
-    at := clock_timestamp();
-    IF held.id IS NULL THEN
-        RETURN missions.no_answer();
-    END IF;
-    IF held.state NOT IN ('offered', 'accepted', 'declined') THEN
-        RETURN missions.answer_of(assignment, false, held.state::text);
-    END IF;
-    IF held.state = 'accepted' AND at >= held.due_at THEN
-        RETURN missions.answer_of(assignment, false, 'too_late');
-    END IF;
-    IF held.state <> 'declined' THEN
-        PERFORM missions.finish(held, 'declined', at, NULL, reason, NULL);
-    END IF;
-    RETURN missions.answer_of(assignment, true, 'ok');
-END $$;
-
--- Records the shopper's arrival at the branch, which opens the checklist.
---   accuracy_m  the accuracy radius of the position, in metres
 CREATE OR REPLACE FUNCTION missions.arrive(
     person bigint, assignment bigint, longitude double precision, latitude double precision,
     accuracy_m double precision
@@ -175,11 +49,52 @@ BEGIN
     WHERE a.id = assignment;
     RETURN missions.answer_of(assignment, true, 'ok', distance_m::real);
 END $$;
+COMMENT ON FUNCTION missions.arrive(
+    bigint, bigint, double precision, double precision, double precision) IS $doc$
+Records that a shopper has arrived at the branch, which opens the checklist. By default, the
+position counts within 100 m of the branch, after subtracting its accuracy, at most 50 m of it; a
+position that is less accurate than 200 m does not count. The numbers are columns of
+`missions.rules`.
 
--- Records the result of a task, which may be replaced until the mission is submitted. Interaction,
--- photos and video are open from the arrival on, then the survey, then the report: each when all
--- required tasks of earlier steps are done.
---   content  JSON defined by the app, up to 16 KiB
+Arguments:
+  person: the shopper
+  assignment: the assignment
+  longitude: of the position, WGS 84
+  latitude: of the position
+  accuracy_m: the radius of its accuracy, in metres
+Returns:
+  is_accepted: whether it is done, by this request or by an earlier one
+  reason: ok, or why it was not done
+  assignment_id: the assignment
+  mission_id: its mission
+  state: of the assignment
+  answer_by: until when an offer may be accepted
+  closes_at: until when the shopper may arrive
+  due_at: until when the shopper may submit
+  distance_m: of an arrival: the distance from the branch, less the counted inaccuracy
+  open_tasks: the numbers of the tasks that are open and not done
+Reasons:
+  ok: arrived, now or before
+  unknown: the person has no such assignment
+  declined: it was declined
+  lapsed: the offer was not answered in time
+  withdrawn: by an operator or the rules, or because the mission was cancelled
+  missed: it was not submitted in time
+  rejected: the review rejected it
+  offered: the offer must be accepted first
+  too_early: the mission is not open yet
+  too_late: the mission has closed
+  too_vague: the position is not accurate enough
+  too_far: distance_m is too much
+Errors:
+  22003: the position is out of range
+  22023: the accuracy is negative, or no number
+Repeated: answers ok and changes nothing.
+Sample:
+  SELECT is_accepted, reason, open_tasks FROM missions.arrive(person => 18, assignment => 1,
+      longitude => -73.57, latitude => 45.52, accuracy_m => 12);
+$doc$;
+
 CREATE OR REPLACE FUNCTION missions.finish_step(
     person bigint, assignment bigint, number int, content jsonb
 ) RETURNS missions.answer LANGUAGE plpgsql
@@ -212,9 +127,50 @@ BEGIN
     DO UPDATE SET done_at = at, content = excluded.content;
     RETURN missions.answer_of(assignment, true, 'ok');
 END $$;
+COMMENT ON FUNCTION missions.finish_step(bigint, bigint, int, jsonb) IS $doc$
+Records the result of a task, which may be replaced until the mission is submitted. Interaction,
+photos and video are open from the arrival on, then the survey, then the report: each when all
+required tasks of earlier steps are done. The app stores pictures elsewhere; content refers to them.
 
--- Submits an assignment for review.
---   request_id  1 to 100 characters, the same when the app repeats the request
+Arguments:
+  person: the shopper
+  assignment: the assignment
+  number: the task
+  content: the result, JSON of the app's own, at most 16 KiB
+Returns:
+  is_accepted: whether it is done, by this request or by an earlier one
+  reason: ok, or why it was not done
+  assignment_id: the assignment
+  mission_id: its mission
+  state: of the assignment
+  answer_by: until when an offer may be accepted
+  closes_at: until when the shopper may arrive
+  due_at: until when the shopper may submit
+  distance_m: of an arrival: the distance from the branch, less the counted inaccuracy
+  open_tasks: the numbers of the tasks that are open and not done
+Reasons:
+  ok: recorded
+  unknown: the person has no such assignment
+  declined: it was declined
+  lapsed: the offer was not answered in time
+  withdrawn: by an operator or the rules, or because the mission was cancelled
+  missed: it was not submitted in time
+  rejected: the review rejected it
+  offered: the offer must be accepted first
+  accepted: the shopper has not arrived
+  submitted: it was submitted
+  paid: it was approved
+  too_late: the time to submit is over
+  unknown_task: the checklist has no such task
+  not_open: a required task of an earlier step is not done
+Errors:
+  22023: the content is null or too large
+Repeated: records the same.
+Sample:
+  SELECT is_accepted, reason, open_tasks FROM missions.finish_step(person => 18,
+      assignment => 1, number => 1, content => '{"photo": "p1"}');
+$doc$;
+
 CREATE OR REPLACE FUNCTION missions.submit(person bigint, assignment bigint, request_id text)
 RETURNS missions.answer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -252,3 +208,44 @@ BEGIN
     WHERE a.id = assignment;
     RETURN missions.answer_of(assignment, true, 'ok');
 END $$;
+COMMENT ON FUNCTION missions.submit(bigint, bigint, text) IS $doc$
+Submits a mission for review. It leaves `missions.listing` and stands in `missions.done`, its pay is
+pending until an operator approves it. No app approves: an app's login must not be able to pay.
+
+Arguments:
+  person: the shopper
+  assignment: the assignment
+  request_id: 1 to 100 characters, the same when the app repeats the request
+Returns:
+  is_accepted: whether it is done, by this request or by an earlier one
+  reason: ok, or why it was not done
+  assignment_id: the assignment
+  mission_id: its mission
+  state: of the assignment
+  answer_by: until when an offer may be accepted
+  closes_at: until when the shopper may arrive
+  due_at: until when the shopper may submit
+  distance_m: of an arrival: the distance from the branch, less the counted inaccuracy
+  open_tasks: the numbers of the tasks that are open and not done
+Reasons:
+  ok: submitted, by this request or by an earlier one with its request_id
+  unknown: the person has no such assignment
+  declined: it was declined
+  lapsed: the offer was not answered in time
+  withdrawn: by an operator or the rules, or because the mission was cancelled
+  missed: it was not submitted in time
+  rejected: the review rejected it
+  offered: the offer must be accepted first
+  accepted: the shopper has not arrived
+  submitted: another request has submitted it
+  paid: it was approved
+  returned: this submission was returned: a new one needs a new request_id
+  too_late: the time to submit is over
+  unfinished: a required task is not done
+Errors:
+  22023: the request_id is empty or too long
+Repeated: with the same request_id, answers ok and changes nothing.
+Sample:
+  SELECT is_accepted, reason FROM missions.submit(person => 18, assignment => 1,
+      request_id => 'b7c1');
+$doc$;

@@ -1,9 +1,12 @@
 -- Wrappers of PostGIS functions that do not depend on the caller's search path.
+
 CREATE OR REPLACE FUNCTION missions.point(longitude double precision, latitude double precision)
 RETURNS geography LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN st_setsrid(st_makepoint(longitude, latitude), 4326)::geography;
+
 CREATE OR REPLACE FUNCTION missions.longitude(place geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_x(place::geometry);
+
 CREATE OR REPLACE FUNCTION missions.latitude(place geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_y(place::geometry);
 -- Distance on the ellipsoid in metres, for arrivals.
@@ -28,7 +31,7 @@ BEGIN
         WHEN 'submitted' THEN NEW.state IN ('arrived', 'paid', 'rejected')
         ELSE false END) THEN
         RAISE EXCEPTION 'assignment % is %: cannot become %', OLD.id, OLD.state, NEW.state
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     IF (OLD.id, OLD.mission_id, OLD.person_id, OLD.branch_id, OLD.slot, OLD.offered_at,
             OLD.due_day, OLD.score)
@@ -37,7 +40,12 @@ BEGIN
         OR OLD.arrived_at IS NOT NULL AND (OLD.arrived_at, OLD.barred)
             IS DISTINCT FROM (NEW.arrived_at, NEW.barred)
         OR OLD.ended_at IS NOT NULL
-            AND to_jsonb(OLD) - 'reason' - 'actor' <> to_jsonb(NEW) - 'reason' - 'actor'
+            AND (to_jsonb(OLD) - '{reason,actor,request_id,distance_m}'::text[]
+                <> to_jsonb(NEW) - '{reason,actor,request_id,distance_m}'::text[]
+            -- The erasure of the person forgets these.
+            OR NEW.request_id <> OLD.request_id OR NEW.distance_m <> OLD.distance_m
+            OR (NEW.request_id IS NOT NULL AND OLD.request_id IS NULL)
+            OR (NEW.distance_m IS NOT NULL AND OLD.distance_m IS NULL))
     THEN
         RAISE EXCEPTION 'assignment %: its shopper, mission and result cannot be changed', OLD.id
             USING ERRCODE = 'restrict_violation';
@@ -65,7 +73,7 @@ CREATE OR REPLACE FUNCTION missions.guard_mission() RETURNS trigger LANGUAGE plp
 BEGIN
     IF OLD.state <> 'open' AND NEW.state <> OLD.state THEN
         RAISE EXCEPTION 'mission % is %: cannot become %', OLD.id, OLD.state, NEW.state
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     IF (OLD.id, OLD.branch_id, OLD.establishment_id, OLD.paid, OLD.pay, OLD.currency, OLD.slots,
             OLD.opens_at, OLD.closes_at, OLD.first_day, OLD.due_day, OLD.rest_days, OLD.time_zone)

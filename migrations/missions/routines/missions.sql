@@ -41,34 +41,43 @@ BEGIN
     PERFORM missions.seek(held.mission_id, at);
 END $$;
 
--- Opens a mission at a branch; returns its id.
---   paid, pay           amounts in minor units: the establishment's price and the shopper's pay
---   tasks               [{"kind": "photos", "title": "The entrance", "is_required": true}, ...]
---   time_zone           the IANA name of the zone in which its days are counted
---   slots               the number of shoppers
---   min_quality         the minimum of shoppers.quality, 0 to 1
---   min_age, rest_days  null: the default in missions.rules
---   is_urgent           start an assignment run when the transaction commits
-CREATE OR REPLACE FUNCTION missions.open_mission(
-    branch bigint, title text, opens_at timestamptz, closes_at timestamptz, paid bigint,
-    pay bigint, tasks jsonb, time_zone text, slots int DEFAULT 1, freebies text DEFAULT NULL,
-    min_quality real DEFAULT 0, radius_m real DEFAULT 25000, min_age int DEFAULT NULL,
-    rest_days int DEFAULT NULL, is_urgent boolean DEFAULT false, currency text DEFAULT 'CAD'
-) RETURNS bigint LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Whether a text is the name of a time zone, as it is spelled in tzdata, and no offset or
+-- abbreviation. PostgreSQL reads one file for it; pg_timezone_names reads all of them.
+CREATE OR REPLACE FUNCTION missions.is_zone(name text) RETURNS boolean LANGUAGE plpgsql
+SET timezone = 'UTC' AS $$
+BEGIN
+    IF (name ~ '^(UTC|(?!posix/|right/)[A-Za-z_]+(/[A-Za-z0-9_+-]+)+)$') IS NOT TRUE THEN
+        RETURN false;
+    END IF;
+    -- PostgreSQL takes any case, and shows the file's own name. The setting ends with the function.
+    PERFORM set_config('timezone', name, true);
+    RETURN current_setting('timezone') = name;
+EXCEPTION WHEN invalid_parameter_value THEN
+    RETURN false;
+END $$;
+
+-- The mission that a request opened, or null; raises an error if its content was another.
+CREATE OR REPLACE FUNCTION missions.opened_by(request_id text, hash bytea)
+RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    at CONSTANT timestamptz := clock_timestamp();
-    mission bigint;
+    known record;
 BEGIN
-    PERFORM errand.expect(opens_at < closes_at AND closes_at > at
-            AND opens_at >= at - interval '1 year' AND closes_at <= at + interval '10 years',
-        'opens_at, closes_at: expected opens_at < closes_at, a closes_at within the next ten '
-        'years, and an opens_at of at most one year ago');
-    PERFORM errand.expect(pay >= 1 AND pay <= paid AND paid <= 1000000000,
-        'paid, pay: expected minor units, 1 <= pay <= paid <= 10^9');
-    PERFORM errand.expect(length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]',
-        'title: expected 1 to 200 characters on one line');
+    SELECT m.id, m.request_hash INTO known FROM missions.missions m
+    WHERE m.request_id = request_id;
+    IF known.request_hash <> hash THEN
+        RAISE EXCEPTION 'the request % is known with other content: mission %', request_id, known.id
+            USING ERRCODE = 'unique_violation',
+                HINT = 'Use another request_id for another mission.';
+    END IF;
+    RETURN known.id;
+END $$;
+
+-- Raises an error unless these can be the conditions of a mission.
+CREATE OR REPLACE FUNCTION missions.expect_conditions(
+    slots int, freebies text, min_quality real, radius_m real, min_age int, rest_days int
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     PERFORM errand.expect(slots BETWEEN 1 AND 100, 'slots: expected 1 to 100');
     PERFORM errand.expect(coalesce(length(freebies) <= 500, true),
         'freebies: expected at most 500 characters');
@@ -79,11 +88,12 @@ BEGIN
         'min_age: expected 16 to 99 years, or null');
     PERFORM errand.expect(coalesce(rest_days BETWEEN 0 AND 3650, true),
         'rest_days: expected 0 to 3650, or null');
-    PERFORM errand.expect(is_urgent IS NOT NULL, 'is_urgent: expected true or false');
-    PERFORM errand.expect(currency ~ '^[A-Z]{3}$',
-        'currency: expected an ISO 4217 code such as CAD');
-    PERFORM errand.expect(EXISTS (SELECT FROM pg_timezone_names z WHERE z.name = time_zone),
-        'time_zone: expected an IANA name such as America/Toronto');
+END $$;
+
+-- Raises an error unless these can be the tasks of a mission.
+CREATE OR REPLACE FUNCTION missions.expect_tasks(tasks jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
     PERFORM errand.expect(CASE WHEN jsonb_typeof(tasks) = 'array'
         THEN jsonb_array_length(tasks) BETWEEN 1 AND 50 END, 'tasks: expected an array of 1 to 50');
     PERFORM errand.expect((SELECT bool_and((
@@ -94,17 +104,66 @@ BEGIN
             ) IS TRUE) FROM jsonb_array_elements(tasks) t),
         'tasks: expected each to have a kind (interaction, photos, video, survey, report), a '
         'title of 1 to 200 characters, and optionally is_required, true or false');
+END $$;
+
+CREATE OR REPLACE FUNCTION missions.open_mission(
+    branch bigint, title text, opens_at timestamptz, closes_at timestamptz, paid bigint,
+    pay bigint, tasks jsonb, time_zone text, slots int DEFAULT 1, freebies text DEFAULT NULL,
+    min_quality real DEFAULT 0, radius_m real DEFAULT 25000, min_age int DEFAULT NULL,
+    rest_days int DEFAULT NULL, is_urgent boolean DEFAULT false, currency text DEFAULT 'CAD',
+    request_id text DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    at CONSTANT timestamptz := clock_timestamp();
+    mission bigint;
+    hash bytea;
+BEGIN
+    PERFORM errand.expect(coalesce(length(request_id) BETWEEN 1 AND 100, true),
+        'request_id: expected 1 to 100 characters, or null');
+    IF request_id IS NOT NULL THEN
+        hash := sha256(convert_to(jsonb_build_array(branch, title, extract(epoch FROM opens_at),
+            extract(epoch FROM closes_at), paid, pay, tasks, time_zone, slots, freebies,
+            min_quality, radius_m, min_age, rest_days, is_urgent, currency)::text, 'UTF8'));
+        mission := missions.opened_by(request_id, hash);
+        IF mission IS NOT NULL THEN
+            RETURN mission;
+        END IF;
+    END IF;
+    PERFORM errand.expect(opens_at < closes_at AND closes_at > at
+            AND opens_at >= at - interval '1 year' AND closes_at <= at + interval '10 years',
+        'opens_at, closes_at: expected opens_at < closes_at, a closes_at within the next ten '
+        'years, and an opens_at of at most one year ago');
+    PERFORM errand.expect(pay >= 1 AND pay <= paid AND paid <= 1000000000,
+        'paid, pay: expected minor units, 1 <= pay <= paid <= 10^9');
+    PERFORM errand.expect(length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]',
+        'title: expected 1 to 200 characters on one line');
+    PERFORM missions.expect_conditions(
+        slots, freebies, min_quality, radius_m, min_age, rest_days);
+    PERFORM errand.expect(is_urgent IS NOT NULL, 'is_urgent: expected true or false');
+    PERFORM errand.expect(currency ~ '^[A-Z]{3}$',
+        'currency: expected an ISO 4217 code such as CAD');
+    PERFORM errand.expect(missions.is_zone(time_zone),
+        'time_zone: expected an IANA name such as America/Toronto');
+    PERFORM missions.expect_tasks(tasks);
     INSERT INTO missions.missions AS m (branch_id, establishment_id, opens_at, closes_at,
         first_day, due_day, paid, pay, slots, rest_days, min_age, radius_m, min_quality,
-        is_urgent, currency, time_zone, title, freebies, place)
+        is_urgent, currency, time_zone, title, freebies, place, request_id, request_hash)
     SELECT b.id, b.establishment_id, opens_at, closes_at, (opens_at AT TIME ZONE time_zone)::date,
         -- A mission that closes at midnight ends on the day before.
         ((closes_at - interval '1 microsecond') AT TIME ZONE time_zone)::date,
         paid, pay, slots, coalesce(rest_days, r.rest_days), min_age, radius_m, min_quality,
-        is_urgent, currency, time_zone, title, freebies, b.place
+        is_urgent, currency, time_zone, title, freebies, b.place, request_id, hash
     FROM establishments.branches b CROSS JOIN missions.rules r WHERE b.id = branch
+    ON CONFLICT ON CONSTRAINT missions_request DO NOTHING
     RETURNING m.id INTO mission;
     IF mission IS NULL THEN
+        -- The same request at once has just opened it.
+        mission := missions.opened_by(request_id, hash);
+        IF mission IS NOT NULL THEN
+            RETURN mission;
+        END IF;
         RAISE EXCEPTION 'branch % does not exist', branch
             USING ERRCODE = 'foreign_key_violation', HINT = 'Add the branch first.';
     END IF;
@@ -117,6 +176,44 @@ BEGIN
     END IF;
     RETURN mission;
 END $$;
+COMMENT ON FUNCTION missions.open_mission(
+    bigint, text, timestamptz, timestamptz, bigint, bigint, jsonb, text, int, text, real, real, int,
+    int, boolean, text, text) IS $doc$
+Opens a mission at a branch. The next assignment run offers it to shoppers; at once if it is urgent.
+
+Arguments:
+  branch: the branch
+  title: what to do, 1 to 200 characters
+  opens_at: when shoppers may arrive
+  closes_at: until when, in the next ten years
+  paid: what the establishment pays for each shopper, in minor units
+  pay: the shopper's share of it
+  tasks: an array of 1 to 50 objects with kind (interaction, photos, video, survey or report), title
+    and optionally is_required (true)
+  time_zone: the IANA name of the zone in which its days are counted, such as America/Toronto
+  slots: how many shoppers, 1 to 100
+  freebies: what shoppers may keep, at most 500 characters
+  min_quality: the least quality of a shopper, 0 to 1
+  radius_m: how far away shoppers may live, 100 to 200000
+  min_age: 16 to 99 years; null for missions.rules
+  rest_days: days between two visits of a shopper to the branch; null for missions.rules
+  is_urgent: whether it is offered as soon as the transaction commits
+  currency: of both amounts
+  request_id: 1 to 100 characters, the same when the app repeats the request; null: each call opens
+    another mission
+Returns:
+  open_mission: the mission's id
+Errors:
+  22023: an argument is out of range; the text names it
+  23503: no such branch
+  23505: the request_id is known with other content
+Repeated: with a request_id, answers the same id and opens nothing.
+Sample:
+  SELECT missions.open_mission(branch => 3, title => 'Ask about size', opens_at => now(),
+      closes_at => now() + interval '3 days', paid => 2500, pay => 1500,
+      tasks => '[{"kind": "photos", "title": "The shelf"},
+          {"kind": "report", "title": "How it was"}]', time_zone => 'America/Toronto');
+$doc$;
 
 -- Locks a mission; raises an error if it does not exist.
 CREATE OR REPLACE FUNCTION missions.hold_mission(mission bigint)
@@ -132,8 +229,6 @@ BEGIN
     RETURN of;
 END $$;
 
--- Cancels a mission. Unsubmitted assignments are withdrawn and their shoppers notified; submissions
--- are still reviewed and paid. Returns false if the mission was already cancelled or over.
 CREATE OR REPLACE FUNCTION missions.cancel_mission(mission bigint, reason text)
 RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -157,8 +252,23 @@ BEGIN
     END LOOP;
     RETURN true;
 END $$;
+COMMENT ON FUNCTION missions.cancel_mission(bigint, text) IS $doc$
+Cancels a mission. Shoppers who have not submitted are notified, and their assignments withdrawn;
+submissions are still reviewed and paid.
 
--- Excludes a mission from the schedule (locks it) or includes it again; false if nothing changed.
+Arguments:
+  mission: the mission
+  reason: why, for shoppers to read, 1 to 500 characters
+Returns:
+  cancel_mission: whether it was open
+Errors:
+  22023: the reason is empty or too long
+  P0002: no such mission
+Repeated: answers false and changes nothing.
+Sample:
+  SELECT missions.cancel_mission(mission => 2, reason => 'The branch is closed.');
+$doc$;
+
 CREATE OR REPLACE FUNCTION missions.lock_mission(mission bigint, is_locked boolean)
 RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -174,6 +284,21 @@ BEGIN
     END IF;
     RETURN true;
 END $$;
+COMMENT ON FUNCTION missions.lock_mission(bigint, boolean) IS $doc$
+Locks a mission, so that only operators offer it, or unlocks it.
+
+Arguments:
+  mission: the mission
+  is_locked: true to lock it
+Returns:
+  lock_mission: whether anything changed
+Errors:
+  22023: is_locked is null
+  P0002: no such mission
+Repeated: answers false and changes nothing.
+Sample:
+  SELECT missions.lock_mission(mission => 1, is_locked => true);
+$doc$;
 
 -- The days on which an assignment bars the shopper from other visits to the branch: the days of the
 -- mission and its rest period, which is at least one day.

@@ -8,6 +8,7 @@
 --   locked             only operators assign the mission
 --   no_slot            all slots are taken
 --   not_active         the person is not an active shopper
+--   blocked            the person's erasure was requested, or they are under 16
 --   flagged            the person has an open fraud flag
 --   away               the shopper is away
 --   too_young          the age is not verified, or below the minimum
@@ -33,11 +34,12 @@ BEGIN
             AND a.state IN ('offered', 'accepted', 'arrived', 'submitted', 'paid')) >= m.slots
             THEN 'no_slot' END,
         CASE WHEN s.state IS DISTINCT FROM 'active' THEN 'not_active' END,
+        CASE WHEN p.blocked_at IS NOT NULL THEN 'blocked' END,
         CASE WHEN EXISTS (SELECT FROM missions.flags f
             WHERE f.person_id = person AND f.cleared_at IS NULL) THEN 'flagged' END,
         CASE WHEN s.away_until > at THEN 'away' END,
-        CASE WHEN (p.age_verified_at IS NOT NULL AND p.birth_date <= m.first_day
-            - make_interval(years => coalesce(m.min_age, r.min_age))) IS NOT TRUE
+        CASE WHEN (p.age_verified_at IS NOT NULL AND people.birthday(
+                p.birth_date, coalesce(m.min_age, r.min_age)) <= m.first_day) IS NOT TRUE
             THEN 'too_young' END,
         CASE WHEN s.home IS NULL THEN 'no_home' END,
         CASE WHEN s.quality < m.min_quality THEN 'quality' END,
@@ -79,6 +81,7 @@ BEGIN
     SELECT * INTO rules FROM missions.rules;
     RETURN QUERY
     WITH sought AS MATERIALIZED (
+        -- Who was born by then has the age on the first day, as people.birthday() counts.
         SELECT m.*, (m.first_day
                 - make_interval(years => coalesce(m.min_age, rules.min_age)))::date AS born_by,
             ARRAY(SELECT a.person_id FROM missions.assignments a WHERE a.mission_id = m.id
@@ -110,7 +113,7 @@ BEGIN
             ORDER BY missions.way(s.home, m.place) OFFSET 0
         ) n
         JOIN people.people p ON p.id = n.person_id
-        WHERE n.way <= least(n.radius_m, m.radius_m)
+        WHERE n.way <= least(n.radius_m, m.radius_m) AND p.blocked_at IS NULL
           AND p.age_verified_at IS NOT NULL AND p.birth_date <= m.born_by
           AND (SELECT count(*) FROM missions.assignments a
             WHERE a.person_id = n.person_id AND a.due_day = m.due_day

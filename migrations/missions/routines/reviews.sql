@@ -16,7 +16,7 @@ BEGIN
     END IF;
     IF held.state NOT IN ('offered', 'accepted', 'arrived') THEN
         RAISE EXCEPTION 'assignment % is %: cannot be withdrawn', assignment, held.state
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     PERFORM missions.finish(
         held, 'withdrawn', coalesce(at, clock_timestamp()), actor, reason, 'withdrawn');
@@ -71,7 +71,7 @@ BEGIN
     END IF;
     IF held.state <> 'submitted' THEN
         RAISE EXCEPTION 'assignment % is %: no submission to %', assignment, held.state, verdict
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     SELECT * INTO of FROM missions.missions m WHERE m.id = held.mission_id;
     IF verdict = 'return' THEN
@@ -183,8 +183,8 @@ BEGIN
 END $$;
 
 -- Withdraws the offers of shoppers who are no longer active, all unsubmitted assignments of
--- shoppers who were refused or have left, and assignments, before arrival, at an establishment that
--- the shopper now works for.
+-- shoppers who were refused or have left, and assignments, before arrival, of blocked people and at
+-- an establishment that the shopper now works for.
 CREATE OR REPLACE FUNCTION missions.recall(at timestamptz DEFAULT NULL, max_rows int DEFAULT 100)
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -202,6 +202,8 @@ BEGIN
             JOIN missions.missions m ON m.id = a.mission_id
             WHERE a.state IN ('offered', 'accepted', 'arrived')
               AND (s.state <> 'active' AND a.state = 'offered' OR s.state IN ('refused', 'left')
+                OR a.state <> 'arrived' AND EXISTS (SELECT FROM people.people p
+                    WHERE p.id = a.person_id AND p.blocked_at IS NOT NULL)
                 OR m.establishment_id = ANY (s.works_for) AND a.state <> 'arrived')
         )
         SELECT a.* FROM void v JOIN missions.assignments a ON a.id = v.id
@@ -210,8 +212,11 @@ BEGIN
         ORDER BY a.id LIMIT max_rows FOR NO KEY UPDATE OF m, a SKIP LOCKED
     LOOP
         PERFORM missions.finish(held, 'withdrawn', at, NULL, CASE
-            WHEN (SELECT s.state FROM missions.shoppers s WHERE s.person_id = held.person_id)
-                = 'active' THEN 'you work there' ELSE 'you get no offers now' END,
+            WHEN EXISTS (SELECT FROM missions.shoppers s
+                    JOIN missions.missions m ON m.id = held.mission_id
+                WHERE s.person_id = held.person_id AND s.state = 'active'
+                  AND m.establishment_id = ANY (s.works_for))
+                THEN 'you work there' ELSE 'you get no offers now' END,
             CASE WHEN EXISTS (SELECT FROM missions.shoppers s WHERE s.person_id = held.person_id
                 AND s.state <> 'left') THEN 'withdrawn' END);
         ended := ended + 1;

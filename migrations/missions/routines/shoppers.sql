@@ -46,14 +46,16 @@ BEGIN
     END IF;
     SELECT * INTO of FROM missions.merits(ARRAY[person], at);
     IF after = 'active' AND (of.is_flagged OR NOT of.is_of_age) THEN
-        RAISE EXCEPTION 'person % cannot be hired: %', person, CASE WHEN of.is_flagged
-            THEN 'a fraud flag is open; clear it first' ELSE 'no verified birth date shows that '
-            'they are old enough' END USING ERRCODE = 'object_not_in_prerequisite_state';
+        PERFORM people.expect_open(person);
+        PERFORM errand.refuse(CASE WHEN of.is_flagged THEN 'flagged' ELSE 'age_unverified' END,
+            format('person %s cannot be hired: %s', person, CASE WHEN of.is_flagged
+                THEN 'a fraud flag is open; clear it first' ELSE 'no verified birth date shows '
+                'that they are old enough' END));
     END IF;
     IF before = 'left' AND after <> 'refused' OR before NOT IN ('active', 'suspended')
         AND after = 'suspended' THEN
         RAISE EXCEPTION 'shopper % is %: cannot become %', person, before, after
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
     UPDATE missions.shoppers s SET actor = actor, reason = reason, reviewed = of.reviewed,
         good = of.good, quality = missions.wilson(of.good, of.reviewed)
@@ -84,8 +86,6 @@ CREATE OR REPLACE FUNCTION missions.suspend(person bigint, actor text, reason te
 RETURNS boolean LANGUAGE sql
 RETURN missions.decide_shopper(person, 'suspended', actor, reason);
 
--- Sets a shopper's preferences. Null leaves a value unchanged; an expected_pay of 0 means any pay.
--- Returns false if the person is not a shopper.
 CREATE OR REPLACE FUNCTION missions.set_shopper(
     person bigint, longitude double precision DEFAULT NULL,
     latitude double precision DEFAULT NULL, radius_m real DEFAULT NULL,
@@ -109,6 +109,10 @@ BEGIN
         'works_for: expected an array of at most 100 ids of establishments');
     PERFORM errand.expect(array_position(works_for, NULL) IS NULL,
         'works_for: expected ids of establishments, without nulls');
+    IF EXISTS (SELECT FROM people.people p
+        WHERE p.id = person AND p.blocked_at IS NOT NULL) THEN
+        PERFORM people.expect_open(person);
+    END IF;
     UPDATE missions.shoppers s SET
         home = CASE WHEN longitude IS NULL THEN s.home
             ELSE missions.point(longitude, latitude) END,
@@ -121,9 +125,35 @@ BEGIN
     WHERE s.person_id = person;
     RETURN FOUND;
 END $$;
+COMMENT ON FUNCTION missions.set_shopper(
+    bigint, double precision, double precision, real, int, bigint, bigint[], timestamptz) IS $doc$
+Sets the home and the limits of a shopper. Null leaves a value as it is. Without a home, a shopper
+gets no offers.
 
--- Removes a shopper at their own request and withdraws the assignments that they have not
--- submitted. Returns false if the person is not a shopper, was refused, or has already left.
+Arguments:
+  person: the shopper
+  longitude: of the home, WGS 84
+  latitude: of the home
+  radius_m: how far they travel, 100 to 200000
+  daily_capacity: how many missions a day, 1 to 20
+  expected_pay: the pay that they expect of a mission, in minor units; 0 for any
+  works_for: ids of establishments that they have a conflict of interest with, at most 100
+  away_until: they get no offers before
+Returns:
+  set_shopper: false if the person is no shopper
+Reasons:
+  blocked: the person's erasure was requested
+  under_age: the person is under 16
+  erased: the person was erased
+Errors:
+  22003: the position is out of range
+  22023: another value is out of range; the text names it
+Repeated: sets the same.
+Sample:
+  SELECT missions.set_shopper(person => 18, longitude => -73.58, latitude => 45.52,
+      radius_m => 8000, daily_capacity => 2);
+$doc$;
+
 CREATE OR REPLACE FUNCTION missions.leave(person bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -155,15 +185,29 @@ BEGIN
     END LOOP;
     RETURN true;
 END $$;
+COMMENT ON FUNCTION missions.leave(bigint) IS $doc$
+Ends a shopper's work at their own request. Assignments that are not submitted are withdrawn;
+submitted ones are still reviewed and paid.
 
--- Makes a shopper who left a candidate again, or suspended if an operator had suspended them.
--- Returns false if the person had not left.
+Arguments:
+  person: the shopper
+Returns:
+  leave: false if the person is no shopper, was refused, or has left before
+Repeated: answers false and changes nothing.
+Sample:
+  SELECT missions.leave(person => 19);
+$doc$;
+
 CREATE OR REPLACE FUNCTION missions.come_back(person bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     at CONSTANT timestamptz := clock_timestamp();
 BEGIN
+    IF EXISTS (SELECT FROM people.people p
+        WHERE p.id = person AND p.blocked_at IS NOT NULL) THEN
+        PERFORM people.expect_open(person);
+    END IF;
     UPDATE missions.shoppers s SET state_since = at, state = CASE WHEN s.actor IS NULL
         THEN 'candidate' ELSE 'suspended' END::missions.shopper_state
     WHERE s.person_id = person AND s.state = 'left';
@@ -173,6 +217,21 @@ BEGIN
     PERFORM missions.assess(ARRAY[person], at);
     RETURN true;
 END $$;
+COMMENT ON FUNCTION missions.come_back(bigint) IS $doc$
+Makes a shopper who left a candidate again, or suspended if an operator had suspended them.
+
+Arguments:
+  person: the shopper
+Returns:
+  come_back: false if the person had not left
+Reasons:
+  blocked: the person's erasure was requested
+  under_age: the person is under 16
+  erased: the person was erased
+Repeated: answers false and changes nothing.
+Sample:
+  SELECT missions.come_back(person => 19);
+$doc$;
 
 -- Whether a shopper's home is set, for listings: inspectors may not read the column itself.
 CREATE OR REPLACE FUNCTION missions.has_home(person bigint) RETURNS boolean LANGUAGE sql STABLE

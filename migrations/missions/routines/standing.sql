@@ -10,10 +10,6 @@ RETURN CASE WHEN reviewed > 0 THEN greatest(0,
             + 0.9604 / reviewed) / reviewed))
     / (1 + 3.8416 / reviewed)) ELSE 0 END;
 
--- Records a review. Returns recorded, same (the source already has this verdict or a later review),
--- or replaced (the source had another verdict).
---   source       the thing reviewed, such as survey:12; for missions use missions.review
---   reviewed_at  null: now
 CREATE OR REPLACE FUNCTION missions.record_review(
     person bigint, source text, is_good boolean, reviewed_at timestamptz DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql
@@ -21,8 +17,31 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM errand.expect(source NOT LIKE 'mission:%',
         'source: missions are reviewed with missions.review');
+    PERFORM people.expect_open(person);
     RETURN missions.keep_review(person, source, is_good, reviewed_at);
 END $$;
+COMMENT ON FUNCTION missions.record_review(bigint, text, boolean, timestamptz) IS $doc$
+Records a verdict on something that a person answered, the only source of their quality. A later
+verdict on the same source replaces an earlier one. Missions are reviewed by operators alone.
+
+Arguments:
+  person: who answered
+  source: what was reviewed, such as survey:12, 3 to 100 characters; not mission:…
+  is_good: the verdict
+  reviewed_at: when; null for now
+Returns:
+  record_review: recorded; same, if the source has this verdict or a later one; or replaced
+Reasons:
+  blocked: the person's erasure was requested
+  under_age: the person is under 16
+  erased: the person was erased
+Errors:
+  22023: the source, the verdict or the time is wrong
+  23503: no such person
+Repeated: answers same and changes nothing.
+Sample:
+  SELECT missions.record_review(person => 18, source => 'survey:12', is_good => true);
+$doc$;
 
 CREATE OR REPLACE FUNCTION missions.keep_review(
     person bigint, source text, is_good boolean, reviewed_at timestamptz
@@ -57,7 +76,8 @@ BEGIN
         'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')));
 END $$;
 
--- The facts that hiring is based on, for each of some people as of a time.
+-- The facts that hiring is based on, for each of some people as of a time. Who is blocked counts as
+-- not of age.
 CREATE OR REPLACE FUNCTION missions.merits(persons bigint[], at timestamptz)
 RETURNS TABLE (person_id bigint, reviewed int, good int, latest timestamptz, is_flagged boolean,
     is_of_age boolean) LANGUAGE plpgsql STABLE AS $$
@@ -65,8 +85,9 @@ RETURNS TABLE (person_id bigint, reviewed int, good int, latest timestamptz, is_
 BEGIN
     RETURN QUERY SELECT p.id, n.reviewed, n.good, n.latest,
         EXISTS (SELECT FROM missions.flags f WHERE f.person_id = p.id AND f.cleared_at IS NULL),
-        (p.age_verified_at IS NOT NULL AND p.birth_date
-            <= ($2 AT TIME ZONE p.time_zone)::date - make_interval(years => r.min_age)) IS TRUE
+        (p.age_verified_at IS NOT NULL AND p.blocked_at IS NULL
+            AND people.birthday(p.birth_date, r.min_age)
+                <= ($2 AT TIME ZONE p.time_zone)::date) IS TRUE
     FROM people.people p CROSS JOIN missions.rules r
     CROSS JOIN LATERAL (
         SELECT count(*)::int AS reviewed, (count(*) FILTER (WHERE v.is_good))::int AS good,
@@ -167,9 +188,6 @@ BEGIN
     END IF;
 END $$;
 
--- Flags a person for suspected fraud: they get no offers while the flag is open. Returns the id of
--- the flag.
---   reason  for operators; never shown to the person
 CREATE OR REPLACE FUNCTION missions.raise_flag(person bigint, reason text)
 RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -180,7 +198,7 @@ DECLARE
 BEGIN
     PERFORM errand.expect(length(reason) BETWEEN 1 AND 500,
         'reason: expected 1 to 500 characters for operators to read');
-    PERFORM people.expect_person(person);
+    PERFORM people.expect_open(person);
     -- The lock on the shopper serializes this with an offer that is being made.
     PERFORM FROM missions.shoppers s WHERE s.person_id = person FOR NO KEY UPDATE;
     INSERT INTO missions.flags AS f (person_id, raised_at, reason) VALUES (person, at, reason)
@@ -188,8 +206,26 @@ BEGIN
     PERFORM missions.assess(ARRAY[person], at);
     RETURN flag;
 END $$;
+COMMENT ON FUNCTION missions.raise_flag(bigint, text) IS $doc$
+Flags a person for suspected fraud: they are not hired and get no offers while the flag is open.
 
--- Clears a fraud flag; false if it was already cleared.
+Arguments:
+  person: the person
+  reason: why, for operators, 1 to 500 characters; never shown to the person
+Returns:
+  raise_flag: the id of the flag
+Reasons:
+  blocked: the person's erasure was requested
+  under_age: the person is under 16
+  erased: the person was erased
+Errors:
+  22023: the reason is empty or too long
+  23503: no such person
+Repeated: raises another flag.
+Sample:
+  SELECT missions.raise_flag(person => 19, reason => 'the same photo twice');
+$doc$;
+
 CREATE OR REPLACE FUNCTION missions.clear_flag(flag bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -208,3 +244,16 @@ BEGIN
     PERFORM missions.assess(ARRAY[person], at);
     RETURN true;
 END $$;
+COMMENT ON FUNCTION missions.clear_flag(bigint) IS $doc$
+Clears a fraud flag. A shopper whom the rules had suspended for it is active again.
+
+Arguments:
+  flag: the flag
+Returns:
+  clear_flag: whether it was open
+Errors:
+  P0002: no such flag
+Repeated: answers false and changes nothing.
+Sample:
+  SELECT missions.clear_flag(flag => 1);
+$doc$;
