@@ -64,7 +64,7 @@ import Testing
         arguments: [
             ("NULL, 1, 'x', '2099-01-01', 'o'", "needs person"),
             ("1, 1, NULL, '2099-01-01', 'o'", "needs person"),
-            ("99, 1, 'x', '2099-01-01', 'o'", "nobody has the id 99"),
+            ("99, 1, 'x', '2099-01-01', 'o'", "no person has the id 99"),
             ("1, 99, 'x', '2099-01-01', 'o'", "no establishment has the id 99"),
             ("1, 1, 'x', '2020-01-01', 'o'", "would expire"),
             ("1, 1, '', '2099-01-01', 'o'", "title"),
@@ -100,16 +100,95 @@ import Testing
         try await town.run("SELECT coupons.void($1, 'printed twice')", [.int64(voided)])
         try await town.run(
             "UPDATE coupons.coupons SET redeemed_at = now() WHERE id = $1", [.int64(used)])
-        #expect(try await listing(town, person) == [soon, middle, late])
+        // What was voided lately stands last, with its reason.
+        #expect(try await listing(town, person) == [soon, middle, late, voided])
         #expect(try await star(town, late, of: person))
-        #expect(try await listing(town, person) == [late, soon, middle])
+        #expect(try await listing(town, person) == [late, soon, middle, voided])
         #expect(try await star(town, middle, of: person))
-        #expect(try await listing(town, person) == [middle, late, soon])
+        #expect(try await listing(town, person) == [middle, late, soon, voided])
         #expect(try await star(town, late, of: person, false))
+        #expect(try await listing(town, person) == [middle, soon, late, voided])
+        let states = try await town.session.query(
+            "SELECT state || coalesce(': ' || voided_reason, '') FROM coupons.listing($1)",
+            [.int64(person)]
+        ).map { try $0.text(0) }
+        #expect(states == ["usable", "usable", "usable", "voided: printed twice"])
+        try await town.run(
+            "UPDATE coupons.coupons SET voided_at = now() - interval '8 days' WHERE id = $1",
+            [.int64(voided)])
         #expect(try await listing(town, person) == [middle, soon, late])
         #expect(try await !star(town, late, of: other))
         #expect(try await !star(town, 999_999, of: person))
         #expect(!(try await listing(town, person)).contains(over))
+    }
+
+    private static let rowsRead = """
+        SELECT (idx_tup_fetch + seq_tup_read)::bigint FROM pg_stat_xact_user_tables
+        WHERE relid = 'coupons.coupons'::regclass
+        """
+
+    @Test func `the list reads no more than it returns`() async throws {
+        // "coupons.listing: 10,000 a person: reads all of a person's coupons, then sorts for 200".
+        let town = try Town()
+        let (shop, person) = (try await town.establishment(), try await town.person())
+        try await town.run(
+            """
+            INSERT INTO coupons.coupons (person_id, establishment_id, title, expires_at,
+                starred_at, redeemed_at)
+            SELECT $1, $2, 'Coupon ' || n, now() + n * interval '1 hour',
+                CASE WHEN n % 400 = 0 THEN now() END, CASE WHEN n % 3 = 0 THEN now() END
+            FROM generate_series(1, 4000) AS n
+            """, [.int64(person), .int64(shop)])
+        try await town.run("ANALYZE coupons.coupons")
+        for maximum in [1, 5, 50, 200] {
+            let (returned, read) = try await town.session.transaction { session in
+                // It may include what earlier transactions read.
+                let before = try session.query(Self.rowsRead).int64(0, 0)
+                let rows = try session.query(
+                    "SELECT id FROM coupons.listing($1, $2)",
+                    [.int64(person), .int32(Int32(maximum))])
+                return (rows.count, try session.query(Self.rowsRead).int64(0, 0) - before)
+            }
+            #expect(returned == maximum && read == maximum, "\(maximum): read \(read)")
+        }
+    }
+
+    @Test(
+        "the same origin with other content is an error",
+        arguments: [
+            ("title => 'A tea'", "23505"), ("establishment => 2", "23505"),
+            ("expires_at => now() + interval '31 days'", "23505"), ("radius_m => 200", "23505"),
+            ("valid_from => now() - interval '1 day'", "23505"), ("title => 'A coffee'", nil),
+            // Computed anew from the present, as a retry does.
+            ("expires_at => now() + interval '30 days'", nil),
+        ])
+    func otherContent(change: String, state: String?) async throws {
+        // "grant_coupon with a known origin but another title and expiry returns the old id in
+        // silence; credit_reward raises 23505."
+        let town = try Town()
+        let person = try await town.person()
+        #expect(try await town.establishment() == 1)
+        #expect(try await town.establishment() == 2)
+        func grant(_ change: String) async throws -> Int64 {
+            let given = [
+                "establishment => 1", "title => 'A coffee'",
+                "expires_at => now() + interval '30 days'",
+            ].filter { $0.prefix(8) != change.prefix(8) }
+            return try await town.number(
+                """
+                SELECT coupons.grant_coupon(person => $1, origin => 'survey:1',
+                    \((given + [change]).joined(separator: ", ")))
+                """, [.int64(person)])
+        }
+        let coupon = try await grant("radius_m => 150")
+        do {
+            let again = try await grant(change)
+            #expect(again == coupon && state == nil)
+        } catch let error as PostgresError {
+            #expect(error.sqlState == state)
+            #expect(error.description.contains("coupon \(coupon)"))
+        }
+        #expect(try await town.number("SELECT count(*) FROM coupons.coupons") == 1)
     }
 
     @Test("a void coupon stays void, and a redeemed one redeemed")

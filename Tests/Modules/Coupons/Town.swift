@@ -207,8 +207,8 @@ struct Notice: Sendable {
 /// The same words for everything.
 struct AnyWording: Wording {
     func words(
-        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
-        unsubscribe: String?
+        of kind: String, on channel: NoticeKind.Channel, data: [UInt8], locale: String,
+        zone: Zone?, unsubscribe: String?
     ) throws -> NoticeTemplates.Rendered {
         NoticeTemplates.Rendered(title: "Your account", text: "It was changed.")
     }

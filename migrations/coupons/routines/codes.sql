@@ -215,31 +215,3 @@ RETURN CASE
     WHEN coupon.expires_at <= at THEN 'expired'
     WHEN coupon.valid_from > at THEN 'not_yet_valid'
     ELSE 'usable' END;
-
--- Returns the codes of a person's coupon for their app, and when each rotates (null: unknown;
--- request it again after a period).
---
--- Without codes, state has the reason: redeemed, voided, expired or not_yet_valid; unknown if the
--- person has no such coupon; not_ready for the second that workers need after a server crash.
-CREATE OR REPLACE FUNCTION coupons.code(
-    coupon bigint, person bigint,
-    OUT state text, OUT payload text, OUT payload_until timestamptz, OUT typed text,
-    OUT typed_until timestamptz
-) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    at CONSTANT timestamptz := clock_timestamp();
-BEGIN
-    state := coalesce((SELECT coupons.state_of(c, at) FROM coupons.coupons c
-        WHERE c.id = coupon AND c.person_id = person), 'unknown');
-    IF state <> 'usable' THEN
-        RETURN;
-    END IF;
-    SELECT * INTO payload, payload_until, typed, typed_until FROM coupons.codes_at(coupon, at);
-    IF payload IS NULL OR typed IS NULL THEN
-        PERFORM coupons.ask_for_rotation();
-        payload := NULL;
-        typed := NULL;
-        state := 'not_ready';
-    END IF;
-END $$;

@@ -107,7 +107,9 @@ BEGIN
     VALUES (at, establishment, terminal, guesses);
     PERFORM notification.emit('coupon.guessing', 'operator', jsonb_build_object(
         'establishment_id', establishment::text, 'terminal', terminal, 'guesses', guesses),
-        key || ':' || establishment || ':' || extract(epoch FROM present)::bigint);
+        -- Two that are raised at once are two events.
+        key || ':' || establishment || ':' || extract(epoch FROM present)::bigint || ':' || guesses
+            || ':' || md5(coalesce(terminal, '')));
     RETURN true;
 END $$;
 

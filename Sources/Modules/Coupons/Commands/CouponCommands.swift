@@ -201,7 +201,8 @@ enum CouponCommands {
         "coupon", "grant", effect: .write, summary: "Grant a coupon to a person",
         discussion: """
             Granting is idempotent by person and --origin: a repeated grant prints the existing \
-            coupon, unchanged.
+            coupon. The same --origin with other values is a conflict (exit code 4). People who \
+            are under 16, of unknown age or blocked are refused (exit code 5).
             """,
         examples: [
             .init(
@@ -243,6 +244,12 @@ enum CouponCommands {
                 exit: .usage,
                 message: "--expires \(grant.expiresAt): the coupon would never be "
                     + "valid", hint: "give a future time after --valid-from")
+        case .conflict(let id, let words):
+            throw CommandFailure(
+                exit: .conflict, message: words,
+                hint: "'errand coupon show \(id)' shows it; another coupon needs another --origin")
+        case .refused(let words, let hint):
+            throw CommandFailure(exit: .refused, message: words, hint: hint)
         }
         return .done
     }

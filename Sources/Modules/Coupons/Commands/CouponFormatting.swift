@@ -16,8 +16,7 @@ enum CouponFormatting {
     static func unknown(establishment id: Int) -> CommandFailure {
         CommandFailure(
             exit: .notFound, message: "there is no establishment \(id)",
-            hint:
-                "the app adds establishments to the table establishments.establishments")
+            hint: "the app adds establishments with establishments.put_establishment()")
     }
 
     static func state(_ state: CouponState) -> Cell {

@@ -32,6 +32,10 @@ package struct Grant: Sendable {
         case unknownPerson, unknownEstablishment
         /// The expiry is in the past or not after the start of the validity.
         case expired
+        /// The person has a coupon of this origin with other content.
+        case conflict(Int64, String)
+        /// The person gets no coupons, or the establishment is closed; the hint is the next step.
+        case refused(String, hint: String?)
     }
 
     private static let check = """
@@ -40,8 +44,11 @@ package struct Grant: Sendable {
             $5 > coalesce($4, clock_timestamp()) AS has_time,
             (SELECT id FROM coupons.coupons WHERE person_id = $1 AND origin = $3) AS existing
         """
+    private static let known = """
+        SELECT id FROM coupons.coupons WHERE person_id = $1 AND origin = $2
+        """
     private static let grant = """
-        SELECT coupons.grant_coupon($1, $2, $3, $4, $5, coalesce($6, clock_timestamp())) AS id
+        SELECT coupons.grant_coupon($1, $2, $3, $4, $5, $6) AS id
         """
 
     /// Grants the coupon and writes its audit line in one transaction.
@@ -50,28 +57,46 @@ package struct Grant: Sendable {
     package func run(
         by session: Session, note: @Sendable (Int64) -> AuditLine
     ) async throws -> Result {
-        try await session.transaction { session in
-            let rows = try session.query(
-                Self.check,
-                [
-                    .int64(personID), .int64(establishmentID), .text(origin),
-                    .optional(validFrom), .timestamp(expiresAt),
-                ])
-            if let id = try rows.first?.optionalInt64("existing") { return .existing(id) }
-            guard try rows.first?.bool("has_person") == true else { return .unknownPerson }
-            guard try rows.first?.bool("has_establishment") == true else {
+        do {
+            return try await session.transaction { session in
+                try grant(by: session, note: note)
+            }
+        } catch let PostgresError.server(error) where error.sqlState == "23505" {
+            let known = try await session.query(
+                Self.known, [.int64(personID), .text(origin)]
+            ).int64(0, 0)
+            return .conflict(known, error.message)
+        } catch let PostgresError.server(error) where error.sqlState == "RU001" {
+            return .refused(error.message, hint: error.hint)
+        }
+    }
+
+    private func grant(
+        by session: isolated Session, note: @Sendable (Int64) -> AuditLine
+    ) throws -> Result {
+        let found = try session.query(
+            Self.check,
+            [
+                .int64(personID), .int64(establishmentID), .text(origin), .optional(validFrom),
+                .timestamp(expiresAt),
+            ])
+        let existing = try found.first?.optionalInt64("existing")
+        if existing == nil {
+            guard try found.first?.bool("has_person") == true else { return .unknownPerson }
+            guard try found.first?.bool("has_establishment") == true else {
                 return .unknownEstablishment
             }
-            guard try rows.first?.bool("has_time") == true else { return .expired }
-            let id = try session.query(
-                Self.grant,
-                [
-                    .int64(personID), .int64(establishmentID), .text(title),
-                    .timestamp(expiresAt), .text(origin), .optional(validFrom),
-                ]
-            ).int64(0, 0)
-            _ = try session.pipeline([note(id).statement])
-            return .granted(id)
+            guard try found.first?.bool("has_time") == true else { return .expired }
         }
+        let id = try session.query(
+            Self.grant,
+            [
+                .int64(personID), .int64(establishmentID), .text(title), .timestamp(expiresAt),
+                .text(origin), .optional(validFrom),
+            ]
+        ).int64(0, 0)
+        if existing != nil { return .existing(id) }
+        _ = try session.pipeline([note(id).statement])
+        return .granted(id)
     }
 }

@@ -45,7 +45,7 @@ package enum Proximity {
             LEFT JOIN LATERAL (
                 SELECT b.name, ST_Distance(b.place, h.place) AS distance
                 FROM establishments.branches b
-                WHERE b.establishment_id = h.establishment_id
+                WHERE b.establishment_id = h.establishment_id AND b.closed_at IS NULL
                   AND ST_DWithin(b.place, h.place,
                       h.radius_m * CASE WHEN t.is_there THEN 1.5 ELSE 1 END)
                 ORDER BY distance LIMIT 1

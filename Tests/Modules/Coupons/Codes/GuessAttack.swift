@@ -62,6 +62,21 @@ extension CodeGround {
             let before = try await town.number(period)
             let value = try await body()
             if try await town.number(period) == before { return value }
+            // Its end was counted in the new period.
+            try await town.session.script(
+                """
+                DO $$
+                DECLARE
+                    counter regclass;
+                BEGIN
+                    FOR counter IN SELECT c.oid FROM pg_class c WHERE c.relkind = 'S'
+                        AND c.relnamespace = 'coupons'::regnamespace
+                        AND c.relname ~ '^guess_counter_'
+                    LOOP
+                        EXECUTE format('ALTER SEQUENCE %s RESTART', counter);
+                    END LOOP;
+                END $$
+                """)
         }
     }
 

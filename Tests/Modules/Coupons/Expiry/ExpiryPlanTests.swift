@@ -59,7 +59,8 @@ import Testing
         for index in sql == Expiry.zoneNames
             ? ["people_zones on people"]
             : [
-                "coupons_expiring on coupons", "people_pkey on people", "coupons_live on coupons",
+                "coupons_expiring on coupons", "people_pkey on people",
+                "coupons_listed on coupons",
                 "notices_dedupe_key_key on notices",
             ]
         {
