@@ -20,7 +20,8 @@ package enum VoteError: Error, Equatable, CustomStringConvertible {
         guard case .server(let server) = error else { return nil }
         switch server.sqlState {
         case "P0002": self = .notFound(server.message)
-        case "55000": self = .conflict(server.message)
+        // A refusal, not ready yet, or a transition that the schema forbids.
+        case "RU001", "RU002", "23001": self = .conflict(server.message)
         case "55P03":
             self = .conflict("the vote is locked by other transactions: try again")
         case "22023": self = .invalid(server.message)

@@ -331,6 +331,6 @@ import ErrandVotes
         let other = try await ground.open()
         try await ground.end(other)
         try await ground.work()
-        #expect(try await ground.refusal(cancel, [.int64(other)]) == "55000")
+        #expect(try await ground.refusal(cancel, [.int64(other)]) == "RU001")
     }
 }

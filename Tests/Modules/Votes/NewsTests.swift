@@ -157,11 +157,11 @@ import ErrandVotes
         let other = try await ground.open()
         for person in 2...4 as ClosedRange<Int64> { try await ground.vote(other, person) }
         // Before the result, and after it.
-        _ = try await ground.session.query("SELECT votes.erase(2, $1)", [.int64(vote)])
+        _ = try await ground.session.query("SELECT votes.forget(2, $1)", [.int64(vote)])
         try await ground.end(vote)
         try await ground.end(other)
         try await ground.work()
-        _ = try await ground.session.query("SELECT votes.erase(3, $1)", [.int64(vote)])
+        _ = try await ground.session.query("SELECT votes.forget(3, $1)", [.int64(vote)])
         #expect(
             try await ground.texts(
                 """

@@ -60,8 +60,11 @@ import ErrandVotes
         let ground = try await VoteGround()
         let (vote, receipts) = try await reviewed(ground)
         #expect(try await resolve(ground, vote, "validate") == nil)
-        #expect(try await resolve(ground, vote, "validate") == "55000")
+        // Again, as the answer may be lost; but not otherwise.
+        #expect(try await resolve(ground, vote, "validate") == nil)
+        #expect(try await resolve(ground, vote, "reject", [3]) == "RU001")
         try await ground.work()
+        #expect(try await resolve(ground, vote, "validate") == nil)
         #expect(try await ground.state(vote) == "published deadline")
         #expect(try await ground.totals(vote) == [1, 1, 2])
         #expect(try await ground.names(vote) == ["Ann Lee", "ann  LEE", "Bob", "Cy"])
@@ -87,7 +90,7 @@ import ErrandVotes
         try await ground.work()
         #expect(try await ground.totals(vote) == [0, 1, 2])
         let result = try await ground.session.query(
-            "SELECT voters, rejected, has_unresolved FROM votes.result($1)", [.int64(vote)])
+            "SELECT counted, rejected, has_unresolved FROM votes.result($1)", [.int64(vote)])
         #expect(try result.int32(0, 0) == 3)
         #expect(try result.int32(0, 1) == 1)
         #expect(try !result.bool(0, 2))
@@ -117,7 +120,7 @@ import ErrandVotes
         #expect(
             try await ground.texts("SELECT state::text FROM votes.exceptions") == ["unresolved"])
         #expect(try await ground.verdict(receipts[1]) == "ok")
-        #expect(try await resolve(ground, vote, "validate") == "55000")
+        #expect(try await resolve(ground, vote, "validate") == "RU001")
     }
 
     /// Lets the next step come, as if the vote had closed so many hours ago.

@@ -15,7 +15,9 @@ END $$;
 -- Answers a repeated cast: returns the receipt if the choice and nonce are the same, as the first
 -- answer may be lost. Otherwise reveals nothing about the ballot.
 CREATE OR REPLACE FUNCTION votes.answer_again(vote bigint, person bigint, choice int[], nonce bytea)
-RETURNS votes.answer LANGUAGE plpgsql AS $$
+RETURNS votes.answer LANGUAGE plpgsql
+-- Keeps the values of the keys from the client of a login that asks for plans.
+SET debug_print_plan = off AS $$
 #variable_conflict use_variable
 DECLARE
     of record;
@@ -40,11 +42,23 @@ BEGIN
     RETURN votes.refusal('already_cast');
 END $$;
 
--- Casts a ballot that the fast path of votes.cast did not accept: refusals, and choices of several
--- options.
+-- Returns the answer to somebody who casts at a closed vote. The answer to the last ballot may be
+-- lost.
+CREATE OR REPLACE FUNCTION votes.answer_closed(
+    vote bigint, person bigint, choice int[], nonce bytea
+) RETURNS votes.answer LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN CASE WHEN EXISTS (SELECT FROM votes.participants p
+            WHERE p.vote_id = vote AND p.person_id = person AND p.has_cast)
+        THEN votes.answer_again(vote, person, choice, nonce) ELSE votes.refusal('closed') END;
+END $$;
+
+-- Casts a ballot that the fast path of votes.cast did not accept: refusals, choices of several
+-- options, and the last ballots of a large vote.
 CREATE OR REPLACE FUNCTION votes.cast_slowly(
     vote bigint, person bigint, options int[], password text, nonce bytea
-) RETURNS votes.answer LANGUAGE plpgsql AS $$
+) RETURNS votes.answer LANGUAGE plpgsql SET debug_print_plan = off AS $$
 #variable_conflict use_variable
 DECLARE
     of votes.votes;
@@ -52,18 +66,17 @@ DECLARE
     answer votes.answer;
     choice int[];
     state text;
+    gate smallint;
     body bytea;
 BEGIN
     SELECT * INTO of FROM votes.votes v WHERE v.id = vote;
     IF NOT FOUND THEN
         RETURN votes.refusal('unknown');
     END IF;
-    state := votes.enter(vote, of.expected, true);
+    choice := ARRAY(SELECT DISTINCT o FROM unnest(options) o ORDER BY o);
+    state := votes.standing_of(vote, true);
     IF state = 'closed' THEN
-        -- The answer to the last ballot may also be lost.
-        RETURN CASE WHEN EXISTS (SELECT FROM votes.participants p
-                WHERE p.vote_id = vote AND p.person_id = person AND p.has_cast)
-            THEN votes.answer_again(vote, person, options, nonce) ELSE votes.refusal(state) END;
+        RETURN votes.answer_closed(vote, person, choice, nonce);
     END IF;
     SELECT k.cipher_key, k.mac_key INTO keys FROM votes.link_keys(vote) k;
     IF NOT FOUND THEN
@@ -80,12 +93,13 @@ BEGIN
         RETURN votes.refusal(state);
     END IF;
     IF (cardinality(options) BETWEEN 1 AND of.max_choices AND array_ndims(options) = 1
-        AND 1 <= ALL (options) AND of.options >= ALL (options)) IS NOT TRUE THEN
+        AND 1 <= ALL (options) AND of.options >= ALL (options)
+        AND cardinality(choice) = cardinality(options)) IS NOT TRUE THEN
         RETURN votes.refusal('invalid_choice');
     END IF;
-    choice := ARRAY(SELECT DISTINCT o FROM unnest(options) o ORDER BY o);
-    IF cardinality(choice) <> cardinality(options) THEN
-        RETURN votes.refusal('invalid_choice');
+    gate := votes.take_gate(vote, of.expected);
+    IF gate IS NULL OR votes.standing_of(vote, true) <> 'ok' THEN
+        RETURN votes.answer_closed(vote, person, choice, nonce);
     END IF;
     UPDATE votes.participants p SET has_cast = true
     WHERE p.vote_id = vote AND p.person_id = person AND NOT p.has_cast;
@@ -97,22 +111,17 @@ BEGIN
         nonce, choice, of.max_choices, keys.cipher_key, votes.random_bytes(16));
     INSERT INTO votes.casts VALUES (vote, person,
         body || votes.link_mac(vote, person, body, keys.mac_key));
-    UPDATE votes.gates g SET casts = g.casts + 1
-    WHERE g.vote_id = vote AND g.number = votes.gate_for(of.expected);
+    UPDATE votes.gates g SET casts = g.casts + 1 WHERE g.vote_id = vote AND g.number = gate;
     PERFORM votes.look_for_last(vote, of.expected);
     RETURN ROW (true, 'ok', votes.receipt(vote, choice, nonce), NULL)::votes.answer;
 END $$;
 
--- Casts a person's ballot, once.
---   options   the numbers of the chosen options
---   nonce     32 random bytes from the voter, so that a repeated request gets the same receipt;
---             null to generate them here
---
 -- Fast path: nearly all ballots are valid and have one option, and are cast by one query. PL/pgSQL
 -- prepares every expression again in each transaction, which costs more than the cryptography.
 --
 -- The query counts the ballot in its gate first, and so waits for a closing. After it, there is no
--- gate, although the snapshot shows an open vote.
+-- gate, although the snapshot shows an open vote. In a large vote that expects a number, it takes
+-- the connection's gate of the moment if that is far from full, else a gate that is free.
 CREATE OR REPLACE FUNCTION votes.cast(
     vote bigint, person bigint, options int[], password text DEFAULT NULL,
     nonce bytea DEFAULT NULL
@@ -129,6 +138,8 @@ BEGIN
     END IF;
     WITH entrance AS MATERIALIZED (
         SELECT v.expected, v.max_choices, b.casts, o.cipher_key, o.mac_key, k.share,
+            CASE WHEN v.expected > 256 THEN votes.gate_at(vote, v.expected, b.casts)
+                ELSE votes.gate_for(v.expected) END AS number,
             votes.random_bytes(48) AS drawn
         FROM votes.votes v JOIN votes.open_keys o ON o.key_id = v.key_id
         CROSS JOIN LATERAL (
@@ -148,8 +159,8 @@ BEGIN
                     WHERE u.vote_id = vote AND u.person_id = person))
     ), gate AS (
         UPDATE votes.gates g SET casts = g.casts + 1 FROM entrance e
-        WHERE g.vote_id = vote AND g.number = votes.gate_for(e.expected)
-          AND coalesce(g.casts < e.expected, true)
+        WHERE g.vote_id = vote AND g.number = e.number
+          AND coalesce(g.casts < votes.room_of(e.expected, g.number), true)
         -- A single gate has the whole count; of several, the previous sum plus this ballot.
         RETURNING e.*, greatest(g.casts, e.casts + 1) >= votes.last_from(e.expected) AS is_last
     ), marked AS (
@@ -163,13 +174,13 @@ BEGIN
         SELECT vote, person, m.body || votes.link_mac(vote, person, m.body, m.mac_key)
         FROM marked m
     )
-    SELECT votes.receipt(vote, options, m.nonce) AS receipt, g.expected, g.is_last,
+    SELECT votes.receipt(vote, options, m.nonce) AS receipt, g.expected, g.number, g.is_last,
         m.nonce IS NULL AS is_to_uncount
     INTO taken FROM gate g LEFT JOIN marked m ON true;
     IF taken.receipt IS NULL THEN
         IF taken.is_to_uncount THEN
             UPDATE votes.gates g SET casts = g.casts - 1
-            WHERE g.vote_id = vote AND g.number = votes.gate_for(taken.expected);
+            WHERE g.vote_id = vote AND g.number = taken.number;
         END IF;
         RETURN votes.cast_slowly(vote, person, options, password, nonce);
     END IF;
@@ -178,3 +189,41 @@ BEGIN
     END IF;
     RETURN ROW (true, 'ok', taken.receipt, NULL)::votes.answer;
 END $$;
+COMMENT ON FUNCTION votes.cast(bigint, bigint, int[], text, bytea) IS $doc$
+Casts the ballot of a person who has joined, once. Call it in a transaction of its own.
+
+Arguments:
+  vote: the vote
+  person: the voter
+  options: the numbers of the chosen options, from 1
+  password: the password of the vote; null if it has none
+  nonce: 32 random bytes of the voter's app, so that a repeated request gets the same receipt; null
+    to draw them here
+Returns:
+  is_accepted: whether the ballot is cast
+  reason: ok, or why not
+  receipt: the proof that the ballot was counted, for the voter alone, as it contains the choice;
+    stored nowhere
+  ask_again_at: with too_many_guesses, when the next password is accepted
+Reasons:
+  ok: cast, now or by the same request before
+  unknown: there is no such vote
+  not_joined: the person has not joined the vote
+  too_early: the vote opens later
+  closed: the deadline has passed, all expected ballots are cast, or the vote was cancelled
+  invalid_choice: not one of the options, one of them twice, or more than max_choices
+  wrong_password: the password is wrong or missing
+  too_many_guesses: 10 wrong passwords of the person in 5 minutes
+  already_cast: the person has cast a ballot, with another choice or nonce
+  not_ready: the keys are not open, after a crash of the server: call again in a second
+Errors:
+  22023: nonce has not 32 bytes
+  25000: the transaction is not read committed
+Repeated: with the same options and nonce, returns the same receipt until the vote is counted, then
+  already_cast.
+Sample:
+  SELECT reason, receipt FROM votes.cast(vote => 1, person => 18, options => '{1}',
+      password => 'tableau noir', nonce => decode(repeat('5e', 32), 'hex'));
+  SELECT reason FROM votes.cast(vote => 1, person => 19, options => '{2}',
+      password => 'tableau noir');
+$doc$;

@@ -26,6 +26,15 @@ CREATE OR REPLACE FUNCTION votes.point(longitude double precision, latitude doub
 RETURNS geography LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN st_setsrid(st_makepoint(longitude, latitude), 4326)::geography;
 
+CREATE OR REPLACE FUNCTION votes.latitude(place geography)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_y(place::geometry);
+
+-- Returns a place on a Mercator map, in degrees, as in the column votes.map_point.
+CREATE OR REPLACE FUNCTION votes.map_point(longitude double precision, latitude double precision)
+RETURNS point LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN point(longitude, degrees(ln(tan(radians(
+    45 + least(greatest(latitude, -89.9), 89.9) / 2)))));
+
 CREATE OR REPLACE FUNCTION votes.distance(one geography, other geography)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN st_distance(one, other);
 

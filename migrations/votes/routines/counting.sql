@@ -53,7 +53,7 @@ END $$;
 -- Its memory holds 100,000 links: a temporary file would have them in the order of the casts, and
 -- may outlive a crash.
 --
--- SQLSTATE 53000: the key is not open; try again in a second.
+-- SQLSTATE RU002: the key is not open; try again in a second.
 CREATE OR REPLACE FUNCTION votes.count_ballots(vote bigint) RETURNS int LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 -- Keeps the values of the keys from the client of a login that asks for plans.
@@ -75,9 +75,8 @@ BEGIN
     END IF;
     SELECT k.cipher_key, k.mac_key INTO keys FROM votes.link_keys(vote) k;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'the key of vote % is not open', vote
-            USING ERRCODE = 'insufficient_resources',
-                HINT = 'A worker that has the file of keys opens it within seconds.';
+        PERFORM errand.ask_again(format('the key of vote %s is not open', vote),
+            'A worker that has the file of keys opens it within seconds.');
     END IF;
     voters := (SELECT count(*) FROM votes.participants p WHERE p.vote_id = vote AND p.has_cast);
     IF voters <> (SELECT count(*) FROM votes.casts c WHERE c.vote_id = vote) THEN
@@ -119,7 +118,9 @@ BEGIN
     WHERE o.vote_id = vote AND n.vote_id = vote AND n.number = o.number;
     PERFORM votes.forget_links(vote);
     UPDATE votes.votes v
-    SET state = 'counted', root = root, ballots = counted, voters = voters WHERE v.id = vote;
+    SET state = 'counted', root = root, ballots = counted, voters = voters, joined = (
+            SELECT count(*) FROM votes.participants p WHERE p.vote_id = vote)
+    WHERE v.id = vote;
     PERFORM errand.enqueue_own('votes.publish', jsonb_build_object('vote_id', vote));
     RETURN counted;
 END $$;
@@ -144,17 +145,15 @@ END $$;
 -- Publishes a counted vote: when the transaction commits, its result becomes visible and all its
 -- notices are released. False if it was already published.
 --
--- SQLSTATE 55000: its key is not destroyed; see votes.destroy_keys().
+-- SQLSTATE RU002: its key is not destroyed; see votes.destroy_keys().
 CREATE OR REPLACE FUNCTION votes.publish(vote bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 BEGIN
     PERFORM votes.hold_news(vote);
     IF votes.has_counted_key(vote) THEN
-        RAISE EXCEPTION 'the key of vote % is not destroyed', vote
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-                HINT = 'The job votes.publish destroys it; ''errand doctor'' shows what delays '
-                    'that.';
+        PERFORM errand.ask_again(format('the key of vote %s is not destroyed', vote),
+            'The job votes.publish destroys it; ''errand doctor'' shows what delays that.');
     END IF;
     UPDATE votes.votes v SET state = 'published', published_at = clock_timestamp()
     WHERE v.id = vote AND v.state = 'counted';
@@ -162,7 +161,7 @@ BEGIN
         RETURN false;
     END IF;
     DELETE FROM votes.gates g WHERE g.vote_id = vote;
-    PERFORM votes.erase_requested(vote);
+    PERFORM votes.forget_ids(ARRAY[vote]);
     PERFORM notification.release('vote:' || vote);
     RETURN true;
 END $$;

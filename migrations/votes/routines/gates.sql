@@ -6,6 +6,10 @@
 -- ballots there, and for nobody who joins. Closing deletes all gates: a connection that has waited
 -- for that finds none, although its snapshot shows an open vote. A vote that may be large has many
 -- gates, so that few connections meet in one.
+--
+-- The expected ballots are divided among the gates: each has room for its part. A ballot is counted
+-- in a gate with room, under the lock of its row, so that all together never count more. Nobody
+-- waits for a gate while holding another one; so there are no deadlocks, with closings either.
 
 -- Returns the number of gates: one for a small vote, so that its last ballot is recognized.
 CREATE OR REPLACE FUNCTION votes.gates_for(expected int)
@@ -16,6 +20,11 @@ RETURN CASE WHEN expected > 256 THEN 64 WHEN expected > 0 THEN 1 ELSE 32 END;
 CREATE OR REPLACE FUNCTION votes.gate_for(expected int)
 RETURNS smallint LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (pg_backend_pid() & (votes.gates_for(expected) - 1))::smallint;
+
+-- Returns how many ballots a gate accepts; null for any number.
+CREATE OR REPLACE FUNCTION votes.room_of(expected int, gate smallint)
+RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN expected > 256 THEN expected / 64 + (gate < expected % 64)::int ELSE expected END;
 
 -- Returns the count from which on a ballot may be the last. In a large vote, concurrent ballots are
 -- invisible here; closing counts them.
@@ -42,28 +51,94 @@ BEGIN
     END IF;
 END $$;
 
--- Waits for a concurrent closing, then returns whether the vote accepts ballots: ok, too_early or
--- closed. Blocks the closing until the caller's transaction ends.
-CREATE OR REPLACE FUNCTION votes.enter(vote bigint, expected int, is_to_cast boolean)
+-- Returns whether the vote accepts ballots: ok, too_early or closed.
+CREATE OR REPLACE FUNCTION votes.standing_of(vote bigint, is_to_cast boolean)
 RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     at timestamptz;
-    standing record;
+    of record;
+BEGIN
+    SELECT v.state, v.opens_at, v.closes_at, v.expected <= (
+        SELECT sum(g.casts) FROM votes.gates g WHERE g.vote_id = vote AND g.number >= 0
+    ) AS is_complete
+    INTO of FROM votes.votes v WHERE v.id = vote;
+    at := clock_timestamp();
+    RETURN CASE
+        WHEN of.state <> 'open' OR at >= of.closes_at OR of.is_complete THEN 'closed'
+        WHEN is_to_cast AND at < of.opens_at THEN 'too_early' ELSE 'ok' END;
+END $$;
+
+-- Waits for a concurrent closing, then returns whether people may join: ok or closed. Blocks the
+-- closing until the caller's transaction ends.
+CREATE OR REPLACE FUNCTION votes.enter(vote bigint, expected int)
+RETURNS text LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
 BEGIN
     PERFORM votes.expect_read_committed();
     PERFORM FROM votes.gates g
     WHERE g.vote_id = vote AND g.number = votes.gate_for(expected) FOR KEY SHARE;
     -- A separate statement, so that its snapshot is taken after the lock.
-    SELECT v.state, v.opens_at, v.closes_at, v.expected <= (
-        SELECT sum(g.casts) FROM votes.gates g WHERE g.vote_id = vote AND g.number >= 0
-    ) AS is_complete
-    INTO standing FROM votes.votes v WHERE v.id = vote;
-    at := clock_timestamp();
-    RETURN CASE
-        WHEN standing.state <> 'open' OR at >= standing.closes_at OR standing.is_complete
-            THEN 'closed'
-        WHEN is_to_cast AND at < standing.opens_at THEN 'too_early' ELSE 'ok' END;
+    RETURN votes.standing_of(vote, false);
+END $$;
+
+-- Locks a gate of a large vote that has room and that nobody holds, the connection's own first;
+-- null if there is none.
+CREATE OR REPLACE FUNCTION votes.free_gate(vote bigint, expected int)
+RETURNS smallint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN (SELECT g.number FROM votes.gates g
+        WHERE g.vote_id = vote AND g.number >= 0 AND g.casts < votes.room_of(expected, g.number)
+        ORDER BY g.number # votes.gate_for(expected) LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
+END $$;
+
+-- Returns the gate for a ballot of a large vote that has so far this number of ballots: the
+-- connection's, if that is far from full, else one that is free, locked. The connection's gate
+-- moves on with the number, so that few connections fill all gates evenly.
+CREATE OR REPLACE FUNCTION votes.gate_at(vote bigint, expected int, casts bigint)
+RETURNS smallint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    gate CONSTANT smallint := (pg_backend_pid() + casts * 64 / expected) & 63;
+BEGIN
+    IF (SELECT g.casts FROM votes.gates g WHERE g.vote_id = vote AND g.number = gate)
+        < votes.room_of(expected, gate) - 32 THEN
+        RETURN gate;
+    END IF;
+    RETURN votes.free_gate(vote, expected);
+END $$;
+
+-- Locks a gate that has room, and waits for it if need be; null if all are full, or gone with a
+-- closing. Blocks the closing until the caller's transaction ends.
+CREATE OR REPLACE FUNCTION votes.take_gate(vote bigint, expected int)
+RETURNS smallint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    gate smallint := votes.free_gate(vote, expected);
+BEGIN
+    WHILE gate IS NULL LOOP
+        -- Each statement sees what was committed meanwhile.
+        SELECT g.number INTO gate FROM votes.gates g
+        WHERE g.vote_id = vote AND g.number >= 0
+          AND coalesce(g.casts < votes.room_of(expected, g.number), true)
+        ORDER BY g.number # votes.gate_for(expected) LIMIT 1;
+        IF NOT FOUND THEN
+            RETURN NULL;
+        END IF;
+        BEGIN
+            PERFORM FROM votes.gates g
+            WHERE g.vote_id = vote AND g.number = gate
+              AND coalesce(g.casts < votes.room_of(expected, gate), true) FOR NO KEY UPDATE;
+            IF NOT FOUND THEN
+                PERFORM errand.ask_again('the gate is full');
+            END IF;
+        EXCEPTION WHEN SQLSTATE 'RU002' THEN
+            -- Its lock is released before the next one is waited for.
+            gate := NULL;
+        END;
+    END LOOP;
+    RETURN gate;
 END $$;
 
 -- Waits for those who join and cast, and keeps others out; returns the number of ballots. Callers

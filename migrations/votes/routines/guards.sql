@@ -8,13 +8,15 @@ BEGIN
         WHEN 'counted' THEN NEW.state = 'published'
         ELSE false END) THEN
         RAISE EXCEPTION 'vote % is %: it cannot become %', OLD.id, OLD.state, NEW.state
-            USING ERRCODE = 'object_not_in_prerequisite_state';
+            USING ERRCODE = 'restrict_violation';
     END IF;
     IF (OLD.id, OLD.initiator, OLD.key_id, OLD.expected, OLD.options, OLD.max_choices, OLD.subject)
         IS DISTINCT FROM (NEW.id, NEW.initiator, NEW.key_id, NEW.expected, NEW.options,
             NEW.max_choices, NEW.subject)
-        OR OLD.root IS NOT NULL AND (OLD.root, OLD.ballots, OLD.voters, OLD.has_unresolved)
-            IS DISTINCT FROM (NEW.root, NEW.ballots, NEW.voters, NEW.has_unresolved)
+        OR OLD.root IS NOT NULL
+            AND (OLD.root, OLD.ballots, OLD.voters, OLD.joined, OLD.has_unresolved)
+            IS DISTINCT FROM
+                (NEW.root, NEW.ballots, NEW.voters, NEW.joined, NEW.has_unresolved)
         OR OLD.state <> 'open' AND (OLD.opens_at, OLD.closes_at, OLD.closed_at, OLD.closed_for)
             IS DISTINCT FROM (NEW.opens_at, NEW.closes_at, NEW.closed_at, NEW.closed_for)
         OR OLD.published_at IS NOT NULL AND OLD.published_at IS DISTINCT FROM NEW.published_at
@@ -73,13 +75,15 @@ CREATE OR REPLACE TRIGGER guards_option BEFORE UPDATE ON votes.options
 CREATE OR REPLACE FUNCTION votes.refuse_participant() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'a participant of vote %: expected a name of 1 to 100 characters in one line '
-        'and at most 300 of an address, or none of both once erased', NEW.vote_id
+        'and at most 300 of an address, or neither once erased', NEW.vote_id
         USING ERRCODE = 'check_violation';
 END $$;
 CREATE OR REPLACE TRIGGER guards_participant
     AFTER INSERT OR UPDATE OF name, name_key, address, is_erased ON votes.participants
     FOR EACH ROW WHEN ((CASE WHEN NEW.is_erased
-        THEN NEW.name IS NULL AND NEW.name_key IS NULL AND NEW.address IS NULL
+        THEN NEW.name IS NULL AND NEW.address IS NULL
+            -- A digest, until the publication.
+            AND (NEW.name_key IS NULL OR NEW.person_id > 0 AND NEW.name_key LIKE '#%')
         ELSE length(NEW.name) BETWEEN 1 AND 100 AND NEW.name !~ '[[:cntrl:]]'
             AND NEW.name_key IS NOT NULL AND coalesce(length(NEW.address) <= 300, true)
         END) IS NOT TRUE)

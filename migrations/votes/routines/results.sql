@@ -1,69 +1,39 @@
--- Queries of apps on votes and results.
+-- Results of votes, and the proofs that ballots are in them.
 
--- Returns open votes near a place, nearest first; distances in meters.
-CREATE OR REPLACE FUNCTION votes.nearby(
-    longitude double precision, latitude double precision, radius_m double precision,
-    max_rows int DEFAULT 50
-) RETURNS TABLE (id bigint, subject text, closes_at timestamptz, place text,
-    distance_m double precision, needs_password boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY SELECT v.id, v.subject, v.closes_at, v.place_name,
-        votes.distance(v.place, votes.point($1, $2)), v.password_hash IS NOT NULL
-    FROM votes.votes v
-    WHERE v.state = 'open' AND votes.is_within(v.place, votes.point($1, $2), $3)
-      AND v.opens_at <= clock_timestamp() AND v.closes_at > clock_timestamp()
-    ORDER BY 5, 1 LIMIT least(greatest($4, 0), 500);
-END $$;
-
--- Returns the public facts of a vote; no row if it does not exist. Never reveals the number of
--- ballots of an open vote.
-CREATE OR REPLACE FUNCTION votes.show(vote bigint)
-RETURNS TABLE (subject text, initiator bigint, options text[], max_choices smallint, expected int,
-    opens_at timestamptz, closes_at timestamptz, place text, needs_password boolean,
-    state votes.vote_state, published_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY SELECT v.subject, v.initiator,
-        ARRAY(SELECT o.label FROM votes.options o WHERE o.vote_id = v.id ORDER BY o.number),
-        v.max_choices, v.expected, v.opens_at, v.closes_at, v.place_name,
-        v.password_hash IS NOT NULL, v.state, v.published_at
-    FROM votes.votes v WHERE v.id = $1;
-END $$;
-
--- Returns the votes that a person has joined, newest first.
-CREATE OR REPLACE FUNCTION votes.history(person bigint, max_rows int DEFAULT 50)
-RETURNS TABLE (id bigint, subject text, state votes.vote_state, has_cast boolean,
-    closes_at timestamptz, published_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY SELECT v.id, v.subject, v.state, p.has_cast, v.closes_at, v.published_at
-    FROM votes.participants p JOIN votes.votes v ON v.id = p.vote_id
-    WHERE p.person_id = $1 AND NOT p.is_erased
-    ORDER BY p.vote_id DESC LIMIT least(greatest($2, 0), 1000);
-END $$;
-
--- Returns the result of a published vote, a row for each option; no row before the publication.
---   voters          the number of participants whose ballots count
---   rejected        the number of participants whose ballots were rejected for their names
---   has_unresolved  whether equal names were left unresolved
 CREATE OR REPLACE FUNCTION votes.result(vote bigint)
-RETURNS TABLE (number smallint, label text, ballots int, voters int, rejected int, root bytea,
-    has_unresolved boolean, closed_for votes.close_reason, published_at timestamptz)
+RETURNS TABLE (number smallint, label text, ballots int, joined int, "cast" int, counted int,
+    rejected int, root bytea, has_unresolved boolean, closed_for votes.close_reason,
+    published_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    RETURN QUERY SELECT o.number, o.label, o.ballots, v.ballots, v.voters - v.ballots, v.root,
-        v.has_unresolved, v.closed_for, v.published_at
+    RETURN QUERY SELECT o.number, o.label, o.ballots, v.joined, v.voters, v.ballots,
+        v.voters - v.ballots, v.root, v.has_unresolved, v.closed_for, v.published_at
     FROM votes.votes v JOIN votes.options o ON o.vote_id = v.id
     WHERE v.id = $1 AND v.state = 'published' ORDER BY o.number;
 END $$;
+COMMENT ON FUNCTION votes.result(bigint) IS $doc$
+Reads the result of a published vote, a row for each option; no row before.
 
--- Returns the names of voters whose ballots count, ordered by name; no row before the publication.
--- Excludes erased people.
+Arguments:
+  vote: the vote
+Returns:
+  number: the number of the option
+  label: the label of the option
+  ballots: the ballots with this option
+  joined: how many people had joined the vote
+  cast: how many of them had cast a ballot
+  counted: how many ballots count
+  rejected: how many ballots the initiator left out, for their names
+  root: the root of the Merkle tree over the ballots (RFC 6962)
+  has_unresolved: whether equal names were left undecided, and count
+  closed_for: what closed the vote: complete, deadline or by_hand
+  published_at: when the result came out
+Repeated: Reads only.
+Sample:
+  SELECT label, ballots, joined, r.cast, counted FROM votes.result(vote => 1) AS r;
+$doc$;
+
 CREATE OR REPLACE FUNCTION votes.names(
     vote bigint, max_rows int DEFAULT 1000, skipped int DEFAULT 0)
 RETURNS TABLE (name text)
@@ -75,6 +45,20 @@ BEGIN
       AND NOT p.is_erased
     ORDER BY p.name_key, p.name LIMIT greatest($2, 0) OFFSET greatest($3, 0);
 END $$;
+COMMENT ON FUNCTION votes.names(bigint, int, int) IS $doc$
+Lists the names of those whose ballots count in a published vote; no row before. Erased people are
+counted, but not named.
+
+Arguments:
+  vote: the vote
+  max_rows: at most N names
+  skipped: the number of names to leave out at the beginning
+Returns:
+  name: a name, in the order of names
+Repeated: Reads only.
+Sample:
+  SELECT name FROM votes.names(vote => 1);
+$doc$;
 
 -- Returns the position of the first ballot with a commitment, by binary search; null if there is
 -- none.
@@ -99,8 +83,6 @@ BEGIN
         WHERE b.vote_id = vote AND b.position = first AND b.commitment = commitment);
 END $$;
 
--- Returns the proof that a ballot is in the tree of a published vote: its position, the number of
--- ballots, the path (lowest hash first), and the root. No row if it is not in the tree.
 CREATE OR REPLACE FUNCTION votes.proof(
     vote bigint, commitment bytea, OUT "position" int, OUT size int, OUT path bytea[],
     OUT root bytea
@@ -139,6 +121,23 @@ BEGIN
     END LOOP;
     RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION votes.proof(bigint, bytea) IS $doc$
+Returns the proof that a ballot is in the tree of a published vote, for an app that checks it by
+itself; no row if it is not in the tree.
+
+Arguments:
+  vote: the vote
+  commitment: the hash of the ballot, which the app computes of its receipt: SHA-256 over
+    errand-ballot-v1, the vote, the choice and the nonce, each after its length in 4 bytes
+Returns:
+  position: the position of the ballot, from 0
+  size: the number of ballots
+  path: the hashes from the ballot to the root, lowest first (RFC 9162, section 2.1.3)
+  root: the root of the tree
+Repeated: Reads only.
+Sample:
+  SELECT * FROM votes.proof(vote => 1, commitment => decode(repeat('00', 32), 'hex'));
+$doc$;
 
 -- Returns whether a path leads from an entry to a root (RFC 9162, section 2.1.3.2).
 CREATE OR REPLACE FUNCTION votes.verify_path(
@@ -191,11 +190,6 @@ BEGIN
     END IF;
 END $$;
 
--- Returns whether the ballot of a receipt was counted. The reasons:
---   ok               it is in the tree, and the path leads to the root
---   malformed        the receipt is invalid
---   not_published    the vote does not exist, or its result is not published
---   not_included     the result does not include it: rejected for its name, or never cast so
 CREATE OR REPLACE FUNCTION votes.verify_receipt(
     receipt text, OUT is_included boolean, OUT reason text, OUT vote bigint,
     OUT choice int[], OUT "position" int, OUT size int, OUT path bytea[], OUT root bytea
@@ -224,37 +218,30 @@ BEGIN
         votes.verify_path(commitment, "position", size, path, root), false);
     reason := CASE WHEN is_included THEN 'ok' ELSE 'not_included' END;
 END $$;
+COMMENT ON FUNCTION votes.verify_receipt(text) IS $doc$
+Checks whether the ballot of a receipt is in the result.
 
--- Erases a person's name, address and id from one vote or all. Keeps totals, ballots, root and the
--- number of participants. In unpublished votes, the publication erases the person. Returns the
--- number of votes.
-CREATE OR REPLACE FUNCTION votes.erase(person bigint, vote bigint DEFAULT NULL)
-RETURNS bigint LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    asked bigint := 0;
-    of record;
-BEGIN
-    FOR of IN
-        SELECT p.vote_id FROM votes.participants p
-        WHERE p.person_id = person AND NOT p.is_erased AND p.vote_id = coalesce(vote, p.vote_id)
-        ORDER BY p.vote_id
-    LOOP
-        -- Waits for a concurrent publication or erasure, and sees its result.
-        PERFORM FROM votes.votes v WHERE v.id = of.vote_id FOR NO KEY UPDATE;
-        UPDATE votes.participants p SET is_to_be_erased = true
-        WHERE p.vote_id = of.vote_id AND p.person_id = person;
-        IF FOUND THEN
-            asked := asked + 1;
-        END IF;
-        IF EXISTS (SELECT FROM votes.votes v
-            WHERE v.id = of.vote_id AND v.state IN ('published', 'cancelled')) THEN
-            PERFORM votes.erase_requested(of.vote_id);
-        END IF;
-    END LOOP;
-    RETURN asked;
-END $$;
+Arguments:
+  receipt: what cast returned to the voter
+Returns:
+  is_included: whether the ballot counts
+  reason: ok, or why not
+  vote: the vote; null if the receipt is malformed
+  choice: the numbers of the chosen options
+  position: the position of the ballot in the tree, from 0
+  size: the number of ballots
+  path: the hashes from the ballot to the root, lowest first
+  root: the root of the tree
+Reasons:
+  ok: the ballot is in the tree, and the path leads to the root
+  malformed: this is no receipt
+  not_published: there is no such vote, or its result is not out
+  not_included: the ballot was left out for its name, or never cast so
+Repeated: Reads only.
+Sample:
+  SELECT is_included, reason FROM votes.verify_receipt(
+      receipt => 'v1.1.1.Xl5eXl5eXl5eXl5eXl5eXl5eXl5eXl5eXl5eXl5eXl4');
+$doc$;
 
 -- Returns whether a vote requires a password; for listings, as inspectors may not read the column.
 CREATE OR REPLACE FUNCTION votes.has_password(vote bigint) RETURNS boolean LANGUAGE sql STABLE

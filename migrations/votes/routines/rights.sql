@@ -39,7 +39,7 @@ TO errand_worker;
 -- Operators.
 GRANT EXECUTE ON FUNCTION
     votes.decide(bigint, text, bigint[], text, text),
-    votes.erase(bigint, bigint)
+    votes.forget(bigint, bigint)
 TO errand_worker;
 GRANT EXECUTE ON FUNCTION votes.has_password(bigint), votes.key_counts(), votes.lost_votes(),
     votes.key_holders(interval)
@@ -49,9 +49,11 @@ GRANT EXECUTE ON FUNCTION votes.verify_receipt(text) TO errand_worker, errand_in
 GRANT USAGE ON SCHEMA votes TO errand_app;
 GRANT EXECUTE ON FUNCTION
     votes.open(text, text[], bigint, timestamptz, timestamptz, int, text, double precision,
-        double precision, text, int),
+        double precision, text, int, text, boolean, text),
     votes.nearby(double precision, double precision, double precision, int),
     votes.show(bigint),
+    votes.standing(bigint, bigint),
+    votes.joined_names(bigint, bigint, int, int),
     votes.join(bigint, bigint, text, text, text),
     votes.cast(bigint, bigint, int[], text, bytea),
     votes.cancel(bigint, bigint),
@@ -62,5 +64,5 @@ GRANT EXECUTE ON FUNCTION
     votes.names(bigint, int, int),
     votes.proof(bigint, bytea),
     votes.verify_receipt(text),
-    votes.erase(bigint, bigint)
+    votes.forget(bigint, bigint)
 TO errand_app;

@@ -9,7 +9,7 @@ RETURN int8send(pg_sequence_last_value(('votes.wrapping_' || slot || '_high')::r
 
 -- Creates the share of a new vote.
 --
--- SQLSTATE 53000: the wrapping key is missing, until a worker has drawn one.
+-- SQLSTATE RU002: the wrapping key is missing, until a worker has drawn one.
 CREATE OR REPLACE FUNCTION votes.add_share(vote bigint) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -22,9 +22,8 @@ BEGIN
         VALUES (vote, slot, votes.wrap(votes.random_bytes(32) || votes.share_end(), key));
         RETURN;
     END IF;
-    RAISE EXCEPTION 'votes have no wrapping key' USING
-        ERRCODE = 'insufficient_resources',
-        HINT = 'Try again in a second. Workers create it: see ''errand doctor''.';
+    PERFORM errand.ask_again('votes have no wrapping key',
+        'Call again in a second. Workers create it: see ''errand doctor''.');
 END $$;
 
 -- Returns the keys of a vote's links. No row if they are not open: after a crash of the server

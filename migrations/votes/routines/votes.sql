@@ -1,4 +1,4 @@
--- Closing, sweeping, cancelling and erasing votes.
+-- Closing, sweeping and cancelling votes.
 
 -- Closes a vote if all expected ballots were cast, its deadline has passed, or an operator requests
 -- it. Returns the reason; null if it stays open or was already closed.
@@ -31,13 +31,12 @@ BEGIN
     why := CASE WHEN of.expected <= casts THEN 'complete'
         WHEN at >= of.closes_at THEN 'deadline' ELSE 'by_hand' END;
     UPDATE votes.votes v SET state = 'closed', closed_for = why, closed_at = at WHERE v.id = vote;
-    INSERT INTO votes.exceptions (vote_id, name_key)
-    SELECT vote, p.name_key FROM votes.participants p
-    WHERE p.vote_id = vote AND p.has_cast
-    GROUP BY p.name_key HAVING count(*) > 1;
-    IF FOUND THEN
+    IF votes.add_exceptions(vote) > 0 THEN
         SELECT * INTO rules FROM votes.rules;
-        UPDATE votes.votes v SET state = 'review', review_until = at + rules.review_for
+        -- Nobody reviews for an initiator who is to be erased.
+        UPDATE votes.votes v
+        SET state = 'review', review_until = CASE people.obstacle(v.initiator, at)
+            WHEN 'blocked' THEN at WHEN 'under_age' THEN at ELSE at + rules.review_for END
         WHERE v.id = vote;
         PERFORM errand.enqueue_own('votes.review', jsonb_build_object('vote_id', vote));
     ELSE
@@ -47,6 +46,26 @@ BEGIN
         FROM votes.preparations r WHERE r.vote_id = vote;
     END IF;
     RETURN why;
+END $$;
+
+-- Adds the names that several voters entered; returns their number. Erased voters, of whose names
+-- there is a digest, are found with the others.
+CREATE OR REPLACE FUNCTION votes.add_exceptions(vote bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    added bigint;
+    has_erased CONSTANT boolean := EXISTS (SELECT FROM votes.participants p
+        WHERE p.vote_id = vote AND p.has_cast AND p.is_erased);
+BEGIN
+    INSERT INTO votes.exceptions (vote_id, name_key)
+    SELECT vote, coalesce(min(p.name_key) FILTER (WHERE NOT p.is_erased), min(p.name_key))
+    FROM votes.participants p
+    WHERE p.vote_id = vote AND p.has_cast AND p.name_key IS NOT NULL
+    GROUP BY CASE WHEN p.is_erased OR NOT has_erased THEN p.name_key
+        ELSE votes.erased_key(vote, p.name_key) END
+    HAVING count(*) > 1;
+    GET DIAGNOSTICS added = ROW_COUNT;
+    RETURN added;
 END $$;
 
 -- Closes many votes without waiting: skips votes with a concurrent cast or closing, which are
@@ -125,6 +144,10 @@ BEGIN
     IF before = 'cancelled' THEN
         RETURN false;
     END IF;
+    IF before IN ('counted', 'published') THEN
+        PERFORM errand.refuse('counted',
+            format('vote %s is counted: it cannot be cancelled', vote));
+    END IF;
     UPDATE votes.votes v SET state = 'cancelled' WHERE v.id = vote;
     PERFORM votes.close_gates(vote);
     -- Waits for the preparation of notices; see votes.may_notify.
@@ -132,13 +155,12 @@ BEGIN
     PERFORM notification.call_off('vote:' || vote, 'the vote was cancelled');
     PERFORM votes.forget_links(vote);
     DELETE FROM votes.gates g WHERE g.vote_id = vote;
-    PERFORM votes.erase_requested(vote);
+    PERFORM votes.forget_ids(ARRAY[vote]);
     -- Destroys its key.
     PERFORM errand.enqueue_own('votes.sweep', unique_key => 'cancelled');
     RETURN true;
 END $$;
 
--- Cancels a vote on behalf of its initiator.
 CREATE OR REPLACE FUNCTION votes.cancel(vote bigint, initiator bigint)
 RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -147,9 +169,27 @@ BEGIN
     PERFORM votes.expect_initiator(vote, initiator);
     RETURN votes.take_back(vote);
 END $$;
+COMMENT ON FUNCTION votes.cancel(bigint, bigint) IS $doc$
+Cancels a vote on behalf of its initiator, before it is counted. The choices stay secret for ever,
+and nobody gets a notice.
 
--- Deletes the links between people and choices of a vote that is over. A rotation destroys what
--- opens them: see votes.destroy_keys().
+Arguments:
+  vote: the vote
+  initiator: the person who opened it
+Returns:
+  is_new: true; false if it was cancelled before
+Reasons:
+  counted: the vote is counted, and its result is out or about to be
+Errors:
+  P0002: this person has opened no such vote
+Repeated: returns false, and changes nothing.
+Sample:
+  SELECT votes.cancel(vote => votes.open(subject => 'Pizza or pasta?', options => '{Pizza,Pasta}',
+      initiator => 17, closes_at => now() + interval '1 hour'), initiator => 17);
+$doc$;
+
+-- Deletes the links between people and choices of a vote that is over, and the addresses, which
+-- only the review needs. A rotation destroys what opens the links: see votes.destroy_keys().
 CREATE OR REPLACE FUNCTION votes.forget_links(vote bigint) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
@@ -160,31 +200,11 @@ BEGIN
     WITH taken AS (
         DELETE FROM votes.participants p WHERE p.vote_id = vote RETURNING p.*
     )
-    INSERT INTO votes.participants SELECT * FROM taken t ORDER BY t.person_id;
-END $$;
-
--- Erases the participants of a vote who requested it before its end.
-CREATE OR REPLACE FUNCTION votes.erase_requested(vote bigint) RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    erased bigint;
-BEGIN
-    -- The initiator remains known.
-    PERFORM notification.forget(array_agg(p.person_id), 'vote:' || vote)
-    FROM votes.participants p JOIN votes.votes v ON v.id = p.vote_id
-    WHERE p.vote_id = vote AND p.is_to_be_erased AND p.person_id <> v.initiator
-    HAVING count(*) > 0;
-    UPDATE votes.participants p
-    SET person_id = -nextval('votes.erased_people'), is_erased = true, is_to_be_erased = false,
-        name = NULL, name_key = NULL, address = NULL
-    WHERE p.vote_id = vote AND p.is_to_be_erased;
-    GET DIAGNOSTICS erased = ROW_COUNT;
-    -- A name without remaining people; the decision about it stays.
-    UPDATE votes.exceptions e
-    SET name_key = '#' || nextval('votes.erased_people'), reason = NULL
-    WHERE e.vote_id = vote AND e.name_key NOT LIKE '#%' AND NOT EXISTS (
-        SELECT FROM votes.participants p WHERE p.vote_id = vote AND p.name_key = e.name_key);
-    RETURN erased;
+    INSERT INTO votes.participants
+        (vote_id, person_id, joined_on, has_cast, is_rejected, is_erased, name, name_key)
+    SELECT t.vote_id, t.person_id, t.joined_on, t.has_cast, t.is_rejected, t.is_erased, t.name,
+        t.name_key
+    FROM taken t ORDER BY t.person_id;
 END $$;
 
 -- Raises an error unless the person is the initiator of the vote.

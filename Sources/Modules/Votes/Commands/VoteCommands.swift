@@ -248,8 +248,9 @@ enum VoteCommands {
         "vote", "erase", effect: .write,
         summary: "Erase a participant's name, address and id",
         discussion: """
-            Keeps totals, ballots and root. In unpublished votes, the publication erases the \
-            participant.
+            Keeps totals, ballots and root. A participant of an open vote who has not cast is \
+            deleted. In other unpublished votes, the publication erases the id. To erase a person \
+            from all modules, use 'errand person erase'.
             """,
         examples: [.init("errand vote erase 42 --reason 'requested'", "after confirmation")],
         options: [onlyVote, VoteFormatting.note], arguments: [person]

@@ -4,15 +4,18 @@ import ErrandCommand
 enum VoteFieldNames {
     static let all: [FieldName] = [
         ("initiator", "the id of the person who opened the vote"),
+        ("initiator_name", "the name of the person who opened the vote"),
         ("opens_at", "the time from which on ballots are accepted"),
         ("closes_at", "the deadline for ballots"),
         ("expected_voters", "the number of ballots that closes a vote early"),
         ("participants", "the number of people who have joined"),
         ("has_password", "whether joining requires a password"),
+        ("asks_address", "whether joining requires an address"),
         ("place", "the place of a vote"),
         ("closed_for", "complete (all have voted), deadline or by_hand"),
         ("review_until", "the deadline for resolving equal names"),
         ("open_exceptions", "the number of unresolved equal names"),
+        ("cast", "the number of participants who have cast a ballot"),
         ("ballots", "the number of ballots that count, in total or for an option"),
         ("has_unresolved", "whether equal names were left unresolved"),
         ("root", "the root of the Merkle tree over the ballots, in hexadecimal"),

@@ -30,7 +30,7 @@ package struct CountVote: Job {
                 try await context.complete(in: transaction)
                 return ballots
             }
-        } catch let error as PostgresError where error.sqlState == "53000" {
+        } catch let error as PostgresError where error.sqlState == "RU002" {
             // Its key is not open: after a crash of the server, a worker must open it.
             try await context.client.enqueue(
                 PrepareKeys(), EnqueueOptions(unique: Unique("asked")))

@@ -81,7 +81,7 @@ package struct VoteChanges: Sendable {
     /// Erases a person from one vote or all; returns the number of votes.
     package func erase(_ person: Int64, vote: Int64?, reason: String?) async throws -> Int {
         try await run(
-            "erase", vote, reason: reason, "SELECT votes.erase($1, $2)",
+            "erase", vote, reason: reason, "SELECT votes.forget($1, $2)",
             [.int64(person), .optional(vote)]
         ) { Int(try $0.int64(0, 0)) }
     }

@@ -60,12 +60,14 @@ package struct VoteRows: Sendable {
         SELECT e.name_key, e.state::text AS state, e.actor, e.reason, p.person_id, p.name,
             p.address, p.is_rejected
         FROM votes.exceptions e
+        CROSS JOIN LATERAL (VALUES (e.name_key), (votes.erased_key(e.vote_id, e.name_key))) k (key)
         JOIN votes.participants p
-            ON p.vote_id = e.vote_id AND p.name_key = e.name_key AND p.has_cast
+            ON p.vote_id = e.vote_id AND p.name_key = k.key AND p.has_cast
         WHERE e.vote_id = $1 ORDER BY e.name_key, p.person_id
         """
 
-    /// Returns the voters with equal names, except erased ones.
+    /// Returns the voters with equal names; erased ones without a name, and none once the vote is
+    /// published.
     package func exceptions(of vote: Int64) async throws -> [ExceptionEntry] {
         try await session.query(Self.entries, [.int64(vote)]).map { row in
             ExceptionEntry(

@@ -24,8 +24,13 @@ extension NoticeKind {
     /// Several voters entered the same name in a vote that the person opened: the person must
     /// resolve it.
     ///
-    /// `count` is the number of such names.
-    package static let voteReview = NoticeKind(
-        "vote.review", app: .vote, channels: [.push, .email, .inbox],
-        fields: ["subject": .text, "count": .count, "until": .time])
+    /// Urgent, as everybody's result waits for the answer: sent at any hour, whatever the person
+    /// has muted. `count` is the number of such names.
+    package static let voteReview: NoticeKind = {
+        var kind = NoticeKind(
+            "vote.review", app: .vote, channels: [.push, .email, .inbox],
+            fields: ["subject": .text, "count": .count, "until": .time])
+        kind.urgency = .urgent
+        return kind
+    }()
 }

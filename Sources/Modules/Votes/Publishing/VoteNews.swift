@@ -20,7 +20,7 @@ struct VoteNews: Sendable {
     /// Reads the participants without a notice, ordered by id.
     private static let people = """
         SELECT p.person_id FROM votes.participants p
-        WHERE p.vote_id = $1 AND p.person_id > $2 AND NOT EXISTS (
+        WHERE p.vote_id = $1 AND p.person_id > $2 AND NOT p.is_erased AND NOT EXISTS (
             SELECT FROM notification.notices n
             WHERE n.dedupe_key = 'vote.published:' || p.vote_id || ':' || p.person_id)
         ORDER BY p.person_id LIMIT $3

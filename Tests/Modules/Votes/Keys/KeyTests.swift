@@ -24,7 +24,7 @@ import ErrandVotes
     @Test func `without a key no vote is opened, and it is said to be tried again`() async throws {
         let ground = try await VoteGround(ready: 0)
         let open = "SELECT votes.open('S', '{a,b}', 1, clock_timestamp() + interval '1 hour')"
-        #expect(try await ground.refusal(open) == "53000")
+        #expect(try await ground.refusal(open) == "RU002")
         try await ground.prepare()
         #expect(try await ground.refusal(open) == nil)
     }
@@ -61,7 +61,7 @@ import ErrandVotes
         _ = try await ground.session.query("SELECT votes.close($1)", [.int64(vote)])
         try await ground.session.script("TRUNCATE votes.open_keys")
         let count = "SELECT votes.count_ballots($1)"
-        #expect(try await ground.refusal(count, [.int64(vote)]) == "53000")
+        #expect(try await ground.refusal(count, [.int64(vote)]) == "RU002")
         try await ground.prepare()
         #expect(try await ground.refusal(count, [.int64(vote)]) == nil)
     }
