@@ -1,5 +1,5 @@
 -- A household for the demo: Noah (301) founds it, Zoé (302) and Émile (303) accept, 304 has not
--- answered yet; a weekly chore, two bills and a note. Prints the id of the group.
+-- answered yet; a weekly chore, one without a day, two bills and a note. Prints the group's id.
 SELECT notification.register_device(id, 'household', 'apns', md5(id::text) || md5('home' || id),
     'org.example.household')
 FROM people.people WHERE id IN (301, 302, 303) \g /dev/null
@@ -14,6 +14,7 @@ SELECT household.set_name(301, 'Noah'), household.set_name(302, 'Zoé'),
     household.set_name(303, 'Émile'), household.invite(302, 304),
     household.add_chore(301, 'Take out the bins', current_date, 'FREQ=WEEKLY;BYDAY=MO,TH',
         at_time => '20:00'),
+    household.add_chore(302, 'Fix the tap'),
     household.add_bill(301, 'Internet', 7999, '{301,302,303}', 'internet', current_date),
     -- Émile has the large room.
     household.add_bill(302, 'Rent', 180000, '{301,302,303}', 'rent', current_date, 'weights',

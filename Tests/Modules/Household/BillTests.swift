@@ -50,10 +50,10 @@ import Testing
         }
         #expect(
             try await refused("10, '{1,4}', 'r', '2026-11-20'")
-                == "55000: person 4 is not in your group")
+                == "not_a_member: person 4 is not in your group")
         #expect(
             try await refused("10, '{1,2}', 'r', '2026-11-20', payer => 4")
-                == "55000: person 4 is not in your group")
+                == "not_a_member: person 4 is not in your group")
         #expect(
             try await refused("10, '{1,2}', 'r', '2026-11-20', 'amounts', '{5,6}'")
                 == "22023: parts: expected amounts that add up to 10, found 11")
@@ -71,7 +71,7 @@ import Testing
         ] { #expect(try await refused(rest)?.prefix(5) == "22023", "\(rest)") }
         #expect(
             try await ground.refusal("add_bill(9, 'Gas', 10, '{9}', 'r', '2026-11-20')")
-                == "55000: person 9 is in no group")
+                == "no_group: person 9 is in no group")
         #expect(try await ground.number("SELECT count(*) FROM household.bills") == 0)
         #expect(try await ground.number("SELECT count(*) FROM ledger.transactions") == 0)
     }
@@ -116,10 +116,10 @@ import Testing
         #expect(try await ground.call("edit_bill(3, \(bill), 'Gas')") == "5")
         #expect(
             try await ground.refusal("edit_bill(3, \(bill), payer => 9)")
-                == "55000: person 9 is not in your group")
+                == "not_a_member: person 9 is not in your group")
         #expect(
             try await ground.refusal("edit_bill(3, \(bill), persons => '{1,9}', split => 'equal')")
-                == "55000: person 9 is not in your group")
+                == "not_a_member: person 9 is not in your group")
         #expect(
             try await ground.refusal("edit_bill(3, 99)")
                 == "P0002: no bill of your group has the id 99")
@@ -132,7 +132,7 @@ import Testing
         #expect(try await ground.balances() == [])
         #expect(
             try await ground.refusal("edit_bill(3, \(bill), 'Gas')")
-                == "55000: bill \(bill) was removed")
+                == "removed: bill \(bill) was removed")
         #expect(try await ground.rows("bills(1)").isEmpty)
     }
 
@@ -144,7 +144,7 @@ import Testing
         #expect(try await ground.balances() == ["2 owes 1 100", "3 owes 1 100"])
         #expect(
             try await ground.refusal("add_bill(1, 'Gas', 10, '{1,3}', 'r', '2026-11-20')")
-                == "55000: person 3 is not in your group")
+                == "not_a_member: person 3 is not in your group")
     }
 
     @Test func `the ledger's own reversal leaves bills and payments alone`() async throws {

@@ -195,7 +195,7 @@ import Testing
         ] { #expect(try await ground.refusal(wrong)?.prefix(5) == "22023", "\(wrong)") }
         #expect(
             try await ground.refusal("paid(1, 1, 9, 1, 1, 'q')")
-                == "55000: persons 9 and 1 never lived together in group 1")
+                == "never_together: persons 9 and 1 never lived together in group 1")
         #expect(try await ground.refusal("undo_payment(3, \(id))")?.prefix(5) == "P0002")
         #expect(try await ground.call("undo_payment(1, \(id))") == "true")
         #expect(try await ground.call("undo_payment(2, \(id))") == "false")

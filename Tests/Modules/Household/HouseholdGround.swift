@@ -52,14 +52,16 @@ struct HouseholdGround: Sendable {
         try await session.query(sql).map { try $0.optionalText(0) ?? "null" }
     }
 
-    /// What a function of the schema refuses a call with: its state and its words.
+    /// What a function of the schema refuses a call with: its reason, or for mistakes its state,
+    /// and its words.
     func refusal(_ call: String) async throws -> String? {
         do throws(PostgresError) {
             _ = try await session.query("SELECT household.\(call)")
             return nil
         } catch {
             guard case .server(let refused) = error else { throw error }
-            return "\(refused.sqlState): \(refused.message)"
+            let reason = refused.sqlState == "RU001" ? refused.detail : nil
+            return "\(reason ?? refused.sqlState): \(refused.message)"
         }
     }
 

@@ -17,7 +17,7 @@ import Testing
                     } catch {
                         // Refused, and not for a deadlock or a broken constraint.
                         let state = (error as? PostgresError)?.sqlState ?? "\(error)"
-                        #expect(["55000", "P0002"].contains(state), "\(call): \(error)")
+                        #expect(["RU001", "P0002"].contains(state), "\(call): \(error)")
                         return false
                     }
                 }

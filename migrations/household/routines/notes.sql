@@ -1,9 +1,9 @@
--- The board, reminders by hand and of what is overdue, and jobs that failed.
+-- The board, where members leave notes for a time.
 
--- Adds a note, and notifies all; returns its id.
---   expires_at  when it deletes itself; null: as household.rules says
+-- A note may be a picture without a text.
 CREATE OR REPLACE FUNCTION household.add_note(
-    person bigint, body text, expires_at timestamptz DEFAULT NULL
+    person bigint, body text, expires_at timestamptz DEFAULT NULL, picture text DEFAULT NULL,
+    request_id text DEFAULT NULL
 ) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -11,54 +11,123 @@ DECLARE
     home CONSTANT bigint := household.enter(person);
     at CONSTANT timestamptz := clock_timestamp();
     rules household.rules;
-    note bigint;
+    request CONSTANT bytea := household.digest('note', person::text, body, expires_at::text,
+        picture);
+    note bigint := household.requested(home, request_id, request);
 BEGIN
+    IF note IS NOT NULL THEN
+        RETURN note;
+    END IF;
     SELECT * INTO rules FROM household.rules;
     IF (SELECT count(*) FROM household.notes n
         WHERE n.group_id = home AND n.expires_at > at) >= rules.max_notes THEN
-        PERFORM household.refuse_state(format('a board has at most %s notes', rules.max_notes),
+        PERFORM errand.refuse('too_many', format('a board has at most %s notes', rules.max_notes),
             'Take one off, or wait until one goes.');
     END IF;
     expires_at := coalesce(expires_at, at + rules.note_ttl);
-    PERFORM errand.expect(length(body) BETWEEN 1 AND 2000,
-        'body: expected 1 to 2000 characters');
+    PERFORM errand.expect(CASE WHEN body IS NULL THEN picture IS NOT NULL
+            ELSE length(body) BETWEEN 1 AND 2000 END,
+        'body: expected 1 to 2000 characters, or null and a picture');
+    PERFORM household.expect_picture('picture', picture);
     PERFORM errand.expect(expires_at > at AND expires_at <= at + rules.max_note_ttl,
         format('expires_at: expected an instant of the next %s', rules.max_note_ttl));
-    INSERT INTO household.notes AS n (group_id, author_id, written_at, expires_at, body)
-    VALUES (home, person, at, expires_at, body) RETURNING n.id INTO note;
+    INSERT INTO household.notes AS n (group_id, author_id, written_at, expires_at, body, picture)
+    VALUES (home, person, at, expires_at, body, picture) RETURNING n.id INTO note;
+    PERFORM household.remember_request(home, request_id, request, note);
     PERFORM household.happened(home, 'note_added', person, jsonb_build_object('note_id', note));
     RETURN note;
 END $$;
+COMMENT ON FUNCTION household.add_note(bigint, text, timestamptz, text, text) IS $doc$
+Puts a note on the board of the person's group, and notifies the others. It deletes itself when its
+time is over. Returns its id.
 
--- Takes a note of one's own off; false when it is gone.
+Arguments:
+  person: the author
+  body: 1 to 2000 characters; may be null if there is a picture
+  expires_at: when it deletes itself, at most a year ahead; null for in 7 days
+  picture: where the app keeps a picture: an id or an address, never the picture itself
+  request_id: names this request, so that it can be repeated; null for none
+Returns:
+  note: the id of the note
+Reasons:
+  no_group: the person is in no group
+  too_many: the board has as many notes as it may have
+Errors:
+  22023: an argument is invalid
+  23505: the request_id is known, with other content
+Repeated: with the same request_id and content, returns the same id and changes nothing; without
+  one, adds another.
+Sample:
+  SELECT household.add_note(person => 17, body => 'The plumber comes on Friday at nine',
+      expires_at => now() + interval '3 days');
+  SELECT household.add_note(person => 18, body => NULL, picture => 'pictures/cat.jpg');
+$doc$;
+
+-- Any member may: its author is notified if another one did. A job learns who that was from its
+-- arguments, as the note is gone by then.
 CREATE OR REPLACE FUNCTION household.remove_note(person bigint, note bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     home CONSTANT bigint := household.enter(person);
+    of household.notes;
 BEGIN
-    IF EXISTS (SELECT FROM household.notes n
-        WHERE n.id = note AND n.group_id = home AND n.author_id <> person) THEN
-        PERFORM household.refuse_state(format('note %s is somebody else''s', note),
-            'Its author can take it off; otherwise it goes when its time is over.');
+    DELETE FROM household.notes n WHERE n.id = note AND n.group_id = home RETURNING n.* INTO of;
+    IF of.id IS NULL THEN
+        RETURN false;
     END IF;
-    DELETE FROM household.notes n WHERE n.id = note AND n.group_id = home;
-    RETURN FOUND;
+    IF of.author_id <> person AND of.expires_at > clock_timestamp() THEN
+        PERFORM household.happened(home, 'note_removed', person,
+            jsonb_build_object('note_id', note, 'to', jsonb_build_array(of.author_id)));
+    END IF;
+    RETURN true;
 END $$;
+COMMENT ON FUNCTION household.remove_note(bigint, bigint) IS $doc$
+Takes a note off the board. Any member may; the author is notified if it was another one.
 
--- The board of the person's group, the newest note first.
+Arguments:
+  person: a member
+  note: the note's id
+Returns:
+  removed: true; false if it is gone
+Reasons:
+  no_group: the person is in no group
+Repeated: returns false and changes nothing; so it does if the note's time was over.
+Sample:
+  SELECT household.remove_note(person => 17, note => 2);
+$doc$;
+
+-- Not those whose time is over and that are not deleted yet.
 CREATE OR REPLACE FUNCTION household.notes(person bigint)
 RETURNS TABLE (note_id bigint, author_id bigint, body text, written_at timestamptz,
-    expires_at timestamptz)
+    expires_at timestamptz, picture text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     at CONSTANT timestamptz := clock_timestamp();
 BEGIN
-    RETURN QUERY SELECT n.id, n.author_id, n.body, n.written_at, n.expires_at
+    RETURN QUERY SELECT n.id, n.author_id, n.body, n.written_at, n.expires_at, n.picture
     FROM household.notes n WHERE n.group_id = household.home_of($1) AND n.expires_at > at
     ORDER BY n.written_at DESC, n.id DESC LIMIT 1000;
 END $$;
+COMMENT ON FUNCTION household.notes(bigint) IS $doc$
+Lists the board of the person's group, the newest note first, at most 1,000.
+
+Arguments:
+  person: a member
+Returns:
+  note_id: the id of the note
+  author_id: who has written it
+  body: the text; null for a picture without one
+  written_at: when it was written
+  expires_at: when it deletes itself
+  picture: where the app keeps a picture; null for none
+Reasons:
+  no_group: the person is in no group
+Repeated: Reads only.
+Sample:
+  SELECT note_id, author_id, body, picture FROM household.notes(person => 18);
+$doc$;
 
 -- Deletes notes whose time is over; returns how many. Those under way elsewhere are left for the
 -- next time.
@@ -75,190 +144,4 @@ BEGIN
         ORDER BY e.expires_at LIMIT max_rows FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS expired = ROW_COUNT;
     RETURN expired;
-END $$;
-
--- Marks overdue chores, and notifies and reminds their assignees, as household.rules
--- says; returns how many turns it has seen to. Not of what is missed in a moment, because the chore
--- comes again.
-CREATE OR REPLACE FUNCTION household.remind_overdue(
-    at timestamptz DEFAULT NULL, max_rows int DEFAULT 500)
-RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    reminded jsonb;
-    seen bigint;
-BEGIN
-    at := coalesce(at, clock_timestamp());
-    WITH late AS (
-        SELECT o.id, o.reminders, o.remind_from FROM household.occurrences o
-        JOIN household.chores c ON c.id = o.chore_id
-        WHERE o.remind_at <= at AND (c.next_at <= at) IS NOT TRUE
-        ORDER BY o.remind_at LIMIT max_rows FOR NO KEY UPDATE OF o SKIP LOCKED
-    ), notified AS (
-        UPDATE household.occurrences o SET state = 'overdue',
-            reminders = l.reminders + CASE WHEN l.remind_from <= at THEN 1 ELSE 0 END,
-            remind_at = CASE WHEN l.remind_from > at THEN l.remind_from
-                WHEN l.reminders < r.max_overdue_reminders THEN at + r.overdue_interval END
-        FROM late l, household.rules r WHERE o.id = l.id
-        RETURNING o.id, l.remind_from <= at AS is_notified
-    )
-    SELECT count(*), jsonb_agg(t.id ORDER BY t.id) FILTER (WHERE t.is_notified) INTO seen, reminded
-    FROM notified t;
-    IF reminded IS NOT NULL THEN
-        PERFORM errand.enqueue_own('household.notify',
-            jsonb_build_object('event', 'chore_overdue', 'occurrence_ids', reminded));
-    END IF;
-    RETURN seen;
-END $$;
-
--- Finds chores whose next occurrence nobody finds out any more, because the job has died or was
--- cancelled, and says so to those who live there; returns how many.
-CREATE OR REPLACE FUNCTION household.fail_unplanned(
-    at timestamptz DEFAULT NULL, max_rows int DEFAULT 100)
-RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    lost record;
-    failed bigint := 0;
-BEGIN
-    FOR lost IN
-        -- The longest under way: of many at once, those behind them come soon enough.
-        SELECT c.id, c.plan FROM household.chores c WHERE c.id IN (
-            SELECT w.id FROM (SELECT p.id, p.plan_job FROM household.chores p
-                -- Those of a zone that cannot be used wait for it, and for nothing else.
-                WHERE p.plan_job IS NOT NULL AND NOT EXISTS (SELECT FROM household.groups g
-                    JOIN household.zones z ON z.time_zone = g.time_zone
-                    WHERE g.id = p.group_id AND z.fault IS NOT NULL)
-                ORDER BY p.plan_job LIMIT 1000) w
-            WHERE NOT EXISTS (SELECT FROM errand.jobs j WHERE j.id = w.plan_job) LIMIT max_rows)
-        ORDER BY c.id FOR NO KEY UPDATE OF c SKIP LOCKED
-    LOOP
-        failed := failed + household.fail_chore(lost.id, lost.plan,
-            'Its next day could not be computed: change it, or wait for a fixed time zone.')::int;
-    END LOOP;
-    RETURN failed;
-END $$;
-
--- Writes down why the rules of a zone cannot be read. False when that was known.
-CREATE OR REPLACE FUNCTION household.fail_zone(time_zone text, fault text, at timestamptz)
-RETURNS boolean
-LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-BEGIN
-    INSERT INTO household.zones AS z (time_zone, fault, faulty_since)
-    VALUES (time_zone, left(fault, 500), at)
-    ON CONFLICT ON CONSTRAINT zones_pkey DO UPDATE
-    SET fault = excluded.fault, faulty_since = coalesce(z.faulty_since, at)
-    WHERE z.fault IS DISTINCT FROM excluded.fault;
-    RETURN FOUND;
-END $$;
-
--- Writes down what the rules of a zone are, which can be read; whether times have to be computed
--- again by them: those of groups whose times were computed by others.
-CREATE OR REPLACE FUNCTION household.set_zone(time_zone text, rules text) RETURNS boolean
-LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    was household.zones;
-BEGIN
-    SELECT * INTO was FROM household.zones z WHERE z.time_zone = time_zone FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        INSERT INTO household.zones (time_zone, rules) VALUES (time_zone, rules)
-        ON CONFLICT DO NOTHING;
-        RETURN false;
-    END IF;
-    IF was.fault IS NOT NULL OR was.rules IS DISTINCT FROM rules THEN
-        UPDATE household.zones z SET rules = rules, fault = NULL, faulty_since = NULL,
-            is_outdated = z.is_outdated OR coalesce(z.rules <> rules, false)
-        WHERE z.time_zone = time_zone RETURNING z.is_outdated INTO was.is_outdated;
-    END IF;
-    IF was.fault IS NOT NULL THEN
-        -- What was asked for meanwhile.
-        PERFORM household.replan(c.id)
-        FROM household.groups g JOIN household.chores c ON c.group_id = g.id
-        WHERE g.time_zone = time_zone AND c.plan_job IS NOT NULL AND NOT c.is_removed;
-    END IF;
-    RETURN was.is_outdated;
-END $$;
-
--- Asks that those are reminded who owe the person: one, or all of them. Whether and when they are
--- notified is up to the policy of reminders. Returns how many owe; an error when the one does not.
-CREATE OR REPLACE FUNCTION household.remind_debtors(person bigint, debtor bigint DEFAULT NULL)
-RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    owing record;
-    debtors bigint := 0;
-BEGIN
-    PERFORM people.expect_person(person);
-    FOR owing IN
-        SELECT d.group_id, array_agg(d.other_id ORDER BY d.other_id) AS persons
-        FROM household.debts(person) d
-        WHERE d.amount > 0 AND (debtor IS NULL OR d.other_id = debtor) GROUP BY d.group_id
-    LOOP
-        PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'debt_reminder',
-            'group_id', owing.group_id, 'person_id', person,
-            'to', to_jsonb(owing.persons)));
-        debtors := debtors + cardinality(owing.persons);
-    END LOOP;
-    IF debtor IS NOT NULL AND debtors = 0 THEN
-        PERFORM household.refuse_state(format('person %s owes you nothing', debtor));
-    END IF;
-    RETURN debtors;
-END $$;
-
--- Asks that who has a turn at a chore is reminded of it, by the same policy.
-CREATE OR REPLACE FUNCTION household.remind_of_chore(person bigint, occurrence bigint) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    home CONSTANT bigint := household.enter(person);
-    of household.occurrences;
-BEGIN
-    of := household.open_occurrence(home, occurrence);
-    IF of.assignee_id IS NULL OR of.assignee_id = person THEN
-        PERFORM household.refuse_state(format('turn %s is nobody else''s', occurrence),
-            'Do it, or take it over.');
-    END IF;
-    PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'chore_reminder',
-        'group_id', home, 'person_id', person, 'chore_id', of.chore_id,
-        'occurrence_id', occurrence, 'to', jsonb_build_array(of.assignee_id)));
-END $$;
-
--- Notes that a session failed to prove that it is the person's, and notifies them: once of each
--- session. False when they were before.
-CREATE OR REPLACE FUNCTION household.report_failed_session(person bigint, session text)
-RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    at CONSTANT timestamptz := clock_timestamp();
-BEGIN
-    PERFORM people.expect_person(person);
-    PERFORM errand.expect(length(session) BETWEEN 1 AND 200,
-        'session: expected 1 to 200 characters that name it, and prove nothing');
-    INSERT INTO household.failed_sessions AS f (person_id, at, session)
-    VALUES (person, at, session) ON CONFLICT ON CONSTRAINT failed_sessions_pkey DO NOTHING;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'session_failed',
-        'person_id', person, 'session', encode(sha256(convert_to(session, 'UTF8')), 'hex')));
-    RETURN true;
-END $$;
-
--- Forgets failed sessions of long ago; returns how many.
-CREATE OR REPLACE FUNCTION household.forget_sessions(
-    at timestamptz DEFAULT NULL, max_rows int DEFAULT 10000
-) RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    before CONSTANT timestamptz := coalesce(at, clock_timestamp()) - interval '90 days';
-    forgotten bigint;
-BEGIN
-    DELETE FROM household.failed_sessions f WHERE f.ctid = ANY (ARRAY(
-        SELECT o.ctid FROM household.failed_sessions o WHERE o.at < before
-        ORDER BY o.at LIMIT max_rows FOR UPDATE SKIP LOCKED));
-    GET DIAGNOSTICS forgotten = ROW_COUNT;
-    RETURN forgotten;
 END $$;

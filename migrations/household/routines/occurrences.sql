@@ -16,7 +16,7 @@ BEGIN
         SELECT o.due_on, o.done_at, o.ended_at, o.state FROM household.occurrences o
         WHERE o.chore_id = c.id ORDER BY o.due_on DESC LIMIT 1
     ) l ON true
-    WHERE c.id = $1 AND c.plan = $2 AND NOT c.is_removed
+    WHERE c.id = $1 AND c.plan = $2 AND NOT c.is_removed AND c.starts_on IS NOT NULL
       AND (c.mode = 'calendar' OR l.state IS NULL OR l.state NOT IN ('due', 'overdue'));
 END $$;
 
@@ -136,22 +136,26 @@ BEGIN
         PERFORM household.refuse_unknown('turn at a chore', occurrence);
     END IF;
     IF of.state NOT IN ('due', 'overdue') THEN
-        PERFORM household.refuse_state(
+        PERFORM errand.refuse('not_open',
             format('turn %s at chore %s is %s', occurrence, of.chore_id, of.state),
-            'household.chores() lists what is to be done now.');
+            'household.open_chores() lists what is to be done now.');
     END IF;
     RETURN of;
 END $$;
 
 -- Ends what is due, and has the next found out where that counts from now. What does not come any
--- more leaves the lists with that; its history stays.
+-- more leaves the lists with that; its history stays, of a chore without a day on the day of now.
 CREATE OR REPLACE FUNCTION household.finish_occurrence(
-    of household.occurrences, after household.occurrence_state, done_by bigint, at timestamptz
+    of household.occurrences, after household.occurrence_state, done_by bigint, at timestamptz,
+    words text DEFAULT NULL, picture text DEFAULT NULL
 ) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
     UPDATE household.occurrences o SET state = after, done_by = done_by, remind_at = NULL,
-        done_at = CASE after WHEN 'done' THEN at END, ended_at = clock_timestamp()
+        done_at = CASE after WHEN 'done' THEN at END, ended_at = clock_timestamp(),
+        due_on = coalesce(o.due_on, (SELECT (coalesce(at, clock_timestamp())
+            AT TIME ZONE g.time_zone)::date FROM household.groups g WHERE g.id = o.group_id)),
+        words = words, picture = picture
     WHERE o.id = of.id;
     PERFORM household.replan(c.id) FROM household.chores c
     WHERE c.id = of.chore_id AND c.mode = 'after_done' AND NOT c.is_removed;
@@ -160,12 +164,11 @@ BEGIN
       AND c.plan_job IS NULL AND c.fault IS NULL;
 END $$;
 
--- Records that a member has done an occurrence, in anyone's turn, and notifies all. Who steps in
--- takes the turn, and the other one is due again sooner. False when the same was noted before.
---   at  when it was done; now when it is null
+-- Who steps in takes the turn, and the other one is due again sooner.
 CREATE OR REPLACE FUNCTION household.done(
-    person bigint, occurrence bigint, at timestamptz DEFAULT NULL)
-RETURNS boolean LANGUAGE plpgsql
+    person bigint, occurrence bigint, at timestamptz DEFAULT NULL, words text DEFAULT NULL,
+    picture text DEFAULT NULL
+) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -180,15 +183,42 @@ BEGIN
     at := coalesce(at, instant);
     PERFORM errand.expect(at BETWEEN instant - interval '31 days'
         AND instant + interval '1 minute', 'at: expected an instant of the last 31 days');
+    PERFORM errand.expect(words IS NULL OR length(words) BETWEEN 1 AND 500,
+        'words: expected 1 to 500 characters');
+    PERFORM household.expect_picture('picture', picture);
     of := household.open_occurrence(home, occurrence);
     PERFORM household.pass_turn(of, person);
-    PERFORM household.finish_occurrence(of, 'done', person, least(at, instant));
+    PERFORM household.finish_occurrence(of, 'done', person, least(at, instant), words, picture);
     PERFORM household.happened(home, 'chore_done', person,
         jsonb_build_object('chore_id', of.chore_id, 'occurrence_id', occurrence));
     RETURN true;
 END $$;
+COMMENT ON FUNCTION household.done(bigint, bigint, timestamptz, text, text) IS $doc$
+Records that a member has done a chore, in anyone's turn, and notifies the others. A member who does
+the turn of another one takes it over, and the other one is due again sooner.
 
--- Lets a turn of one's own be: nobody does it this time.
+Arguments:
+  person: who has done it
+  occurrence: occurrence_id of household.open_chores
+  at: when it was done, within the last 31 days; null for now
+  words: what they say about it, 1 to 500 characters
+  picture: where the app keeps a picture: an id or an address, never the picture itself
+Returns:
+  done: true; false if the person had recorded it before
+Reasons:
+  no_group: the person is in no group
+  not_open: it was done by another one, skipped, missed, or the chore was removed
+Errors:
+  22023: an argument is invalid
+  P0002: the group has no turn with this id
+Repeated: returns false and changes nothing; the first words stay.
+Sample:
+  SELECT household.done(person => 18, occurrence => o.occurrence_id,
+      words => 'It needed a new washer')
+  FROM household.open_chores(person => 18) o WHERE o.title = 'Fix the tap';
+$doc$;
+
+-- The next turn comes as it would have come.
 CREATE OR REPLACE FUNCTION household.skip(person bigint, occurrence bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -198,7 +228,7 @@ DECLARE
 BEGIN
     of := household.open_occurrence(home, occurrence);
     IF of.assignee_id IS DISTINCT FROM person THEN
-        PERFORM household.refuse_state(format('turn %s is not that of person %s', occurrence,
+        PERFORM errand.refuse('not_yours', format('turn %s is not that of person %s', occurrence,
             person), 'Who has it skips it; anybody may do it instead.');
     END IF;
     UPDATE household.turns t SET turns = t.turns - 1
@@ -209,9 +239,25 @@ BEGIN
     PERFORM household.happened(home, 'chore_skipped', person,
         jsonb_build_object('chore_id', of.chore_id, 'occurrence_id', occurrence));
 END $$;
+COMMENT ON FUNCTION household.skip(bigint, bigint) IS $doc$
+Skips a turn of one's own: nobody does it this time. The others are notified.
 
--- Takes a turn of somebody else's, who is due again sooner for it; all are notified. False if it
--- was the person's already.
+Arguments:
+  person: whose turn it is
+  occurrence: occurrence_id of household.open_chores
+Reasons:
+  no_group: the person is in no group
+  not_open: it was done, skipped or missed, or the chore was removed
+  not_yours: it is nobody's turn, or somebody else's
+Errors:
+  P0002: the group has no turn with this id
+Repeated: refused with not_open.
+Sample:
+  SELECT household.skip(person => 17, occurrence => o.occurrence_id)
+  FROM household.open_chores(person => 17) o WHERE o.assignee_id = 17;
+$doc$;
+
+-- Who had it is due again sooner for it.
 CREATE OR REPLACE FUNCTION household.take_over(person bigint, occurrence bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -228,3 +274,22 @@ BEGIN
         jsonb_build_object('chore_id', of.chore_id, 'occurrence_id', occurrence));
     RETURN true;
 END $$;
+COMMENT ON FUNCTION household.take_over(bigint, bigint) IS $doc$
+Takes a turn of somebody else, or of nobody, and notifies the others. Who had it is due again
+sooner.
+
+Arguments:
+  person: who takes it
+  occurrence: occurrence_id of household.open_chores
+Returns:
+  taken: true; false if it was the person's turn already
+Reasons:
+  no_group: the person is in no group
+  not_open: it was done, skipped or missed, or the chore was removed
+Errors:
+  P0002: the group has no turn with this id
+Repeated: returns false and changes nothing.
+Sample:
+  SELECT household.take_over(person => 19, occurrence => o.occurrence_id)
+  FROM household.open_chores(person => 19) o WHERE o.assignee_id IS NULL;
+$doc$;

@@ -48,7 +48,7 @@ BEGIN
         PERFORM household.hand_over(of);
     END LOOP;
     FOR stopped IN SELECT * FROM household.chores c
-        WHERE c.group_id = home AND NOT c.is_removed
+        WHERE c.group_id = home AND NOT c.is_removed AND c.starts_on IS NOT NULL
           AND EXISTS (SELECT FROM household.members m
             WHERE m.group_id = home AND m.left_at IS NULL)
           AND NOT EXISTS (SELECT FROM household.turns t WHERE t.chore_id = c.id)
@@ -58,8 +58,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Sets who takes turns at a chore, in this order.
---   is_for_all  whether who moves in later takes part
+-- Who did before keeps the turns that they had.
 CREATE OR REPLACE FUNCTION household.set_rotation(
     person bigint, chore bigint, persons bigint[], is_for_all boolean
 ) RETURNS void LANGUAGE plpgsql
@@ -82,10 +81,28 @@ BEGIN
     PERFORM household.happened(home, 'rotation_changed', person,
         jsonb_build_object('chore_id', chore));
 END $$;
+COMMENT ON FUNCTION household.set_rotation(bigint, bigint, bigint[], boolean) IS $doc$
+Sets who takes turns at a chore, and in which order, and notifies the others. An open turn of
+somebody who takes none any more goes to the next one.
 
--- Says that a member is away, or back. Chores go to the others meanwhile; they make up for the
--- turns that they missed when they are back, unless forgive_turns() is called. False when it was
--- so before.
+Arguments:
+  person: a member
+  chore: the chore's id
+  persons: who takes turns, in this order
+  is_for_all: whether who joins later takes turns, too
+Reasons:
+  no_group: the person is in no group
+  not_a_member: one of the persons does not live in the group
+Errors:
+  22023: an argument is invalid
+  P0002: the group has no chore with this id
+Repeated: changes nothing more, and notifies again.
+Sample:
+  SELECT household.set_rotation(person => 17, chore => 1, persons => '{19,17,18}',
+      is_for_all => true);
+$doc$;
+
+-- Their open turns go to the others, and come back as household.forgive_turns() says.
 CREATE OR REPLACE FUNCTION household.set_away(person bigint, is_away boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -112,8 +129,25 @@ BEGIN
     PERFORM household.happened(home, CASE WHEN is_away THEN 'away' ELSE 'back' END, person);
     RETURN true;
 END $$;
+COMMENT ON FUNCTION household.set_away(bigint, boolean) IS $doc$
+Says that a member is away, or back, and notifies the others. Chores go to the others meanwhile;
+afterwards the member makes up for the missed turns, unless another member forgives them.
 
--- Forgives another member the turns that they still owe at a chore; returns how many.
+Arguments:
+  person: a member
+  is_away: whether they are away
+Returns:
+  changed: true; false if it was so before
+Reasons:
+  no_group: the person is in no group
+Errors:
+  22023: is_away is null
+Repeated: returns false and changes nothing.
+Sample:
+  SELECT household.set_away(person => 18, is_away => true);
+$doc$;
+
+-- Nobody forgives themselves.
 CREATE OR REPLACE FUNCTION household.forgive_turns(person bigint, chore bigint, member bigint)
 RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -126,7 +160,7 @@ BEGIN
     PERFORM errand.expect(person <> member, 'member: expected another one, who owes turns');
     forgiven := (SELECT r.owed FROM household.rotation_of(chore) r WHERE r.person_id = member);
     IF forgiven IS NULL THEN
-        PERFORM household.refuse_state(
+        PERFORM errand.refuse('no_turns',
             format('person %s takes no turns at chore %s', member, chore));
     END IF;
     UPDATE household.turns t SET turns = t.turns + forgiven
@@ -137,6 +171,26 @@ BEGIN
     END IF;
     RETURN forgiven;
 END $$;
+COMMENT ON FUNCTION household.forgive_turns(bigint, bigint, bigint) IS $doc$
+Forgives another member the turns that they are behind the others at a chore, and notifies the
+others. Returns how many these were.
+
+Arguments:
+  person: who forgives
+  chore: the chore's id
+  member: who is forgiven, not the person
+Returns:
+  turns: how many turns are forgiven
+Reasons:
+  no_group: the person is in no group
+  no_turns: the member takes no turns at this chore
+Errors:
+  22023: the member is the person
+  P0002: the group has no chore with this id
+Repeated: returns 0 and changes nothing.
+Sample:
+  SELECT household.forgive_turns(person => 17, chore => 1, member => 18);
+$doc$;
 
 -- Who takes turns at a chore, who has it next first as it stands now.
 --   owed  turns that they are behind the others, because they were away or somebody stepped in
@@ -166,3 +220,20 @@ BEGIN
     RETURN QUERY SELECT r.* FROM household.chores c CROSS JOIN LATERAL household.rotation_of(c.id) r
     WHERE c.id = chore AND c.group_id = household.home_of($1);
 END $$;
+COMMENT ON FUNCTION household.rotation(bigint, bigint) IS $doc$
+Lists who takes turns at a chore of the person's group, the next one first.
+
+Arguments:
+  person: a member
+  chore: the chore's id
+Returns:
+  person_id: the member
+  turns: how many they have had, or as if they had been there since the beginning
+  owed: how many they are behind the others
+  is_away: whether others get their turns now
+Reasons:
+  no_group: the person is in no group
+Repeated: Reads only. No rows for a chore of another group.
+Sample:
+  SELECT person_id, turns, owed, is_away FROM household.rotation(person => 17, chore => 1);
+$doc$;

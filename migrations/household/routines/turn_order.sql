@@ -27,7 +27,7 @@ BEGIN
         SELECT FROM household.members m
         WHERE m.group_id = home AND m.person_id = p AND m.left_at IS NULL) LIMIT 1;
     IF stranger IS NOT NULL THEN
-        PERFORM household.refuse_state(format('person %s is not in your group', stranger),
+        PERFORM errand.refuse('not_a_member', format('person %s is not in your group', stranger),
             'Choose among those who live in it now.');
     END IF;
     DELETE FROM household.turns t WHERE t.chore_id = chore AND t.person_id <> ALL (persons);
@@ -91,9 +91,12 @@ BEGIN
             WHEN 'overdue' THEN greatest(o.remind_from, clock_timestamp() + interval '1 day')
             ELSE o.remind_at END
     WHERE o.id = of.id;
-    PERFORM errand.enqueue_own('household.notify', jsonb_build_object('event', 'chore_handed_over',
-        'group_id', of.group_id, 'chore_id', of.chore_id, 'occurrence_id', of.id,
-        'instead_of', of.assignee_id));
+    -- Nobody waits for what has no day.
+    IF of.due_at IS NOT NULL THEN
+        PERFORM errand.enqueue_own('household.notify', jsonb_build_object(
+            'event', 'chore_handed_over', 'group_id', of.group_id, 'chore_id', of.chore_id,
+            'occurrence_id', of.id, 'instead_of', of.assignee_id));
+    END IF;
 END $$;
 
 -- Takes the occurrences of some chores, and notifies all whose turns they are by one job. The

@@ -126,12 +126,13 @@ enum HouseholdCommands {
 
     private static let feed = Command(
         "household", "feed", effect: .read,
-        summary: "Show the recent events of a group, newest first",
+        summary: "Show the recent activities of a group, newest first",
         discussion: """
-            A group retains its last 30 events. DATA holds the ids of the records that an event \
-            is about. NUMBER counts all events of the group since it was created.
+            The feed retains the last 30 completed activities of a group: payments, chores done, \
+            trips, bills, and members who joined or left. DATA holds the ids of the records that \
+            an activity is about. NUMBER counts all activities since the group was created.
             """,
-        examples: [.init("errand household feed 12", "the events that its members see")],
+        examples: [.init("errand household feed 12", "the activities that its members see")],
         arguments: [HouseholdFormatting.id]
     ) { invocation in
         let (id, session) = (invocation[HouseholdFormatting.id], try invocation.session())
@@ -142,7 +143,7 @@ enum HouseholdCommands {
             columns: [
                 Column("number"), Column("at"), Column("event"), Column("person"),
                 Column("data", isFlexible: true),
-            ], empty: "group \(id) has no events")
+            ], empty: "group \(id) has no activities")
         return .done
     }
 }

@@ -33,11 +33,11 @@ enum HouseholdFieldNames {
         ("untold", "the number of groups not yet notified of the last month end"),
         ("rule", "the chore's recurrence rule (RFC 5545); null if it does not repeat by a rule"),
         ("after_days", "days from the completion of a turn to the next one"),
-        ("starts_on", "the first day of a chore"),
+        ("starts_on", "the first day of a chore; null for one without a day"),
         ("at_time", "the time of day when a chore is due, in the group's time zone"),
         ("turn", "the id of the open turn"),
         ("assignee", "the id of the person whose turn it is"),
-        ("due_on", "the day of the open turn"),
+        ("due_on", "the day of the open turn; null for a chore without a day"),
         ("next_on", "the day of the next turn"),
         ("next_assignee", "the id of the person who would get the next turn now"),
         ("rotation", "the people who take turns, the next one first"),
@@ -56,7 +56,7 @@ enum HouseholdFieldNames {
         ("skipped", "turns that a person skipped"),
         ("title", "the title of the chore"),
         ("mode", "how a chore repeats: calendar or after_done"),
-        ("number", "the number of an event in its group"),
+        ("number", "the number of an activity in its group"),
         ("missed", "turns at chores that were not done"),
     ]
 }

@@ -100,7 +100,7 @@ enum HouseholdFormatting {
             ("id", .id(Int(chore.id))), ("title", .text(chore.title)),
             ("rule", .optional(chore.rule) { .text($0) }), ("mode", .text(chore.mode)),
             ("after_days", .optional(chore.afterDays) { .int($0) }),
-            ("starts_on", .text(chore.startsOn)),
+            ("starts_on", .optional(chore.startsOn) { .text($0) }),
             ("at_time", .optional(chore.atTime) { .text($0) }),
             ("turn", .optional(chore.turn) { .id(Int($0)) }),
             ("state", .optional(chore.state) { .marked($0, state) }),

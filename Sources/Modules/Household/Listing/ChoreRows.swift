@@ -18,7 +18,8 @@ package struct ChoreRecord: Sendable {
     package var rule: String?
     package var mode: String
     package var afterDays: Int?
-    package var startsOn: String
+    /// Nil: without a day, it is open until somebody does it.
+    package var startsOn: String?
     /// By the clocks of the group; nil: by the end of the day.
     package var atTime: String?
     package var nextOn: String?
@@ -49,7 +50,7 @@ package struct ChoreRecord: Sendable {
         rule = try row.optionalText("rule")
         mode = try row.text("mode")
         afterDays = try row.optionalInt16("after_days").map(Int.init)
-        startsOn = try row.text("starts_on")
+        startsOn = try row.optionalText("starts_on")
         atTime = try row.optionalText("at_time")
         nextOn = try row.optionalText("next_on")
         nextAt = try row.optionalTimestamp("next_at")
@@ -113,7 +114,8 @@ package struct ChoreRows: Sendable {
     private static let listing = """
         SELECT \(ChoreRecord.columns)
         FROM household.chores c
-        LEFT JOIN LATERAL (SELECT t.* FROM household.occurrences t
+        LEFT JOIN LATERAL (
+            SELECT t.id, t.state, t.assignee_id, t.due_on, t.due_at FROM household.occurrences t
             WHERE t.chore_id = c.id AND t.state IN ('due', 'overdue') LIMIT 1) o ON true
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(f.person_id ORDER BY f.place), '{}') AS persons,

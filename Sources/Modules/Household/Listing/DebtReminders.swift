@@ -29,11 +29,17 @@ package struct DebtReminders: Sendable {
         }
         let asked = debtors.map { debtor in
             Statement(
-                "SELECT household.remind_debtors($1, $2)", [.int64(creditor), .int64(debtor)])
+                "SELECT reason FROM household.remind_debtors($1, $2)",
+                [.int64(creditor), .int64(debtor)])
         }
         do {
             try await session.transaction { session in
-                _ = try session.pipeline([Self.limit] + asked + lines.map(\.statement))
+                let answers = try session.pipeline([Self.limit] + asked + lines.map(\.statement))
+                for (debtor, answer) in zip(debtors, answers.dropFirst()) {
+                    if try answer.first?.text(0) == "nothing_owed" {
+                        throw HouseholdError.conflict("person \(debtor) owes you nothing")
+                    }
+                }
             }
         } catch let error as PostgresError {
             throw HouseholdError(error) ?? error

@@ -107,13 +107,13 @@ package struct GroupRows: Sendable {
         WHERE e.group_id = $1 ORDER BY e.number DESC
         """
 
-    /// What happened in a group lately, the newest first; a group keeps 30 events.
+    /// The last completed activities in a group, the newest first; a group keeps 30 of them.
     package func feed(of group: Int64) async throws -> [FeedRecord] {
         try await session.query(Self.feed, [.int64(group)]).map(FeedRecord.init)
     }
 }
 
-/// One event of a group.
+/// One activity in a group.
 package struct FeedRecord: Sendable {
     /// Counted from 1, over the life of the group.
     package var number: Int64

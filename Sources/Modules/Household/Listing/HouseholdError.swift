@@ -18,7 +18,7 @@ package enum HouseholdError: Error, Equatable, CustomStringConvertible {
         guard case .server(let server) = error else { return nil }
         switch server.sqlState {
         case "P0002", "23503": self = .notFound(server.message)
-        case "55000": self = .conflict(server.message)
+        case "RU001": self = .conflict(server.message)
         default: return nil
         }
     }

@@ -10,8 +10,9 @@ extension NoticeKind {
         householdJoined, householdLeft, householdAway, householdBack, householdGroupChanged,
         householdChoreAdded, householdChoreChanged, householdChoreRemoved, householdChoreDone,
         householdChoreSkipped, householdChoreTakenOver, householdRotationChanged,
-        householdTurnsForgiven, householdGoingShopping, householdNoteAdded, householdBillAdded,
-        householdBillEdited, householdBillRemoved, householdTripCompleted, householdTripEdited,
+        householdTurnsForgiven, householdGoingShopping, householdNoteAdded, householdNoteRemoved,
+        householdBillAdded, householdBillEdited, householdBillRemoved, householdTripCompleted,
+        householdTripEdited,
         householdTripRemoved, householdPaid, householdPaymentUndone, householdInvited,
         householdInvitationDeclined, householdInvitationLapsed, householdChoreDue,
         householdChoreOverdue, householdChoreHandedOver, householdChoreReminder,
@@ -92,6 +93,11 @@ extension NoticeKind {
     package static let householdNoteAdded = NoticeKind(
         "household.note_added", app: .household, channels: [.push, .inbox],
         fields: ["by": .text, "body": .text])
+
+    /// Somebody has taken their note off the board.
+    package static let householdNoteRemoved = NoticeKind(
+        "household.note_removed", app: .household, channels: [.push, .inbox],
+        fields: ["by": .text])
 
     /// There is a bill of which they pay, or bear, some.
     package static let householdBillAdded = NoticeKind(

@@ -16,6 +16,8 @@ enum HouseholdNews: String, CaseIterable, Sendable {
     case turnsForgiven = "turns_forgiven"
     case goingShopping = "going_shopping"
     case noteAdded = "note_added"
+    // To its author.
+    case noteRemoved = "note_removed"
     // To those whom a bill concerns; of a trip, to all.
     case billAdded = "bill_added"
     case billEdited = "bill_edited"
@@ -79,6 +81,7 @@ enum HouseholdNews: String, CaseIterable, Sendable {
         case .turnsForgiven: .householdTurnsForgiven
         case .goingShopping: .householdGoingShopping
         case .noteAdded: .householdNoteAdded
+        case .noteRemoved: .householdNoteRemoved
         case .billAdded: .householdBillAdded
         case .billEdited: .householdBillEdited
         case .billRemoved: .householdBillRemoved
@@ -116,6 +119,10 @@ enum HouseholdNews: String, CaseIterable, Sendable {
                     .optional(job.choreID), .optional(job.occurrenceID), .optional(job.noteID),
                     .timestamp(now), .optional(job.at),
                 ])
+        case .noteRemoved:
+            return Statement(
+                NewsStatements.author,
+                [group, person, .optional(job.number), .int64Array(job.to ?? [])])
         case .billAdded, .billEdited, .tripCompleted, .tripEdited:
             return Statement(
                 NewsStatements.bill,

@@ -5,7 +5,8 @@ enum NewsStatements {
     static let others = """
         SELECT m.person_id, 'household:' || g.id || ':' || $4::bigint AS subject,
             jsonb_strip_nulls(jsonb_build_object('by', household.name_of(g.id, $3::bigint),
-                'group', g.name, 'title', c.title, 'body', left(n.body, 500))) AS data,
+                'group', g.name, 'title', c.title, 'body', CASE WHEN n.id IS NOT NULL
+                    THEN coalesce(left(n.body, 500), 'A picture.') END)) AS data,
             NULL::text AS event, NULL::timestamptz AS expires_at
         FROM household.groups g
         JOIN household.members m ON m.group_id = g.id AND m.left_at IS NULL
@@ -28,6 +29,16 @@ enum NewsStatements {
             WHEN 'note_added' THEN n.expires_at > $8
             WHEN 'group_changed' THEN true
             ELSE NOT c.is_removed END
+        """
+
+    /// The author in $4 of a note that person $2 of group $1 has taken off (event number $3), if
+    /// they live there.
+    static let author = """
+        SELECT m.person_id, 'household:' || m.group_id || ':' || $3::bigint AS subject,
+            jsonb_build_object('by', household.name_of(m.group_id, $2::bigint)) AS data,
+            NULL::text AS event, NULL::timestamptz AS expires_at
+        FROM household.members m
+        WHERE m.group_id = $1::bigint AND m.person_id = ANY ($4) AND m.left_at IS NULL
         """
 
     /// Those who pay a bill $1 or bear some of it or did before its revision $4 (then $5 has paid

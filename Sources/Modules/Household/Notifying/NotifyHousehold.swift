@@ -34,7 +34,7 @@ package struct NotifyHousehold: Job {
     package var payerID: Int64?
     package var paymentID: Int64?
     package var noteID: Int64?
-    /// Who is to be reminded.
+    /// Who is to be reminded, or notified alone.
     package var to: [Int64]?
     /// SHA-256 in hexadecimal digits.
     package var session: String?

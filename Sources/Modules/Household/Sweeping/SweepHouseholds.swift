@@ -2,7 +2,7 @@ package import Errand
 package import ErrandPostgres
 
 /// Deletes notes whose time is over, reminds who is late, finds chores that nobody plans any more,
-/// lets invitations lapse and forgets sessions of long ago.
+/// and lets invitations lapse.
 package struct SweepHouseholds: Job {
     package static let kind = "household.sweep"
     /// The next run does its work too.
@@ -19,7 +19,6 @@ package struct SweepHouseholds: Job {
         [
             .init("expire_notes", batch: 10_000), .init("remind_overdue", batch: 500),
             .init("fail_unplanned", batch: 100), .init("lapse_invitations", batch: 100),
-            .init("forget_sessions", batch: 10_000),
         ])
 
     /// How many of each there were; by the function of the schema.
