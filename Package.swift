@@ -130,18 +130,24 @@ let package = Package(
                 + "Recurrence Redis StatusPage Terminal Threads"),
 
         // The modules.
-        module("People", uses: "Command"),
+        module("People", uses: "Command Errand Postgres Terminal"),
         target("Modules/Keys", uses: "Command Crypto Errand Postgres Sealing Terminal"),
+        module(
+            "Custody",
+            uses: "Administration Command Crypto DurableFiles Errand Keys People Postgres "
+                + "PrivateFiles Redis Sealing Terminal"),
         target("Modules/Demo", uses: "Command Errand Postgres"),
         module(
             "Notification",
             uses: "Command Crypto Delivery Errand Gregorian JSONText Keys Postgres Recurrence "
                 + "Sealing Terminal"),
+        module(
+            "Accounts", uses: "Command Errand Notification People Postgres Terminal"),
         module("Ledger", uses: "Command Errand Gregorian Postgres Recurrence Terminal"),
         module(
             "Payouts",
             uses: "Command Crypto DurableFiles Errand Gregorian JSONText Keys Ledger "
-                + "Notification PaymentFiles Postgres Recurrence Sealing Terminal"),
+                + "Notification PaymentFiles People Postgres Recurrence Sealing Terminal"),
         module("Establishments", uses: "Command"),
         module(
             "Coupons",
@@ -163,8 +169,8 @@ let package = Package(
         .executableTarget(
             name: "ErrandProgram",
             dependencies: dependencies(
-                "Command Coupons Demo Establishments Household Keys Ledger Missions Notification "
-                    + "Payouts People Votes"),
+                "Accounts Command Coupons Custody Demo Establishments Household Keys Ledger "
+                    + "Missions Notification Payouts People Votes"),
             path: "Sources/errand", swiftSettings: strict),
         .plugin(
             name: "ErrandEmbedSQL", capability: .buildTool(), path: "Plugins/EmbedSQL"),
@@ -173,8 +179,9 @@ let package = Package(
         .target(
             name: "ErrandTestServices",
             dependencies: dependencies(
-                "CSystem Command Coupons Crypto Demo Errand Establishments Household Keys Ledger "
-                    + "Missions Notification Payouts People Postgres Redis Votes"),
+                "Accounts CSystem Command Coupons Crypto Custody Demo Errand Establishments "
+                    + "Household Keys Ledger Missions Notification Payouts People Postgres "
+                    + "Redis Votes"),
             path: "Tests/Services", swiftSettings: strict),
         tests("Wrappers/Memory", of: "Memory"),
         tests("Wrappers/Postgres", of: "Postgres Threads"),
@@ -196,13 +203,18 @@ let package = Package(
         tests("Engine/Errand", of: "Administration Demo Errand JSONText Postgres Recurrence Redis"),
         tests("Operator/StatusPage", of: "Administration Errand HTTPServer Postgres StatusPage"),
         tests("Operator/Command", of: "Administration Command Errand HTTP Postgres Redis"),
+        tests("Modules/People", of: "Errand People Postgres"),
         tests(
             "Modules/Notification",
             of:
                 "Administration Coupons Crypto Delivery Errand Gregorian Household Missions "
                 + "Notification Payouts "
                 + "Postgres Recurrence Sealing Votes"),
+        tests(
+            "Modules/Accounts",
+            of: "Accounts Administration Command Crypto Delivery Errand Notification Postgres"),
         tests("Modules/Ledger", of: "Errand Gregorian Ledger Postgres Recurrence"),
+        tests("Modules/Establishments", of: "Errand Postgres"),
         tests(
             "Modules/Payouts",
             of:
@@ -220,7 +232,9 @@ let package = Package(
             of: "Administration Errand Matching Missions Notification Postgres"),
         tests(
             "Modules/Household",
-            of: "Administration Errand Gregorian Household Notification Postgres Recurrence"),
+            of: "Administration Errand Gregorian Household Notification Postgres Recurrence "
+                + "RepeatRules"),
+        tests("Modules/Custody", of: "Command Crypto Errand Postgres"),
         tests("Documentation", of: "Command Demo Errand Keys Postgres Terminal"),
         tests("Examples", of: "HTTP Postgres"),
         tests("Crash", of: "Administration Demo Errand Postgres Redis"),

@@ -1,5 +1,7 @@
+import ErrandAccounts
 import ErrandCommand
 import ErrandCoupons
+import ErrandCustody
 import ErrandDemo
 import ErrandEstablishments
 import ErrandHousehold
@@ -15,9 +17,9 @@ import ErrandVotes
 struct Program {
     static func main() async {
         await ErrandCommand.main(modules: [
-            PeopleModule(), NotificationModule(), LedgerModule(), PayoutsModule(),
-            EstablishmentsModule(), CouponsModule(), MissionsModule(), VotesModule(),
-            HouseholdModule(), KeysModule(), DemoModule(),
+            PeopleModule(), NotificationModule(), AccountsModule(), LedgerModule(),
+            PayoutsModule(), EstablishmentsModule(), CouponsModule(), MissionsModule(),
+            VotesModule(), HouseholdModule(), CustodyModule(), KeysModule(), DemoModule(),
         ])
     }
 }

@@ -36,8 +36,8 @@ enum FanOut {
 
     private struct Words: Wording {
         func words(
-            of kind: String, on channel: NoticeKind.Channel, data: [UInt8], zone: Zone,
-            unsubscribe: String?
+            of kind: String, on channel: NoticeKind.Channel, data: [UInt8], locale: String,
+            zone: Zone?, unsubscribe: String?
         ) throws -> NoticeTemplates.Rendered {
             NoticeTemplates.Rendered(title: "The vote is over", text: "See its result in the app.")
         }

@@ -1,6 +1,8 @@
 package import Errand
+import ErrandAccounts
 package import ErrandCommand
 import ErrandCoupons
+import ErrandCustody
 import ErrandEstablishments
 import ErrandHousehold
 import ErrandLedger
@@ -8,15 +10,22 @@ import ErrandMissions
 import ErrandNotification
 import ErrandPayouts
 import ErrandPeople
+package import ErrandPostgres
 import ErrandVotes
 
 /// Every module that keeps something in the database.
 package enum AllModules {
     package static let all: [any Module] = [
-        PeopleModule(), NotificationModule(), LedgerModule(), PayoutsModule(),
-        EstablishmentsModule(), CouponsModule(), MissionsModule(), VotesModule(),
-        HouseholdModule(),
+        PeopleModule(), NotificationModule(), AccountsModule(), LedgerModule(),
+        PayoutsModule(), EstablishmentsModule(), CouponsModule(), MissionsModule(),
+        VotesModule(), HouseholdModule(), CustodyModule(),
     ]
     package static let lines = all.map(\.migrations)
     package static let names = lines.map(\.module)
+
+    /// Declares the kinds of notice, as `errand migrate` does.
+    package static func declareNotices(_ session: Session) async throws {
+        let catalogue = try NoticeCatalogue.of(all.compactMap { $0 as? any NotifyingModule })
+        _ = try await session.query(catalogue.declaration())
+    }
 }

@@ -79,6 +79,7 @@ package struct TestDatabase: Sendable {
         guard let modules else { return try url(of: name) }
         let session = Session(SessionSettings(try url(of: name), name: "other"))
         try await Migrator(session: session, modules: AllModules.lines).migrate(adding: modules)
+        if modules.contains("notification") { try await AllModules.declareNotices(session) }
         await session.close()
         return try url(of: name)
     }
@@ -123,6 +124,7 @@ private actor Template {
                     SessionSettings(try TestDatabase.url(of: name), name: "template"))
                 try await Migrator(session: session, modules: AllModules.lines)
                     .migrate(adding: AllModules.names)
+                try await AllModules.declareNotices(session)
                 // Two fifths of each copy; nobody here measures by another ellipsoid.
                 try await session.script("DELETE FROM public.spatial_ref_sys WHERE srid <> 4326")
                 try await session.script("VACUUM FULL public.spatial_ref_sys")

@@ -54,8 +54,8 @@ extension AppCrashTests {
                     """)
                 _ = try await ground.session.query(
                     """
-                    SELECT notification.intend('account.email_code', id, 'code',
-                        '{"code": "1234", "minutes": 10}', 'code', now() + interval '1 hour')
+                    SELECT notification.intend('account.code', id, 'code', '{"minutes": 10}',
+                        'code', now() + interval '1 hour', secrets => '{"code": "1234"}')
                     FROM people.people
                     """)
                 let worker = try ground.start(

@@ -1,6 +1,5 @@
 import Foundation
 import ErrandPostgres
-import ErrandRedis
 import ErrandTestServices
 import Testing
 
@@ -97,55 +96,19 @@ extension AppCrashTests {
 
         /// All rows of the engine, and those of notices but for people and their devices.
         private func tables(_ ground: CrashGround) async throws -> String {
-            let names = try await ground.session.query(
-                """
-                SELECT format('%I.%I', n.nspname, c.relname)
-                FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND (n.nspname = 'errand'
-                    OR n.nspname = 'notification' AND c.relname NOT IN ('people', 'devices'))
-                """
-            ).map { try $0.text(0) }
-            #expect(names.contains("errand.finished_jobs"))
-            #expect(names.contains("notification.deliveries"))
-            var text = ""
-            for name in names {
-                for row in try await ground.session.query("SELECT t::text FROM \(name) t") {
-                    text += try row.text(0) + "\n"
-                }
-            }
-            return text
+            let rows = try await StoredText.rows(
+                of: ground.session,
+                where: """
+                    n.nspname = 'errand'
+                    OR n.nspname = 'notification' AND c.relname NOT IN ('people', 'devices')
+                    """)
+            #expect(rows.contains { $0.table == "errand.finished_jobs" })
+            #expect(rows.contains { $0.table == "notification.deliveries" })
+            return rows.map(\.row).joined(separator: "\n")
         }
 
-        /// All keys with their values.
         private func redis(_ ground: CrashGround) async throws -> String {
-            let connection = Connection(try RedisAddress(url: ground.place.redis), name: "scan")
-            var text = ""
-            var cursor = "0"
-            repeat {
-                let page = try await connection.send(Command("SCAN", cursor)).array ?? []
-                cursor = page.first?.text ?? "0"
-                for key in page.last?.array ?? [] {
-                    guard let key = key.text else { continue }
-                    let type = try await connection.send(Command("TYPE", key)).text ?? ""
-                    let command: Command? =
-                        switch type {
-                        case "string": Command("GET", key)
-                        case "hash": Command("HGETALL", key)
-                        case "list": Command("LRANGE", key, "0", "-1")
-                        case "set": Command("SMEMBERS", key)
-                        case "zset": Command("ZRANGE", key, "0", "-1")
-                        case "stream": Command("XRANGE", key, "-", "+")
-                        default: nil
-                        }
-                    guard let command else { continue }
-                    text += key + " " + Self.words(try await connection.send(command)) + "\n"
-                }
-            } while cursor != "0"
-            return text
-        }
-
-        private static func words(_ reply: Reply) -> String {
-            reply.array?.map(words).joined(separator: " ") ?? reply.text ?? ""
+            try await StoredText.redis(ground.place.redis)
         }
 
         /// What an operator is shown of it all.

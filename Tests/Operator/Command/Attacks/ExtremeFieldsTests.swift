@@ -75,9 +75,9 @@ import Testing
                 "chore_removed", "chore_done", "chore_skipped", "chore_taken_over",
                 "rotation_changed", "turns_forgiven", "going_shopping", "note_added", "bill_added",
                 "bill_edited", "bill_removed", "trip_completed", "trip_edited", "trip_removed",
-                "paid", "payment_undone", "invited", "invitation_declined", "invitation_lapsed",
-                "chore_due", "chore_overdue", "chore_handed_over", "chore_reminder", "chore_fault",
-                "debt_reminder", "balances", "session_failed",
+                "note_removed", "paid", "payment_undone", "invited", "invitation_declined",
+                "invitation_lapsed", "chore_due", "chore_overdue", "chore_handed_over",
+                "chore_reminder", "chore_fault", "debt_reminder", "balances", "session_failed",
             ],
             [
                 "group_id", "number", "at", "person_id", "invitation_id", "chore_id", "plan",

@@ -145,8 +145,8 @@ extension CommandLine {
         {
             let role = "writer_\(ProcessInfo.processInfo.processIdentifier)"
             let schemas =
-                "errand, people, notification, coupons, establishments, ledger, payouts, votes, "
-                + "missions"
+                "errand, people, notification, accounts, coupons, establishments, ledger, payouts, "
+                + "votes, missions, custody"
             try await change(
                 """
                 CREATE ROLE \(role) LOGIN;

@@ -18,7 +18,7 @@ extension AppCommands {
             #expect(kinds.first { $0["kind"] == "company.news" }?["timing"] == "own time")
             let table = try await errand("notification", "kinds", environment: Self.bare)
             #expect(table.lines[0].hasPrefix("KIND"))
-            #expect(table.lines[1].hasPrefix("account.email_code"))
+            #expect(table.lines[1].hasPrefix("account.code"))
         }
 
         @Test func `every kind can be previewed with samples`() async throws {

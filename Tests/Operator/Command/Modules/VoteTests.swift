@@ -21,7 +21,8 @@ extension AppCommands {
             ).expect(0)
             try await change(
                 """
-                SELECT votes.open('Who leads?', '{Ann,Bob}', 40, now() + interval '1 hour');
+                SELECT votes.open('Who leads?', '{Ann,Bob}', 40, now() + interval '1 hour',
+                    initiator_name => 'Ms. Roy');
                 SELECT votes.join(1, 41, 'Zoë Roy', 'Door 1');
                 SELECT votes.join(1, 42, 'ZOE  ROY', 'Door 2');
                 SELECT votes.join(1, 43, 'Max');
@@ -68,6 +69,9 @@ extension AppCommands {
                 let open = try await errand("vote", "show", "1", "-ojson")
                 #expect(try open.record["state"] == "open")
                 #expect(try open.record["participants"].number == 3)
+                #expect(try open.record["initiator_name"] == "Ms. Roy")
+                #expect(try open.record["asks_address"] == false)
+                #expect(try open.record["cast"].number == nil)
                 try await errand("vote", "verify", "--receipt", Self.receipt)
                     .expect(3, "the result of vote 1 is not published")
                 try await errand("vote", "publish", "1").expect(4, "vote 1 is open")
@@ -87,6 +91,7 @@ extension AppCommands {
                 try await work(environment)
                 let shown = try await errand("vote", "show", "1", "-ojson").record
                 #expect(shown["state"] == "published" && shown["ballots"].number == 2)
+                #expect(shown["cast"].number == 3)
                 #expect(shown["root"].text?.count == 64)
                 let verified = try await errand(
                     "vote", "verify", "--receipt", Self.receipt, "-ojson")

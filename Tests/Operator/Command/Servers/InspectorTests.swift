@@ -28,6 +28,8 @@ import Testing
         "mission explain": ["1", "1"],
         "notification why": ["--person", "1", "--kind", "payout.issued"],
         "notification devices": ["--person", "1"],
+        // Addresses, of people and of others.
+        "account codes": [], "account resets": [], "account invitations": [],
     ]
 
     /// Those that ask no server, or take very long.

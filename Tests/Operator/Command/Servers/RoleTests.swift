@@ -152,17 +152,16 @@ import Testing
             "SELECT errand.enqueue('shop.receipt', '{\"order\": 2}', unique_key => 'order:1', "
                 + "on_duplicate => 'replace', delay => '1 hour', queue => 'shop')",
             "SELECT people.put_person(100, '{\"email\": \"a@example.com\"}')",
-            "INSERT INTO notification.preferences (person_id, kind, channel, is_on) VALUES "
-                + "(100, 'coupon.nearby', 'push', false) ON CONFLICT (person_id, kind, channel) "
-                + "DO UPDATE SET is_on = excluded.is_on",
+            "SELECT notification.set_preference(100, 'coupon.nearby', 'push', false)",
+            "SELECT * FROM notification.preferences_of(100)",
             "SELECT notification.register_device(100, 'survey', 'fcm', 'token-100')",
             "SELECT notification.unregister_device(100, 'fcm', 'token-100')",
-            "SELECT notification.intend('payout.issued', 100, 's:1', '{}', 's:1', "
+            "SELECT notification.intend('mission.hired', 100, 's:1', '{}', 's:1', "
                 + "now() + interval '1 day')",
             "SELECT * FROM notification.inbox(100)", "SELECT notification.mark_read(100, '{1}')",
             "SELECT notification.unsubscribe(gen_random_uuid(), '*')",
             "SELECT notification.emit('shop.opened', 'establishment:1', '{}', 'o:1')",
-            "INSERT INTO establishments.establishments (name) VALUES ('Other')",
+            "SELECT establishments.put_establishment(id => 70, name => 'Other')",
             "SELECT * FROM ledger.reward_balance(1)", "SELECT * FROM household.my_group(1)",
         ] { _ = try await session.query(statement) }
         await session.close()
@@ -174,8 +173,12 @@ import Testing
                 "INSERT INTO errand.jobs (kind, queue) VALUES ('shop.receipt', 'shop')",
                 "INSERT INTO errand.queues (name) VALUES ('shop')",
                 "SELECT email FROM people.people", "SELECT * FROM notification.notices",
+                "SELECT * FROM notification.preferences", "SELECT * FROM notification.secrets",
+                "INSERT INTO notification.preferences VALUES (100, '*', 'push', false)",
+                "SELECT notification.erase(100)", "SELECT notification.personal_data(100)",
                 "UPDATE people.people SET email_bounces = '{}'",
                 "INSERT INTO people.people (id) VALUES (101)",
+                "INSERT INTO establishments.establishments (name) VALUES ('Other')",
                 "SELECT * FROM errand.finished_jobs", "SELECT * FROM ledger.postings",
                 "SELECT errand.drop_expired_day('9999-01-01')",
                 "SELECT errand.put_schedule('x', '{}', 'x')",

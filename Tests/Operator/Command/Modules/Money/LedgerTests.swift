@@ -8,7 +8,8 @@ extension AppCommands {
         private func ground() async throws {
             try await change(
                 """
-                INSERT INTO people.people (id) VALUES (41), (42), (43);
+                INSERT INTO people.people (id, birth_date)
+                SELECT n, '1990-05-17' FROM generate_series(41, 43) n;
                 INSERT INTO establishments.establishments (id, name) VALUES (7, 'Cafe');
                 SELECT ledger.credit_reward(42, 'survey:1', 7, 123456, 100000,
                     at => '2026-03-01Z');

@@ -119,9 +119,11 @@ extension AppCommands {
                 let first = try await granted("1")
                 first.expect(0)
                 #expect(try first.record["result"] == "granted" && first.record["id"] == 1)
-                let again = try await granted("1", ["--expires": "2098-01-01T00:00:00Z"])
+                let again = try await granted("1")
                 again.expect(0, "already has a coupon of this origin")
                 #expect(try again.record["result"] == "existing" && again.record["id"] == 1)
+                try await granted("1", ["--expires": "2098-01-01T00:00:00Z"]).expect(
+                    4, "known with other content: coupon 1", "'errand coupon show 1'")
                 #expect(try await granted("2").record["id"] == 2)
                 let noted = """
                     SELECT count(*) FROM errand.audit
@@ -139,6 +141,25 @@ extension AppCommands {
                 for row in rows {
                     let run = try await granted("1", ["--origin": "new", row.name: row.value])
                     run.expect(row.code, row.said)
+                }
+            }
+        }
+
+        @Test func `grant refuses who is blocked, too young or of unknown age`() async throws {
+            try await withCoupons { _ in
+                try await change(
+                    """
+                    INSERT INTO people.people (id, birth_date, blocked_at)
+                    VALUES (21, NULL, NULL), (22, '2020-01-01', NULL), (23, '1990-01-01', now())
+                    """)
+                for (person, words) in [
+                    ("21", "the birth date is missing"), ("22", "under 16"),
+                    ("23", "blocked until their erasure"),
+                ] {
+                    try await errand(
+                        "coupon", "grant", "--person", person, "--establishment", "1", "--title",
+                        "A coffee", "--expires", "2099-01-01T00:00:00Z"
+                    ).expect(5, words)
                 }
             }
         }
