@@ -26,16 +26,18 @@ INSERT INTO demo.streets VALUES
         'LINESTRING(-73.5836 45.4779, -73.5760 45.4832, -73.5690 45.4884, '
         '-73.5610 45.4960)');
 
-INSERT INTO establishments.establishments (id, name)
-SELECT n, (ARRAY['Café', 'Bakery', 'Bookshop', 'Record shop', 'Barber', 'Grocer', 'Florist',
-    'Ice cream'])[1 + n % 8] || ' no. ' || n
+SELECT count(establishments.put_establishment(id => n, name => (ARRAY['Café', 'Bakery', 'Bookshop',
+    'Record shop', 'Barber', 'Grocer', 'Florist', 'Ice cream'])[1 + n % 8] || ' no. ' || n))
 FROM generate_series(1, 120) AS n;
 
-INSERT INTO establishments.branches (establishment_id, name, place)
-SELECT e.id, e.name || ', ' || s.name, ST_LineInterpolatePoint(s.line::geometry, random())
+SELECT count(establishments.put_branch(id => n, establishment => e.id,
+    name => e.name || ', ' || s.name, longitude => ST_X(b.place), latitude => ST_Y(b.place)))
 FROM generate_series(1, 400) AS n
-JOIN establishments.establishments e ON e.id = 1 + (n * 7) % 120
-JOIN demo.streets s ON s.id = 1 + n % 8;
+JOIN establishments.listing(max_rows => 120) e ON e.id = 1 + (n * 7) % 120
+JOIN demo.streets s ON s.id = 1 + n % 8
+CROSS JOIN LATERAL (
+    SELECT ST_LineInterpolatePoint(s.line::geometry, random()) AS place
+) AS b;
 
 INSERT INTO people.people (id, email, time_zone, age_verified_at, quiet_from, quiet_until,
     birth_date, location_consent_at)

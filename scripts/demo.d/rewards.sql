@@ -8,6 +8,7 @@ $$;
 DO $$
 BEGIN
     FOR person IN 1..1500 LOOP
+        CONTINUE WHEN NOT people.is_of_age(person);
         FOR n IN 1..2 LOOP
             PERFORM ledger.credit_reward(person, 'survey:' || (person * 2 + n), 1 + person % 120,
                 500, 40 + (person * 37 + n * 101) % 460, 'CAD', demo.earned_at(person * 2 + n));

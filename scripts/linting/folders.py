@@ -11,6 +11,7 @@ COUNTED = re.compile(r"(Sources|Tests|migrations|scripts|deploy)(/|$)")
 # Folders that may contain more files, with the reason.
 LARGER = {
     r"scripts": "a file for each command of the project",
+    r"migrations/household/routines": "a file for each subject, with the pages of its functions",
     r"Sources/Modules/\w+/Notices/\w+": "a file for each kind of notice and channel, all alike",
 }
 

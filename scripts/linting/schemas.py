@@ -20,6 +20,7 @@ NEEDS = {
     "missions": "establishments notification ledger people",
     "votes": "notification people",
     "household": "notification ledger people",
+    "custody": "people",
 }
 
 

@@ -19,7 +19,13 @@ FUNCTIONS = """
                 'default', CASE WHEN coalesce(p.proargmodes[i]::text, 'i') IN ('i', 'b', 'v')
                     THEN pg_get_function_arg_default(p.oid, i::int) END) ORDER BY i)
             FROM unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) WITH ORDINALITY
-                AS t (type, i)) AS columns
+                AS t (type, i)) AS columns,
+        -- Of a function that returns a row of a named type.
+        (SELECT json_agg(json_build_object('name', a.attname, 'mode', 't',
+                'type', format_type(a.atttypid, a.atttypmod)) ORDER BY a.attnum)
+            FROM pg_type y JOIN pg_attribute a ON a.attrelid = y.typrelid
+            WHERE y.oid = p.prorettype AND y.typtype = 'c' AND a.attnum > 0
+              AND NOT a.attisdropped) AS attributes
     FROM pg_proc p
     JOIN pg_namespace n ON n.oid = p.pronamespace
     LEFT JOIN pg_description d ON d.objoid = p.oid AND d.classoid = 'pg_proc'::regclass
@@ -65,7 +71,8 @@ def functions(ground, migrations):
         function = Function(
             module="engine" if row["module"] == "errand" else row["module"], name=row["name"],
             roles=row["roles"], arguments=[c for c in columns if c["mode"] in "ibv"],
-            columns=[c for c in columns if c["mode"] in "obt"], returns=row["returns"],
+            columns=[c for c in columns if c["mode"] in "obt"] or row["attributes"] or [],
+            returns=row["returns"],
             is_set=row["is_set"], comment=comment, place=places.get(title, ("", 0)))
         if row["comment"]:
             wrong += _lacking(function)

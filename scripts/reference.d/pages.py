@@ -18,7 +18,7 @@ def _index(by_module):
     lines = [
         "# SQL functions\n",
         "What the servers of apps and tills call, by module. Pass arguments by name.\n",
-        "A refusal of a rule is either the column `reason` or an error with SQLSTATE `RU001`, whose",
+        "A refusal of a rule is the column `reason`, or an error with SQLSTATE `RU001`, whose",
         "`DETAIL` is the reason. `RU002` means not ready yet: call again in a second. No driver",
         "takes these for a lost connection. `23505`: the id of the request is known with other",
         "content.\n",

@@ -24,7 +24,9 @@ class Worker:
             self.process = subprocess.Popen(
                 [program, "work", "--queues", QUEUES, "--listen", f"127.0.0.1:{self.port}"],
                 env={**env, "ERRAND_DEMO": "1", "ERRAND_LOG": "info",
-                     "ERRAND_LOG_FORMAT": "text"},
+                     "ERRAND_LOG_FORMAT": "text",
+                     # As in the image and the unit of deploy.
+                     "GLIBC_TUNABLES": "glibc.malloc.tcache_max=256"},
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file)
 
     @property

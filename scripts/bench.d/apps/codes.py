@@ -12,8 +12,8 @@ CONNECTIONS = 16
 # Warm-up transactions of each connection.
 WARM_UP = 200
 PEOPLE = """
-    INSERT INTO people.people (id, email) SELECT n, n || '@example.org'
-    FROM generate_series(1, 1000) AS n
+    INSERT INTO people.people (id, email, birth_date)
+    SELECT n, n || '@example.org', '1990-05-17' FROM generate_series(1, 1000) AS n
     """
 COUPONS = (
     "ALTER TABLE coupons.coupons SET UNLOGGED",

@@ -4,7 +4,8 @@ from measure import Failed
 from report import Figure
 
 PEOPLE = """
-    INSERT INTO people.people (id) SELECT * FROM generate_series(1, {count});
+    INSERT INTO people.people (id, birth_date)
+    SELECT n, '1990-05-17' FROM generate_series(1, {count}) n;
     INSERT INTO establishments.establishments (id, name)
     SELECT n, 'Shop ' || n FROM generate_series(1, 100) n;
     """
