@@ -6,7 +6,7 @@ import Testing
 enum DeployFolder {
     static let checkout = Checkout.root
     /// The queues to which no kind belongs by itself: for jobs without a queue, and the providers'.
-    private static let otherQueues: Set = ["default", "mail", "apns", "fcm"]
+    private static let otherQueues: Set = ["default", "people", "mail", "apns", "fcm"]
 
     /// A Python with the published schemas, beside the programs that the checks call.
     static func python() async throws -> String {

@@ -21,23 +21,23 @@ extension JobCommands {
 
         @Test func `a queue in use is refused, with what uses it`() async throws {
             func refused(_ text: String, _ hint: String) async throws {
-                try await errand("queue", "rm", "mail", "--yes").expect(4, text, hint)
+                try await errand("queue", "rm", "post", "--yes").expect(4, text, hint)
                 #expect(try await number("SELECT count(*) FROM errand.queues") == 2)
             }
-            try await made("enqueue", "demo.noop", "--queue", "mail", "--in", "1h")
+            try await made("enqueue", "demo.noop", "--queue", "post", "--in", "1h")
             try await errand("queue", "rm", "default", "--yes").expect(4, "jobs without another")
-            try await refused("has jobs", "errand queue purge mail")
+            try await refused("has jobs", "errand queue purge post")
             try await change("DELETE FROM errand.jobs")
-            try await made("queue", "limit", "mail", "--running", "1")
-            try await refused("has a limit", "errand queue limit mail --none")
-            try await made("queue", "limit", "mail", "--none")
-            try await made("queue", "pause", "mail")
-            try await refused("is paused", "errand queue resume mail")
-            try await made("queue", "resume", "mail")
+            try await made("queue", "limit", "post", "--running", "1")
+            try await refused("has a limit", "errand queue limit post --none")
+            try await made("queue", "limit", "post", "--none")
+            try await made("queue", "pause", "post")
+            try await refused("is paused", "errand queue resume post")
+            try await made("queue", "resume", "post")
             try await change(
                 """
                 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
-                VALUES ('mail.send', 1, 'mail', 2, 3)
+                VALUES ('mail.send', 1, 'post', 2, 3)
                 """)
             try await refused(
                 "is the default queue of the kind mail.send", "retention forgets the kind")
@@ -45,22 +45,22 @@ extension JobCommands {
             try await change(
                 """
                 INSERT INTO errand.workers (host, pid, version, lease_seconds, queues, kinds)
-                VALUES ('here', 2, '0', 600, '{"mail": {}}', '{}')
+                VALUES ('here', 2, '0', 600, '{"post": {}}', '{}')
                 """)
             try await refused("is served by worker ", "start the worker without it")
             // A pattern needs no row.
             try await change(#"UPDATE errand.workers SET queues = '{"ma*": {}}'"#)
-            try await made("queue", "rm", "mail", "--yes")
+            try await made("queue", "rm", "post", "--yes")
             #expect(try await number("SELECT count(*) FROM errand.queues") == 1)
         }
 
         @Test func `a dead letter that runs again creates its queue`() async throws {
             let job = try await made(
-                "enqueue", "demo.fail", #"{"times": 9}"#, "--max-attempts", "1", "--queue", "mail")
-            #expect(try await made("work", "--queues", "mail", "--drain")["dead"] == 1)
-            try await made("queue", "rm", "mail", "--yes")
+                "enqueue", "demo.fail", #"{"times": 9}"#, "--max-attempts", "1", "--queue", "post")
+            #expect(try await made("work", "--queues", "post", "--drain")["dead"] == 1)
+            try await made("queue", "rm", "post", "--yes")
             try await made("job", "retry", job["id"].id)
-            #expect(try await made("queue", "show", "mail")["queue"] == "mail")
+            #expect(try await made("queue", "show", "post")["queue"] == "post")
         }
     }
 }
