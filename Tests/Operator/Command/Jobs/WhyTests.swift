@@ -61,7 +61,7 @@ extension JobCommands {
             let strange = try await made("enqueue", "strange.kind", "--allow-unknown-kind")
             let unknown = try await why(strange["id"])
             #expect(unknown["cause"] == "kind_unknown")
-            #expect(unknown["explanation"].text?.contains("they know coupon") == true)
+            #expect(unknown["explanation"].text?.contains("they know accounts") == true)
             try await change(
                 """
                 UPDATE errand.jobs SET queue = 'default', args_version = 9

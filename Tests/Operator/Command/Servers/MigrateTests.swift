@@ -164,7 +164,7 @@ extension CommandLine {
             "what cannot be installed is refused before anything is done",
             arguments: [
                 ("vote", "there is no module 'vote'", "did you mean 'votes'? modules: people, "),
-                ("coupons,nope", "there is no module 'nope'", "household, all"),
+                ("coupons,nope", "there is no module 'nope'", "household, custody, all"),
                 ("all,nope", "there is no module 'nope'", "modules: "),
                 ("", "there is no module ''", "modules: "),
             ])
