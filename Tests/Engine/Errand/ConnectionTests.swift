@@ -14,7 +14,9 @@ import Testing
         var n: Int
     }
 
-    private func kinds(_ done: Notebook<Int>, usesPool: Bool = true) throws -> JobKinds {
+    private func kinds(
+        _ done: Notebook<Int>, usesPool: Bool = true, isScheduled: Bool = true
+    ) throws -> JobKinds {
         var kinds = JobKinds()
         kinds.handle(Plain.self) { _, _ in }
         kinds.handle(Busy.self) { job, context in
@@ -28,7 +30,9 @@ import Testing
             }
             done.add(job.n)
         }
-        kinds.schedule(try Schedule("each-second", "@every 1s", run: Plain(n: -1)))
+        if isScheduled {
+            kinds.schedule(try Schedule("each-second", "@every 1s", run: Plain(n: -1)))
+        }
         return kinds
     }
 
@@ -118,13 +122,14 @@ import Testing
         let done = Notebook<Int>()
         let login = try await ground.database.login(as: "errand_worker")
         let url = ground.database.url.replacing("//errand@", with: "//\(login.name)@")
+        // Neither has jobs before the limit is set: a second one would get it a connection to claim.
         let leading = Worker(
             servers: Servers(database: url, redis: ground.database.redis),
-            kinds: try kinds(done), options: WorkerOptions(), log: .silent)
+            kinds: try kinds(done, isScheduled: false), options: WorkerOptions(), log: .silent)
         let warnings = Notebook<String>()
         let other = Worker(
             servers: Servers(database: url, redis: ground.database.redis),
-            kinds: try kinds(done, usesPool: false),
+            kinds: try kinds(done, usesPool: false, isScheduled: false),
             options: WorkerOptions(queues: [.init("other")]),
             log: Log(minimum: .warning) { warnings.add($0.message) })
         let stops = (Stop(), Stop())
