@@ -205,8 +205,8 @@ private struct Lives {
         let all = Self.actions(person: person, other: other, number: number)
         let names = all.keys.sorted()
         let name = names[Int.random(in: 0..<names.count, using: &random)]
-        // Nobody enters the address of an erased person, but for the person, and no app enqueues jobs
-        // for somebody who is blocked: what it enqueues after the pass over the jobs is its own.
+        // Nobody enters the address of an erased person, but for the person, and no app enqueues
+        // jobs for somebody who is blocked: what it enqueues after the pass over the jobs stays.
         if ["audit", "code", "job"].contains(name), erased.contains(Int64(person)) {
             return action()
         }

@@ -122,7 +122,7 @@ import Testing
         let done = Notebook<Int>()
         let login = try await ground.database.login(as: "errand_worker")
         let url = ground.database.url.replacing("//errand@", with: "//\(login.name)@")
-        // Neither has jobs before the limit is set: a second one would get it a connection to claim.
+        // No job before the limit is set: a second one would get the worker a connection to claim.
         let leading = Worker(
             servers: Servers(database: url, redis: ground.database.redis),
             kinds: try kinds(done, isScheduled: false), options: WorkerOptions(), log: .silent)
