@@ -25,12 +25,31 @@ extension NoticeCatalogue {
     ///
     /// Of programs with different versions of a kind, the last that starts decides.
     package func declaration() throws -> Statement {
-        let digests = Set(kinds.values.compactMap { $0.digest?.name })
-        let declared = kinds.values.filter { !digests.contains($0.name) }
-            .sorted { $0.name < $1.name }.map(NoticeDeclaration.init)
+        let declared = named.map(NoticeDeclaration.init)
         return Statement(
             Self.declare, [.json([UInt8](try JSONEncoder().encode(declared)))])
     }
+
+    /// Returns the statement that notes, at most once an hour, that a program has the kinds.
+    ///
+    /// It changes nothing else: another program may have declared other facts since.
+    package func renewal() -> Statement {
+        Statement(Self.renew, [.textArray(named.map(\.name))])
+    }
+
+    /// The kinds that events name, in order.
+    private var named: [NoticeKind] {
+        let digests = Set(kinds.values.compactMap { $0.digest?.name })
+        return kinds.values.filter { !digests.contains($0.name) }.sorted { $0.name < $1.name }
+    }
+
+    private static let renew = """
+        UPDATE notification.kinds k SET declared_at = clock_timestamp()
+        WHERE k.kind IN (
+            SELECT o.kind FROM notification.kinds o
+            WHERE o.kind = ANY ($1) AND o.declared_at < clock_timestamp() - interval '1 hour'
+            ORDER BY o.kind FOR UPDATE)
+        """
 
     private static let declare = """
         INSERT INTO notification.kinds AS k (kind, app, urgency, channels, facts, secrets)
@@ -43,5 +62,6 @@ extension NoticeCatalogue {
             facts = excluded.facts, secrets = excluded.secrets, declared_at = clock_timestamp()
         WHERE (k.app, k.urgency, k.channels, k.facts, k.secrets) IS DISTINCT FROM
             (excluded.app, excluded.urgency, excluded.channels, excluded.facts, excluded.secrets)
+            OR k.declared_at < clock_timestamp() - interval '1 hour'
         """
 }

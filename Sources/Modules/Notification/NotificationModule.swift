@@ -71,6 +71,7 @@ package struct NotificationModule: Module, SealingModule {
     }
 
     package func findings(of context: ModuleContext) async -> [Finding] {
-        await DoctorChannels.findings(of: context) + DoctorWebhooks.findings(of: context)
+        await DoctorChannels.findings(of: context) + DoctorKinds.findings(of: context)
+            + DoctorWebhooks.findings(of: context)
     }
 }

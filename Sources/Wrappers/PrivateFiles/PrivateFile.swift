@@ -40,28 +40,51 @@ package enum PrivateFile {
         return Array(bytes[..<length])
     }
 
-    /// Overwrites a file with zeros, on the disk, and removes it; false if there is none.
-    ///
-    /// File systems that copy on write, and flash memory, can keep the old bytes all the same.
-    package static func destroy(_ path: String) throws(PrivateFileError) -> Bool {
+    /// Whether there is a file that ``destroy(_:)`` can overwrite; throws if it cannot.
+    package static func canDestroy(_ path: String) throws(PrivateFileError) -> Bool {
+        guard let file = try openToOverwrite(path) else { return false }
+        close(file.descriptor)
+        return true
+    }
+
+    /// Opens a file to overwrite it; nil if there is none.
+    private static func openToOverwrite(
+        _ path: String
+    ) throws(PrivateFileError) -> (descriptor: Int32, size: Int)? {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw .unreadable(code: errno) }
-            return false
+            return nil
         }
-        defer { close(descriptor) }
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(code: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+        let failure: PrivateFileError? =
+            unsafe fstat(descriptor, &status) != 0
+            ? .unreadable(code: errno) : status.st_mode & S_IFMT != S_IFREG ? .notAFile : nil
+        if let failure {
+            close(descriptor)
+            throw failure
+        }
+        return (descriptor, Int(status.st_size))
+    }
+
+    /// Overwrites a file with zeros, on the disk, and removes it; false if there is none.
+    ///
+    /// A file that cannot be removed, such as one that is mounted by itself, stays without content.
+    /// File systems that copy on write, and flash memory, can keep the old bytes all the same.
+    package static func destroy(_ path: String) throws(PrivateFileError) -> Bool {
+        guard let file = try openToOverwrite(path) else { return false }
+        let descriptor = file.descriptor
+        defer { close(descriptor) }
         let zeros = [UInt8](repeating: 0, count: 65_536)
-        var left = Int(status.st_size)
+        var left = file.size
         while left > 0 {
             let count = unsafe Glibc.write(descriptor, zeros, min(left, zeros.count))
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw .unreadable(code: errno) }
             left -= count
         }
-        guard fsync(descriptor) == 0, unsafe unlink(path) == 0 || errno == ENOENT else {
+        guard fsync(descriptor) == 0 else { throw .unreadable(code: errno) }
+        if unsafe unlink(path) != 0, errno != ENOENT, ftruncate(descriptor, 0) != 0 {
             throw .unreadable(code: errno)
         }
         return true

@@ -89,7 +89,8 @@ struct WordsTests {
             ("plain", "plain"), ("", ""), ("a,b", "\"a,b\""), ("say \"hi\"", "\"say \"\"hi\"\"\""),
             ("a\r\nb", "\"a\r\nb\""), ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"),
             ("@a", "'@a"), ("\ta", "'\ta"), ("=a,\"b\"", "\"'=a,\"\"b\"\"\""),
-            ("\r\na", "\"'\r\na\""),
+            ("\r\na", "\"'\r\na\""), ("\u{FF1D}1", "'\u{FF1D}1"), ("\u{A0}=1", "'\u{A0}=1"),
+            ("'=1", "''=1"), ("\"=1\"", "\"'\"\"=1\"\"\""),
         ])
     func fields(text: String, field: String) {
         #expect(CSVText.field(text) == field)

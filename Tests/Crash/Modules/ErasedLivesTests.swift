@@ -16,6 +16,7 @@ extension AppCrashTests {
         private static let rounds = 40
         private static let actionsPerRound = 60
 
+        // "Nobody can be erased as a whole": "notices, deliveries, inbox items are never deleted".
         @Test(.timeLimit(.minutes(5)))
         func `an erased person is found nowhere but where it is said, and all sums still prove`()
             async throws

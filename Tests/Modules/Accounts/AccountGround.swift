@@ -89,17 +89,27 @@ struct AccountGround: Sendable {
             """, [.int64(inviter), .text(address), .text(request), .text(after)])
     }
 
-    /// Checks a code; returns the reason, and the person or the tries that are left.
+    func withdraw(_ invitation: Int64, of inviter: Int64 = 1) async throws -> String {
+        try await texts(
+            "SELECT accounts.withdraw_invitation($1, $2)", [.int64(inviter), .int64(invitation)])[0]
+    }
+
+    /// Checks a code, the last one or that of a request; returns the reason, and the person or the
+    /// tries that are left.
     func check(
         _ code: String, _ address: String = "ann@example.org", _ purpose: String = "sign_in",
-        request: String = "check", after: String = "0"
+        request: String = "check", issued: String? = nil, after: String = "0"
     ) async throws -> String {
         try await texts(
             """
             SELECT concat_ws(' ', reason, person, tries_left)
-            FROM accounts.check_code_at($1, $2, $3, 'account', $4,
-                clock_timestamp() + $5::text::interval)
-            """, [.text(address), .text(purpose), .text(code), .text(request), .text(after)])[0]
+            FROM accounts.check_code_at($1, $2, $3, 'account', $4, $5,
+                clock_timestamp() + $6::text::interval)
+            """,
+            [
+                .text(address), .text(purpose), .text(code), .text(request), .optional(issued),
+                .text(after),
+            ])[0]
     }
 
     /// Uses a reset link; returns the reason and the person.
@@ -178,6 +188,17 @@ struct AccountGround: Sendable {
 
     func texts(_ sql: String, _ parameters: [Parameter] = []) async throws -> [String] {
         try await session.query(sql, parameters).map { try $0.optionalText(0) ?? "-" }
+    }
+
+    /// Waits until a session waits for the lock of another.
+    func waitsForLock() async throws {
+        try await eventually("a session waits for a lock") {
+            try await number(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'
+                """) > 0
+        }
     }
 
     func refusal(_ sql: String, _ parameters: [Parameter] = []) async throws -> String? {

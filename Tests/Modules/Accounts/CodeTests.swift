@@ -2,9 +2,8 @@ import ErrandPostgres
 import ErrandTestServices
 import Testing
 
-/// "E-mail codes lie in clear in notification.notices.data for ever … and nothing issues, hashes,
-/// limits or checks codes" (finding 13).
 @Suite("Codes that prove an address", .database) struct CodeTests {
+    // "Nothing issues, hashes, limits or checks codes".
     @Test func `a code signs its person in, once`() async throws {
         let ground = try await AccountGround()
         let code = try await ground.code("ANN@example.org", request: "1")
@@ -130,6 +129,7 @@ import Testing
         #expect(least == 4)
     }
 
+    // "Nothing issues, hashes, limits or checks codes".
     @Test func `at most five codes an hour go to an address, and the answer says when again`()
         async throws
     {
@@ -198,6 +198,33 @@ import Testing
         let bad = Parameter.text("no address")
         #expect(try await ground.refusal(other, [bad, .text("sign_in")]) == "22023")
         #expect(try await ground.refusal(other, [ann, .text("sign_up")]) == "22023")
+    }
+
+    // "Nobody can sign in while a stranger enters wrong codes".
+    @Test func `wrong codes of another session count nothing where the app names the request`()
+        async throws
+    {
+        let ground = try await AccountGround()
+        let code = try await ground.code(request: "of-ann")
+        for number in 0..<9 {
+            let guess = AccountGround.other(than: code, number)
+            #expect(try await ground.check(guess, issued: "of-a-stranger") == "not_issued")
+        }
+        #expect(try await ground.check(code, issued: "of-a-stranger") == "not_issued")
+        let wrong = AccountGround.other(than: code)
+        #expect(try await ground.check(wrong, issued: "of-ann") == "wrong 4")
+        #expect(try await ground.check(code, issued: "of-ann") == "ok 1")
+        #expect(try await ground.check(code, issued: "of-ann") == "ok 1")
+        let newer = try await ground.code(request: "newer")
+        #expect(try await ground.check(newer, issued: "of-ann") == "used")
+        _ = try await ground.code(request: "newest")
+        #expect(try await ground.check(newer, issued: "newer") == "expired")
+        let answer = try await ground.texts(
+            """
+            SELECT reason FROM accounts.check_code('ann@example.org', 'sign_in', '000000',
+                'account', 'c', issued => 'of-a-stranger')
+            """)
+        #expect(answer == ["not_issued"])
     }
 
     @Test func `an address of nobody is verified by a code`() async throws {

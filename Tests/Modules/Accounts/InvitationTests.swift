@@ -2,7 +2,7 @@ import ErrandPostgres
 import ErrandTestServices
 import Testing
 
-/// "The invitation e-mail has no kind" (finding 17).
+/// "The invitation e-mail has no kind".
 @Suite("Invitations", .database) struct InvitationTests {
     private func token(_ ground: AccountGround) async throws -> String {
         try await ground.work()
@@ -54,17 +54,63 @@ import Testing
         #expect(try await ground.accept(first) == "ok 1 new@example.org")
     }
 
+    // "A reminder that was switched off is sent; one that was moved is never sent".
+    @Test func `a reminder follows the rule, also for invitations under way`() async throws {
+        let ground = try await AccountGround()
+        _ = try await ground.invite("new@example.org", request: "1")
+        try await ground.work()
+        func send(after: String) async throws -> Bool {
+            try await ground.session.query(
+                "SELECT accounts.send_link(1, requested_at + $1::text::interval) "
+                    + "FROM accounts.links", [.text(after)]
+            ).bool(0, 0)
+        }
+        func waiting() async throws -> [String] {
+            try await ground.texts(
+                """
+                SELECT date_trunc('day', j.run_at - l.requested_at + interval '1 hour')::text
+                FROM errand.jobs j, accounts.links l WHERE j.kind = 'accounts.link'
+                """)
+        }
+        #expect(try await waiting() == ["3 days"])
+        try await ground.session.script("UPDATE accounts.rules SET remind_after = NULL")
+        #expect(try await send(after: "1 minute") == false)
+        #expect(try await send(after: "3 days") == false)
+        try await ground.session.script("UPDATE accounts.rules SET remind_after = '5 days'")
+        // Its job runs, and once more.
+        try await ground.session.script("DELETE FROM errand.jobs WHERE kind = 'accounts.link'")
+        for _ in 1...2 {
+            #expect(try await send(after: "3 days") == false)
+            #expect(try await waiting() == ["5 days"])
+        }
+        #expect(try await send(after: "5 days"))
+        #expect(try await ground.number("SELECT count(*) FROM notification.direct_mails") == 2)
+    }
+
+    @Test(arguments: [
+        ("Ann-Marie O'Neil", true), ("J. R. R. Tolkien", true), ("Dr.-Ing. Müller", true),
+        ("\u{639}\u{644}\u{6CC}\u{200C}\u{631}\u{636}\u{627}", true), ("Ann / Bob", true),
+        ("Win 500 CAD at evil.example", false), ("evil.example!", false), ("T.CO", false),
+        ("www.evil", false), ("https://x", false), ("ann@evil", false), ("<b>Ann</b>", false),
+        ("evil\u{3002}example", false), ("1.2.3.44", false), ("Ann\u{202E}moc", false),
+        ("A\u{200B}nn", false), ("Ann\u{2028}Win", false), ("Ann\nWin", false), (" ", false),
+    ])
+    func `the name in the mail to a stranger has no link, address or invisible character`(
+        _ name: String, isGood: Bool
+    ) async throws {
+        let ground = try await AccountGround()
+        let state = try await ground.refusal(
+            "SELECT accounts.invite(1, $1, 'new@example.org', 'account', '1')", [.text(name)])
+        #expect(state == (isGood ? nil : "22023"), "\(name)")
+    }
+
     @Test func `a withdrawn invitation opens nothing and reminds of nothing`() async throws {
         let ground = try await AccountGround()
         _ = try await ground.invite("new@example.org", request: "1")
         let token = try await token(ground)
-        func withdraw(_ person: Int, _ invitation: Int) async throws -> String {
-            try await ground.texts(
-                "SELECT accounts.withdraw_invitation(\(person), \(invitation))")[0]
-        }
-        #expect(try await withdraw(2, 1) == "unknown")
-        #expect(try await withdraw(1, 1) == "ok")
-        #expect(try await withdraw(1, 1) == "ok")
+        #expect(try await ground.withdraw(1, of: 2) == "unknown")
+        #expect(try await ground.withdraw(1) == "ok")
+        #expect(try await ground.withdraw(1) == "ok")
         #expect(try await ground.accept(token) == "withdrawn")
         let reminds = try await ground.session.query(
             "SELECT accounts.send_link(1, now() + interval '4 days')"

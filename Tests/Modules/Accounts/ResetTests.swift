@@ -2,7 +2,7 @@ import ErrandPostgres
 import ErrandTestServices
 import Testing
 
-/// "Reset is a link that opens the app; account.password_reset mails a code" (finding 17).
+/// "Reset is a **link** that opens the app; `account.password_reset` mails a code".
 @Suite("Reset links", .database) struct ResetTests {
     @Test func `a reset link opens the app and is used once`() async throws {
         let ground = try await AccountGround()
@@ -119,7 +119,8 @@ import Testing
         ("http://localhost:8080/{token}", true), ("http://app.example.com/{token}", false),
         ("https://user:pass@app.example.com/{token}", false), ("https://app.example.com/", false),
         ("https://app.example.com/{token}/{token}", false), ("javascript:{token}", false),
-        ("https://app.example.com/{token} x", false),
+        ("https://app.example.com/{token} x", false), ("javascript://x?{token}", false),
+        ("data://x/{token}", false), ("vbscript://x/{token}", false), ("database://{token}", true),
     ])
     func `a template has the token once, and leads by TLS or into the app`(
         _ template: String, isGood: Bool
@@ -128,5 +129,29 @@ import Testing
         let state = try await ground.refusal(
             "UPDATE accounts.link_templates SET template = $1", [.text(template)])
         #expect((state == nil) == isGood, "\(template): \(state ?? "")")
+        // "Every link job fails 20 times and dies, nothing is mailed".
+        if isGood { _ = try await ground.token(request: "1") }
+    }
+
+    // "`rm-template` between request and job: the person was told `ok`, nothing is mailed, nothing
+    // retries".
+    @Test func `a job without its template fails until it is back`() async throws {
+        let ground = try await AccountGround()
+        _ = try await ground.reset(request: "1")
+        _ = try await ground.reset("nobody@example.org", request: "2")
+        try await ground.session.script(
+            """
+            CREATE TABLE kept AS TABLE accounts.link_templates;
+            DELETE FROM accounts.link_templates
+            """)
+        let send = "SELECT accounts.send_link(id) FROM accounts.links WHERE request_id = $1"
+        #expect(try await ground.refusal(send, [.text("1")]) == "22023")
+        #expect(try await ground.refusal(send, [.text("2")]) == nil)
+        let sent = try await ground.texts(
+            "SELECT request_id FROM accounts.links WHERE sent_at IS NOT NULL")
+        #expect(sent == ["2"])
+        try await ground.session.script("INSERT INTO accounts.link_templates TABLE kept")
+        try await ground.work()
+        #expect(try await ground.secret("link") != nil)
     }
 }

@@ -21,13 +21,13 @@ import Testing
             """
         #expect(
             try await ground.texts(erase) == [
-                "accounts.codes deleted 1", "accounts.links deleted 3",
-                "accounts.addresses deleted 1",
+                "accounts.links deleted 3", "accounts.codes deleted 1",
+                "accounts.declined deleted 0", "accounts.addresses deleted 1",
             ])
         #expect(
             try await ground.texts(erase) == [
-                "accounts.codes deleted 0", "accounts.links deleted 0",
-                "accounts.addresses deleted 0",
+                "accounts.links deleted 0", "accounts.codes deleted 0",
+                "accounts.declined deleted 0", "accounts.addresses deleted 0",
             ])
         #expect(try await ground.texts("SELECT accounts.personal_data(1)::text") == ["{}"])
         #expect(try await ground.number("SELECT count(*) FROM accounts.codes") == 1)
@@ -91,5 +91,41 @@ import Testing
             "SELECT accounts.send_code($1, now() + interval '4 hours')", [.int64(code)])
         #expect(try await ground.number("SELECT count(*) FROM accounts.codes") == 0)
         #expect(try await ground.number("SELECT count(*) FROM accounts.code_keys") == 0)
+    }
+
+    // "Rules of retention that operators lengthen are silently ignored".
+    @Test func `each mail deletes as the rules say, and never what limits are counted from`()
+        async throws
+    {
+        let ground = try await AccountGround()
+        func keep(_ period: String) async throws {
+            _ = try await ground.session.query(
+                "UPDATE people.retention_rules SET keep = $1::text::interval "
+                    + "WHERE module = 'accounts'", [.text(period)])
+        }
+        func rows(after: String) async throws -> [Int64] {
+            _ = try await ground.session.query(
+                "SELECT accounts.forget_a_few(now() + $1::text::interval)", [.text(after)])
+            var found: [Int64] = []
+            for table in ["codes", "links", "addresses"] {
+                found.append(try await ground.number("SELECT count(*) FROM accounts.\(table)"))
+            }
+            return found
+        }
+        _ = try await ground.issue(request: "1")
+        _ = try await ground.reset(request: "2")
+        try await keep("7 days")
+        #expect(try await rows(after: "6 days") == [1, 1, 1])
+        try await keep("10 minutes")
+        // The code has expired 50 minutes before, and the link 10 minutes.
+        #expect(try await rows(after: "1 hour") == [1, 1, 0])
+        for rule in ["codes", "links"] {
+            let deleted = try await ground.number(
+                "SELECT accounts.forget_\(rule)(now() + interval '50 minutes', 100, true)")
+            #expect(deleted == 0)
+        }
+        #expect(try await rows(after: "71 minutes") == [0, 1, 0])
+        #expect(try await rows(after: "24 hours") == [0, 1, 0])
+        #expect(try await rows(after: "26 hours") == [0, 0, 0])
     }
 }

@@ -4,6 +4,7 @@ import Errand
 import ErrandNotification
 import ErrandPostgres
 import ErrandTestServices
+import Foundation
 import Testing
 
 @Suite("What nobody sees of codes and accounts", .database) struct SecrecyTests {
@@ -103,6 +104,7 @@ import Testing
         return found
     }
 
+    // "E-mail codes lie in clear in `notification.notices.data` for ever".
     @Test func `after the mail was sent nothing of code or link is in a table, job or log`()
         async throws
     {
@@ -170,7 +172,7 @@ import Testing
             "SELECT accounts.code_mac(1, 1, '', '123456')",
             "UPDATE accounts.rules SET tries = 20", "SELECT * FROM accounts.codes FOR UPDATE",
             "SELECT accounts.check_code_at('ann@example.org', 'sign_in', '123456', 'account', '1', "
-                + "now())",
+                + "NULL, now())",
         ] { #expect(try await state(sql) == "42501", "\(sql)") }
         let check = "SELECT accounts.check_code('ann@example.org', 'sign_in', '1', 'account', '1')"
         #expect((try await state(check) == nil) == (group == "errand_app"))
@@ -188,5 +190,27 @@ import Testing
         #expect(try await program.end(within: .seconds(60)) == .exited(0), "\(program.errors)")
         #expect(program.output.contains("accounts.code_keys"))
         #expect(!program.output.contains(key))
+    }
+
+    // "While a mail waits, code and reset link stand in clear in `notification.secrets.facts`, a
+    // plain column: `pg_dump -Fc`, which FAILOVER.md recommends, copies them".
+    @Test func `a dump without the data of unlogged tables has no code and no link`() async throws {
+        let ground = try await AccountGround()
+        let code = try await ground.code(request: "1")
+        let token = try await ground.token(request: "2")
+        _ = try await ground.invite("friend@example.org", request: "3")
+        try await ground.work()
+        let guide = try String(
+            contentsOf: Checkout.root.appending(path: "deploy/postgres/FAILOVER.md"),
+            encoding: .utf8)
+        #expect(guide.contains("`pg_dump -Fc --no-unlogged-table-data`"))
+        let program = try Program(
+            "/usr/bin/env",
+            ["pg_dump", "--no-unlogged-table-data", try TestDatabase.here().url])
+        #expect(try await program.end(within: .seconds(60)) == .exited(0), "\(program.errors)")
+        #expect(program.output.contains("COPY accounts.links"))
+        #expect(!program.output.contains(token))
+        #expect(!program.output.contains(/example:\/\/join\/[A-Za-z0-9_-]{43}/))
+        #expect(!program.output.contains("\"code\": \"\(code)\""))
     }
 }

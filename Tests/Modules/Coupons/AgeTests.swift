@@ -5,8 +5,6 @@ import ErrandPostgres
 import ErrandTestServices
 import Testing
 
-/// "Age 16 is not looked at when money moves: … `grant_coupon`, `coupons.code`, `report_position`
-/// ask nothing".
 @Suite("Ages and coupons", .database) struct AgeTests {
     /// People who get nothing, and why.
     static let people: [(born: String?, isBlocked: Bool, reason: String)] = [
@@ -42,6 +40,7 @@ import Testing
         SELECT coupons.grant_coupon($1, $2, 'A free coffee', '2099-01-01', 'survey:1')
         """
 
+    // "Age 16 is not looked at when money moves: … `grant_coupon`, `coupons.code`, … ask nothing".
     @Test(arguments: people)
     func `who may get no goods is granted none, and shown no code`(
         of: (born: String?, isBlocked: Bool, reason: String)
@@ -61,6 +60,7 @@ import Testing
         #expect(try code.first?.optionalText("typed") == nil)
     }
 
+    // "Age 16 is not looked at when money moves: … `report_position` ask nothing".
     @Test(arguments: people)
     func `their position is dropped, and the answer does not tell`(
         of: (born: String?, isBlocked: Bool, reason: String)
@@ -121,5 +121,29 @@ import Testing
             try await town.session.query(
                 "SELECT coupons.void($1, 'x')", [.int64(void)]
             ).text(0, 0) == "voided")
+    }
+
+    @Test func `a coupon that is voided while its person is blocked stays void`() async throws {
+        let town = try Town()
+        let (shop, person) = (try await town.establishment(), try await town.person())
+        let coupon = try await town.coupon(of: person, at: shop)
+        let kept = try await town.coupon(of: person, at: shop)
+        try await town.run("SELECT people.block($1)", [.int64(person)])
+        let rows = CouponRows(session: town.session)
+        func void() async throws -> Voiding? {
+            try await rows.void([coupon], by: "ann", reason: "printed twice")[coupon]
+        }
+        #expect(try await void() == .voided)
+        #expect(try await void() == .already)
+        try await town.run(
+            "UPDATE people.people SET blocked_at = NULL WHERE id = $1", [.int64(person)])
+        #expect(
+            try await town.session.query(
+                "SELECT id || ' ' || state || coalesce(': ' || voided_reason, '') "
+                    + "FROM coupons.listing($1)", [.int64(person)]
+            ).map { try $0.text(0) } == ["\(kept) usable", "\(coupon) voided: printed twice"])
+        #expect(
+            try await town.number(
+                "SELECT count(*) FROM errand.audit WHERE action = 'coupon void'") == 1)
     }
 }

@@ -84,7 +84,9 @@ import Testing
                 "SELECT coupons.forget_ended('2022-06-01Z', $1, $2)",
                 [.int32(Int32(maximum)), .bool(onlyCount)])
         }
-        #expect(try await forget(1, true) == 2)
+        // Counted up to a limit.
+        #expect(try await forget(1, true) == 1)
+        #expect(try await forget(10, true) == 2)
         #expect(try await forget(1, false) == 1)
         #expect(try await forget(10, false) == 1)
         #expect(try await forget(10, false) == 0)
@@ -99,18 +101,26 @@ import Testing
         let town = try Town()
         let person = try await town.person()
         let report = try await town.reportPosition(person, .montreal)
-        func forget(_ before: String) async throws -> Int64 {
+        let other = try await town.person("bob@example.org")
+        try await town.reportPosition(other, .montreal)
+        try await town.run(
+            "INSERT INTO errand.once_effects VALUES ($1, 'pushed', now(), '1')", [.int64(report)])
+        func forget(_ before: String, only: Bool = false) async throws -> Int64 {
             try await town.number(
-                "SELECT coupons.forget_positions(now() + $1::text::interval, 100, false)",
-                [.text(before)])
+                "SELECT coupons.forget_positions(now() + $1::text::interval, 1, $2)",
+                [.text(before), .bool(only)])
         }
         #expect(try await forget("-1 day") == 0)
+        #expect(try await forget("1 minute", only: true) == 1)
         #expect(try await forget("1 minute") == 1)
+        #expect(try await forget("1 minute") == 1)
+        #expect(try await forget("1 minute") == 0)
         let job = try #require(try await town.job(report))
         #expect(job.state == .cancelled)
         let args = try await town.session.query(
             "SELECT args::text FROM errand.finished_jobs WHERE id = $1", [.int64(report)])
-        #expect(try args.text(0, 0) == "{}")
+        #expect(try args.text(0, 0) == #"{"erased": true}"#)
+        #expect(try await town.number("SELECT count(*) FROM errand.once_effects") == 0)
     }
 
     @Test func `the rules of the module are registered`() async throws {

@@ -52,6 +52,40 @@ import Testing
         #expect(try await ask("nearby(-73.57, 45.52)").count == 1)
     }
 
+    @Test func `no branch of a closed establishment is opened`() async throws {
+        _ = try await ask("put_establishment(7, 'Café Rachel')")
+        _ = try await ask("put_branch(3, 7, 'Rue Rachel', -73.57, 45.52)")
+        _ = try await ask("close_establishment(7)")
+        for branch in [3, 4] {
+            #expect(
+                try await refusal(of: "put_branch(\(branch), 7, 'Rue Rachel', -73.57, 45.52)")
+                    == "RU001")
+        }
+        #expect(try await ask("nearby(-73.57, 45.52)").isEmpty)
+        _ = try await ask("put_establishment(7, 'Café Rachel')")
+        #expect(try await ask("put_branch(4, 7, 'Rue Rachel', -73.57, 45.52)") == ["true"])
+        #expect(try await ask("nearby(-73.57, 45.52)").count == 1)
+    }
+
+    private static let close =
+        "SELECT close_establishment::text FROM "
+        + "establishments.close_establishment(7)"
+    private static let add =
+        "SELECT put_branch::text FROM "
+        + "establishments.put_branch(4, 7, 'Rue Ontario', -73.55, 45.53)"
+
+    @Test(arguments: [(close, add), (add, close)])
+    func `a branch that is added while its establishment closes is closed too`(
+        first: String, second: String
+    ) async throws {
+        _ = try await ask("put_establishment(7, 'Café Rachel')")
+        do {
+            _ = try await TestDatabase.here().overlap(first, second)
+            #expect(second == Self.close)
+        } catch let error as PostgresError { #expect(error.sqlState == "RU001") }
+        #expect(try await ask("nearby(-73.55, 45.53)").isEmpty)
+    }
+
     @Test func `a branch is added once, moved, and stays with its establishment`() async throws {
         _ = try await ask("put_establishment(7, 'Café Rachel')")
         _ = try await ask("put_establishment(8, 'Bar')")

@@ -5,8 +5,6 @@ import ErrandTestServices
 import Testing
 
 /// Pay dates of SQL against those of Swift.
-///
-/// "No SQL function gives an app the next pay date; only `errand reward show` does."
 @Suite("Pay dates in SQL", .database) struct PayDateTests {
     @Test func `SQL and Swift have the same holidays from 1970 to 2200`() async throws {
         let session = try TestDatabase.here().session()
@@ -24,6 +22,7 @@ import Testing
         }
     }
 
+    // "No SQL function gives an app the next pay date; only `errand reward show` does".
     @Test func `SQL and Swift have the same next pay date from every day`() async throws {
         let session = try TestDatabase.here().session()
         for payDay in [1, 2, 15, 28] {

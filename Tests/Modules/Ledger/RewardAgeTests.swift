@@ -4,8 +4,6 @@ import ErrandTestServices
 import Testing
 
 /// Who gets money, and what an erasure leaves of it.
-///
-/// "Age 16 is not looked at when money moves: … `credit_reward` … ask nothing."
 @Suite("Ages and rewards", .database) struct RewardAgeTests {
     /// The SQLSTATE and the reason of a refused reward of person 1; nil if it was credited.
     private func credit(_ ground: LedgerGround, _ source: String = "survey:1", cut: Int64 = 300)
@@ -24,6 +22,7 @@ import Testing
         ).int64(0, 0)
     }
 
+    // "Age 16 is not looked at when money moves: … `credit_reward` … ask nothing".
     @Test(arguments: [
         ("birth_date = NULL", "RU001 no_birth_date"),
         ("birth_date = (now() AT TIME ZONE time_zone)::date - 5000", "RU001 under_age"),

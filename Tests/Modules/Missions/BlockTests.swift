@@ -85,6 +85,41 @@ import Testing
         #expect(try await ground.number("SELECT missions.recall()") == 0)
     }
 
+    private static let peopleRead = """
+        SELECT coalesce(sum(idx_tup_fetch + seq_tup_read), 0)::bigint
+        FROM pg_stat_xact_user_tables WHERE relid = 'people.people'::regclass
+        """
+
+    @Test func `a recall reads blocked people, and not all others`() async throws {
+        let ground = try await MissionGround(people: 4000, hired: 0)
+        try await ground.session.script(
+            """
+            INSERT INTO missions.shoppers (person_id, state, state_since, reviewed, good, quality)
+            SELECT n, 'active', now(), 0, 0, 0 FROM generate_series(1, 500) AS n;
+            SELECT missions.open_mission(1, 'T', now(), now() + interval '3 days', 2, 1,
+                '[{"kind": "report", "title": "T"}]', 'UTC', slots => 100)
+            FROM generate_series(1, 5)
+            """)
+        try await ground.force(
+            """
+            INSERT INTO missions.assignments (mission_id, person_id, branch_id, offered_at,
+                answer_by, due_at, due_day, barred, slot)
+            SELECT 1 + n / 100, 1 + n, 1, now(), now() + interval '1 day',
+                now() + interval '3 days', current_date + 3, 'empty', 1 + n % 100
+            FROM generate_series(0, 499) AS n;
+            UPDATE people.people SET blocked_at = now() WHERE id IN (7, 3000)
+            """)
+        try await ground.session.script("ANALYZE")
+        let (recalled, read) = try await ground.session.transaction { session in
+            // It may include what earlier transactions read.
+            let before = try session.query(Self.peopleRead).int64(0, 0)
+            let recalled = try session.query("SELECT missions.recall()").int64(0, 0)
+            return (recalled, try session.query(Self.peopleRead).int64(0, 0) - before)
+        }
+        #expect(recalled == 1)
+        #expect(read < 20, "read \(read)")
+    }
+
     @Test func `the birthday of 29 February is 1 March, for offers as for all`() async throws {
         let ground = try await MissionGround(hired: 1)
         for (day, born, isOld) in [

@@ -178,6 +178,18 @@ struct Ground {
         _ = try await pool.transaction { try await planner.decide(ids, now: now, in: $0) }
     }
 
+    /// Decides now about all that is recorded, as a program with these kinds does.
+    func decide(by catalogue: NoticeCatalogue) async throws {
+        let ids = try await session.query(
+            "SELECT id FROM notification.notices WHERE status = 'intended'"
+        ).map { try $0.int64(0) }
+        let planner = NoticePlanner(
+            catalogue, client: client, zones: PeopleZones(ZoneDatabase()))
+        _ = try await pool.transaction {
+            try await planner.decide(ids, now: Date(), in: $0)
+        }
+    }
+
     /// Statuses in the order of the notices.
     func statuses() async throws -> [String] {
         try await texts("SELECT status::text FROM notification.notices ORDER BY id")

@@ -73,7 +73,7 @@ import Testing
         } throws: { "\($0)".contains(message) }
     }
 
-    // The finding: "*both* cannot be had for coupons".
+    // "*both* cannot be had for coupons".
     @Test func `who has chosen mail of a coupon near by gets push and mail both`() async throws {
         let ground = try await Ground()
         let ada = try await ground.person()

@@ -4,8 +4,7 @@ import Testing
 
 /// What apps show of money that is to come.
 ///
-/// "Next pay date and pending amounts for apps by SQL"; "held payouts stay in `reward_balance`,
-/// pending ones do not: `balance + of_person` counts a held one twice unless one knows."
+/// "Next pay date and pending amounts for apps by SQL".
 @Suite("The standing of a person's money", .database) struct StandingTests {
     private func standing(_ ground: QuarterGround, _ person: Int) async throws -> [String] {
         try await ground.session.query(
@@ -16,6 +15,8 @@ import Testing
         ).map { try $0.text(0) }
     }
 
+    // "Held payouts stay in `reward_balance`, pending ones do not: `balance + of_person` counts a
+    // held one twice unless one knows".
     @Test func `balance, payments on their way and held payouts add up`() async throws {
         let ground = try await QuarterGround(people: 3)
         #expect(try await standing(ground, 1) == [])
@@ -36,6 +37,7 @@ import Testing
         #expect(try await standing(ground, 1) == ["CAD 70 0 500"])
     }
 
+    // "No SQL function gives an app the next pay date; only `errand reward show` does".
     @Test func `the next pay date is the one of the rules`() async throws {
         let ground = try await QuarterGround(people: 1)
         let rows = try await ground.session.query(

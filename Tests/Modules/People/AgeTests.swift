@@ -1,3 +1,4 @@
+import ErrandPostgres
 import ErrandTestServices
 import Testing
 
@@ -70,6 +71,29 @@ import Testing
                 try await ground.refusal(
                     "SELECT people.put_person(1, '{\"birth_date\": \"\(day)\"}')") == "22023")
         }
+    }
+}
+
+/// What the modules are told of facts that cannot be.
+@Suite("Days and times that do not exist", .database) struct ImpossibleFactTests {
+    // "`put_person` prints a malformed birth date"
+    @Test(arguments: [
+        ("birth_date", "1990-02-30"), ("birth_date", "1990-13-01"), ("birth_date", "0000-01-01"),
+        ("muted_until", "2026-02-30T10:00:00Z"), ("age_verified_at", "2026-01-01T24:30:00Z"),
+        ("location_consent_at", "2026-01-01T10:00:00+99:99"),
+    ])
+    func `are refused by the fact's name, without the value`(
+        fact: String, value: String
+    ) async throws {
+        let ground = try await PeopleGround()
+        let call = "SELECT people.put_person(1, '{\"\(fact)\": \"\(value)\"}')"
+        let error = await #expect(throws: PostgresError.self) {
+            _ = try await ground.session.query(call)
+        }
+        guard case .server(let server) = error else { return }
+        #expect(server.sqlState == "22023")
+        #expect(server.message.contains(fact))
+        #expect(!"\(server)".contains(value))
     }
 }
 
@@ -149,5 +173,37 @@ import Testing
         #expect(try await ground.request(1) == "requested")
         try await ground.work()
         #expect(try await ground.text("SELECT state FROM people.erasure_of(1)") == "finished")
+    }
+
+    // "A request for erasure is dropped when an erasure \"under_age\" is open"
+    @Test(arguments: [
+        ("SELECT state FROM people.request_erasure(1, 'r1', 'asked')", "request"),
+        ("SELECT (people.open_erasure(1, 'operator', 'a letter')).state", "operator"),
+        ("SELECT people.suppress('{1}', ARRAY[now()])::text", "suppression"),
+    ])
+    func `is erased when asked for, being 16 by then or not`(
+        request: String, cause: String
+    ) async throws {
+        let ground = try await PeopleGround()
+        _ = try await put(1, "2016-01-01", ground)
+        try await ground.run(
+            """
+            UPDATE people.people SET birth_date = '2000-01-01' WHERE id = 1;
+            UPDATE people.erasures SET starts_at = now() - interval '1 s'
+            """)
+        _ = try await ground.text(request)
+        #expect(try await ground.text("SELECT cause FROM people.erasures") == cause)
+        try await ground.work()
+        #expect(try await ground.text("SELECT state FROM people.erasure_of(1)") == "finished")
+        #expect(try await ground.number("SELECT count(*) FROM toy.things WHERE person_id = 1") == 0)
+    }
+
+    @Test func `is told again that an operator stopped their own request`() async throws {
+        let ground = try await PeopleGround()
+        _ = try await put(1, "2016-01-01", ground)
+        #expect(try await ground.request(1) == "requested")
+        #expect(try await ground.text("SELECT people.keep(1, 'ann', 'no')") == "requested")
+        #expect(try await ground.request(1) == "kept")
+        #expect(try await ground.number("SELECT count(*) FROM people.erasures") == 1)
     }
 }

@@ -2,8 +2,8 @@ import ErrandPostgres
 import ErrandTestServices
 import Testing
 
-// "Nobody can be erased as a whole; only `votes.erase`."
 @Suite("Erasures", .database) struct ErasureTests {
+    // "Nobody can be erased as a whole; only `votes.erase`".
     @Test func `one request blocks at once, erases everywhere and ends with a certificate`()
         async throws
     {
@@ -87,6 +87,8 @@ import Testing
         #expect(try await ground.text(step) == "toy")
         #expect(try await ground.text(step) == "null")
         #expect(try await ground.text(step) == "null")
+        // "erase_step goes on for an erasure that does not exist"
+        #expect(try await ground.text("SELECT people.erase_step(99)") == "null")
         try await ground.work()
         #expect(try await ground.counts(1).last == "toy.things deleted: 10")
     }
@@ -179,16 +181,30 @@ import Testing
 
     @Test func `a restored backup is erased again`() async throws {
         let ground = try await PeopleGround()
-        #expect(
-            try await ground.texts(
-                "SELECT id::text FROM people.suppress('{1, 3, 99}') AS id") == ["1", "3"])
+        let suppress = """
+            SELECT id::text FROM people.suppress('{1, 3, 99}', array_fill(now(), '{3}')) AS id
+            """
+        let forgotten = "SELECT people.count_forgotten('{1, 3, 99}', array_fill(now(), '{3}'))"
+        #expect(try await ground.number(forgotten) == 2)
+        #expect(try await ground.texts(suppress) == ["1", "3"])
+        #expect(try await ground.number(forgotten) == 0)
         try await ground.work()
         #expect(
             try await ground.texts(
                 "SELECT cause || ' ' || state FROM people.erasures ORDER BY person_id")
                 == ["suppression finished", "suppression finished"])
+        #expect(try await ground.texts(suppress) == [])
+    }
+
+    // "After a restore, `person suppress` erases new people who got the ids"
+    @Test func `whoever has got the id of somebody erased before is left alone`() async throws {
+        let ground = try await PeopleGround()
+        let times = "ARRAY[now() - interval '1 day', now()]"
         #expect(
-            try await ground.texts("SELECT id::text FROM people.suppress('{1, 3, 99}') AS id") == []
-        )
+            try await ground.number("SELECT people.count_forgotten('{1, 2}', \(times))") == 1)
+        #expect(
+            try await ground.texts(
+                "SELECT id::text FROM people.suppress('{1, 2}', \(times)) AS id") == ["2"])
+        #expect(try await ground.text("SELECT people.obstacle(1)") == "none")
     }
 }

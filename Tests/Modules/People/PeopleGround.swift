@@ -80,8 +80,57 @@ struct PeopleGround: Sendable {
         }
     }
 
+    /// Runs a statement while another transaction holds what it needs; once it waits, or has ended,
+    /// that one runs its last statement and commits.
+    ///
+    /// - Returns: the first column of both, or the refusal.
+    func concurrently(
+        _ holding: String, _ waiting: String, then last: String = "SELECT 'none'"
+    ) async throws -> (waiting: String, last: String) {
+        let holder = try TestDatabase.here().session()
+        let other = try TestDatabase.here().session()
+        let ended = Notebook<Bool>()
+        try await holder.script("BEGIN; \(holding)")
+        async let answer = Self.answer(waiting, other, ended)
+        try await eventually("the other waits or ends") {
+            let locks = try await number(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'
+                """)
+            return ended.count > 0 || locks > 0
+        }
+        let first = try await Self.answer(last, holder, Notebook())
+        // After an error, this rolls back.
+        try await holder.script("COMMIT")
+        let second = try await answer
+        for session in [holder, other] { await session.close() }
+        return (second, first)
+    }
+
+    private static func answer(
+        _ sql: String, _ session: Session, _ ended: Notebook<Bool>
+    ) async throws -> String {
+        defer { ended.add(true) }
+        do {
+            return try await session.query(sql).first.map { try $0.optionalText(0) ?? "null" }
+                ?? "no row"
+        } catch let error as PostgresError {
+            guard case .server(let server) = error else { throw error }
+            return server.sqlState + (server.detail.map { " " + $0 } ?? "")
+        }
+    }
+
     func request(_ person: Int, id: String = "r1") async throws -> String {
         try await text("SELECT state FROM people.request_erasure(\(person), '\(id)')")
+    }
+
+    /// Applies the rules of retention.
+    func retain(
+        only: String? = nil, batch: Int32 = 100
+    ) async throws -> [RunRetention.Result] {
+        try await RunRetention.apply(
+            only: only, in: try TestDatabase.here().pool(), now: .now(), batch: batch)
     }
 
     /// Runs the erasures that are due.

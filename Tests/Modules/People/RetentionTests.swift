@@ -4,13 +4,6 @@ import ErrandTestServices
 import Testing
 
 @Suite("Retention", .database) struct RetentionTests {
-    private func run(
-        _ ground: PeopleGround, only: String? = nil, batch: Int32 = 100
-    ) async throws -> [RunRetention.Result] {
-        try await RunRetention.apply(
-            only: only, in: try TestDatabase.here().pool(), now: .now(), batch: batch)
-    }
-
     private static let rule = """
         INSERT INTO people.retention_rules
         VALUES ('toy.things', 'toy', 'forget', '90 days', 'things')
@@ -27,7 +20,7 @@ import Testing
             try await ground.number("SELECT people.run_rule('toy.things', only_count => true)")
                 == 17)
         #expect(
-            try await run(ground, only: "toy.things", batch: 5).map(\.rows) == [17])
+            try await ground.retain(only: "toy.things", batch: 5).map(\.rows) == [17])
         #expect(try await ground.number("SELECT count(*) FROM toy.things") == 3)
         #expect(
             try await ground.text(
@@ -35,7 +28,7 @@ import Testing
                 SELECT concat_ws(' ', rows, total, ended_at >= started_at, failure)
                 FROM people.retention_runs WHERE rule = 'toy.things'
                 """) == "17 17 t")
-        #expect(try await run(ground).map(\.rows) == [0, 0, 0])
+        #expect(try await ground.retain().map(\.rows) == [0, 0, 0])
         #expect(
             try await ground.text(
                 "SELECT rows || ' ' || total FROM people.retention_runs WHERE rule = 'toy.things'")
@@ -49,7 +42,7 @@ import Testing
             \(Self.rule);
             INSERT INTO people.retention_rules VALUES ('a.bad', 'toy', 'missing', '1 day', 'bad')
             """)
-        let results = try await run(ground)
+        let results = try await ground.retain()
         #expect(
             results.map(\.rule) == [
                 "a.bad", "people.unused", "people.unused_warned", "toy.things",
@@ -60,43 +53,40 @@ import Testing
                 == ["a.bad"])
     }
 
-    @Test func `unused accounts are warned, and erased 30 days later`() async throws {
+    // "Workers can run any rule of retention for any time"
+    @Test func `nobody deletes what is not old enough yet`() async throws {
         let ground = try await PeopleGround()
         try await ground.run(
             """
-            CREATE TABLE toy.told (person bigint, at timestamptz);
-            CREATE FUNCTION toy.tell(person bigint, erased_at timestamptz) RETURNS void
-            LANGUAGE sql AS $$ INSERT INTO toy.told VALUES (person, erased_at) $$;
-            INSERT INTO people.unused_notifiers VALUES ('toy', 'tell');
-            UPDATE people.people SET created_at = now() - interval '3 years',
-                last_seen_at = now() - interval '25 months'
+            \(Self.rule);
+            UPDATE toy.things SET at = now() - interval '91 days' WHERE id = 1
             """)
-        // No app says when it sees people: nobody counts as unused.
-        #expect(try await run(ground).map(\.rows) == [0, 0])
-        _ = try await ground.text("SELECT people.touch(1)::text")
-        #expect(try await run(ground).map(\.rows) == [3, 0])
-        #expect(
-            try await ground.number(
-                """
-                SELECT count(*) FROM toy.told
-                WHERE at BETWEEN now() + interval '29 days' AND now() + interval '31 days'
-                """) == 3)
-        #expect(try await run(ground).map(\.rows) == [0, 0])
-        // One of them comes back.
-        _ = try await ground.text("SELECT people.touch(2)::text")
+        let (worker, _) = try await TestDatabase.here().login(as: "errand_worker")
+        let rows = try await worker.query(
+            "SELECT people.run_rule('toy.things', 100, false, 'infinity')")
+        await worker.close()
+        #expect(try rows.int64(0, 0) == 1)
+        for rows in ["-1", "0", "1000001", "NULL"] {
+            #expect(
+                try await ground.refusal("SELECT people.run_rule('toy.things', \(rows))")
+                    == "22023")
+        }
+    }
+
+    @Test func `a rule can have smaller batches`() async throws {
+        let ground = try await PeopleGround()
         try await ground.run(
             """
-            UPDATE people.people SET unused_warned_at = now() - interval '31 days'
-            WHERE unused_warned_at IS NOT NULL
+            \(Self.rule);
+            UPDATE people.retention_rules SET batch = 3 WHERE name = 'toy.things';
+            CREATE TABLE toy.calls (max_rows int);
+            CREATE OR REPLACE FUNCTION toy.forget(before timestamptz, max_rows int,
+                only_count boolean) RETURNS bigint LANGUAGE sql AS $$
+                INSERT INTO toy.calls VALUES (max_rows);
+                SELECT CASE count(*) WHEN 1 THEN 3 ELSE 2 END FROM toy.calls
+            $$
             """)
-        #expect(try await run(ground).map(\.rows) == [0, 2])
-        try await ground.work()
-        #expect(
-            try await ground.texts(
-                """
-                SELECT person_id || ' ' || cause || ' ' || state FROM people.erasures
-                ORDER BY person_id
-                """) == ["3 unused finished", "4 unused finished"])
-        #expect(try await ground.refusal("SELECT people.touch(99)") == "23503")
+        #expect(try await ground.retain(only: "toy.things").map(\.rows) == [5])
+        #expect(try await ground.texts("SELECT max_rows::text FROM toy.calls") == ["3", "3"])
     }
 }

@@ -166,6 +166,7 @@ import ErrandVotes
             ("votes.open('S', '{a,A}', 1, \(later))", "22023"),
             ("votes.open('S', '{a,b}', 1, clock_timestamp())", "22023"),
             ("votes.open('S', '{a,b}', 1, NULL)", "22023"),
+            ("votes.open('S', '{a,b}', 1, \(later), opens_at => '-infinity')", "22023"),
             ("votes.open('S', '{a,b}', 1, \(later), expected => 0)", "22023"),
             ("votes.open('S', '{a,b}', 1, \(later), max_choices => 3)", "22023"),
             ("votes.open('S', '{a,b}', 1, \(later), longitude => 1)", "22023"),

@@ -100,6 +100,48 @@ import ErrandVotes
         try await ground.check(vote)
     }
 
+    // "An erased voter who was rejected has another `person_id` (…), so the repeated `resolve` that
+    // once answered 0 is refused"
+    @Test func `a decision is repeated after people of the name were erased`() async throws {
+        let ground = try await VoteGround()
+        let (vote, _) = try await reviewed(ground)
+        func erase(_ person: Int64) async throws {
+            _ = try await ground.session.query(
+                "SELECT count(*) FROM votes.erase($1)", [.int64(person)])
+        }
+        #expect(try await resolve(ground, vote, "reject", [3]) == nil)
+        for publishes in [false, true] {
+            if publishes { try await ground.work() }
+            #expect(try await resolve(ground, vote, "reject", [3]) == nil)
+            try await erase(3)
+            #expect(try await resolve(ground, vote, "reject", [3]) == nil)
+            for rejected in [[2], [2, 3], [3, 4], []] as [[Int64]] {
+                #expect(
+                    try await resolve(
+                        ground, vote, rejected.isEmpty ? "validate" : "reject", rejected)
+                        == "RU001", "\(rejected) \(publishes)")
+            }
+        }
+        #expect(try await ground.state(vote) == "published deadline")
+        // Nobody has the name any more.
+        try await erase(2)
+        #expect(try await resolve(ground, vote, "reject", [3]) == "P0002")
+    }
+
+    @Test func `a name is decided about when all people of it were erased`() async throws {
+        let ground = try await VoteGround()
+        let (vote, receipts) = try await reviewed(ground)
+        for person in [2, 3] {
+            _ = try await ground.session.query("SELECT count(*) FROM votes.erase(\(person))")
+        }
+        #expect(try await resolve(ground, vote, "reject", [2], name: "ann lee") == nil)
+        #expect(try await resolve(ground, vote, "reject", [2], name: "ann lee") == nil)
+        try await ground.work()
+        #expect(try await ground.state(vote) == "published deadline")
+        #expect(try await ground.verdict(receipts[0]) == "not_included")
+        #expect(try await ground.verdict(receipts[1]) == "ok")
+    }
+
     @Test func `the initiator is reminded, and in the end it is published and said`()
         async throws
     {

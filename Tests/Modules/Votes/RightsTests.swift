@@ -159,6 +159,11 @@ import ErrandVotes
         try await ground.work()
         #expect(try await ground.state(vote) == "published deadline")
         #expect(try await ground.totals(vote) == [0, 1, 0])
+        // Nor does a lock keep keys from being asked for.
+        let asked = "SELECT count(*) FROM errand.jobs WHERE kind = 'votes.keys'"
+        #expect(try await ground.number(asked) == 0)
+        _ = try await ground.session.query("SELECT votes.ask_for_keys()")
+        #expect(try await ground.number(asked) == 1)
         await login.close()
     }
 

@@ -88,6 +88,56 @@ import Testing
         #expect(try await Self.count(session) == 0)
     }
 
+    /// A receiver that is never called.
+    private static func copy(_ sql: String, outOf session: Session) async throws -> Int {
+        try await session.run { session in try session.copyOut(sql) { _ in throw Refusal() } }
+    }
+
+    @Test func `COPY TO STDOUT hands on the rows, and tells how many`() async throws {
+        let session = try await Self.table()
+        try await session.script("INSERT INTO t SELECT n, 'x' FROM generate_series(1, 1000) n")
+        let (count, bytes) = try await session.run { session in
+            var bytes = 0
+            let count = try session.copyOut("COPY t TO STDOUT") { bytes += $0.count }
+            return (count, bytes)
+        }
+        #expect(count == 1_000)
+        #expect(bytes == 9 + 90 * 2 + 900 * 3 + 4 + 1_000 * 3)
+    }
+
+    // "spins for ever on COPY … FROM STDIN"
+    @Test func `a statement that is no COPY TO STDOUT is refused, also COPY FROM STDIN`()
+        async throws
+    {
+        let session = try await Self.table()
+        for sql in ["COPY t FROM STDIN", "SELECT 1", "CREATE TABLE u ()", ""] {
+            let error = await failure { _ = try await Self.copy(sql, outOf: session) }
+            #expect(error?.isUsage == true, "\(sql)")
+            // The session can be used again.
+            #expect(try await Self.count(session) == 0)
+        }
+        let error = await failure {
+            _ = try await Self.copy("COPY nowhere TO STDOUT", outOf: session)
+        }
+        #expect(error?.sqlState == "42P01")
+    }
+
+    @Test(arguments: ["COPY t FROM STDIN", "COPY t TO STDOUT"])
+    func `a second COPY in one text is refused`(second: String) async throws {
+        let session = try await Self.table()
+        let error = await failure {
+            _ = try await session.run { session in
+                var isSent = false
+                return try session.copyIn("COPY t FROM STDIN; \(second)") {
+                    defer { isSent = true }
+                    return isSent ? nil : Array("1\tx\n".utf8)
+                }
+            }
+        }
+        #expect(error?.isUsage == true)
+        _ = try await Self.count(session)
+    }
+
     @Test func `its sender cannot use the session that it sends over`() async throws {
         let session = try await Self.table()
         let error = await failure {

@@ -25,6 +25,7 @@ BEGIN
         expires_at := known.expires_at;
         RETURN;
     END IF;
+    PERFORM accounts.lock_source('caller:' || caller);
     SELECT * INTO rules FROM accounts.rules;
     SELECT * INTO reason, ask_again_at FROM accounts.limit_of(
         ARRAY(SELECT c.requested_at FROM accounts.codes c
@@ -52,7 +53,8 @@ END $$;
 
 -- Checks a code as of a time; see accounts.check_code.
 CREATE OR REPLACE FUNCTION accounts.check_code_at(
-    address text, purpose text, code text, app text, request_id text, at timestamptz,
+    address text, purpose text, code text, app text, request_id text, issued text,
+    at timestamptz,
     OUT reason text, OUT person bigint, OUT tries_left int
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -73,6 +75,7 @@ BEGIN
     END IF;
     SELECT * INTO sent FROM accounts.codes c
     WHERE c.address_key = wanted AND c.purpose = purpose AND c.app = app
+      AND (issued IS NULL OR c.request_id = issued)
     ORDER BY c.requested_at DESC, c.id DESC LIMIT 1 FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         reason := 'not_issued';
@@ -96,6 +99,7 @@ BEGIN
         person := sent.person_id;
         UPDATE accounts.codes c SET ended_at = at, end_reason = 'used', used_by = request_id
         WHERE c.id = sent.id AND c.ended_at IS NULL;
+        PERFORM accounts.note_reached(wanted);
     ELSIF reason = 'wrong' THEN
         PERFORM accounts.count_try(sent.id, tries, at);
         UPDATE accounts.codes c SET tries = tries + 1 WHERE c.id = sent.id;
@@ -124,7 +128,8 @@ Arguments:
   address: the mail address, as the person entered it
   purpose: sign_in, or verify_address for the address of nobody yet
   app: the app that asks, such as survey
-  request_id: the id of this request, the same when it is repeated
+  request_id: the id of this request, the same when it is repeated; random, and kept with the
+    session that asks, to be passed to check_code as issued
   caller: stands for the network that asks, such as a keyed hash of its address; null for none
   locale: the language of a mail to an address without an account
 Returns:
@@ -147,18 +152,19 @@ Sample:
 $doc$;
 
 CREATE OR REPLACE FUNCTION accounts.check_code(
-    address text, purpose text, code text, app text, request_id text,
+    address text, purpose text, code text, app text, request_id text, issued text DEFAULT NULL,
     OUT reason text, OUT person bigint, OUT tries_left int
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     SELECT i.reason, i.person, i.tries_left
     INTO check_code.reason, check_code.person, check_code.tries_left
-    FROM accounts.check_code_at($1, $2, $3, $4, $5, clock_timestamp()) i;
+    FROM accounts.check_code_at($1, $2, $3, $4, $5, $6, clock_timestamp()) i;
 END $$;
-COMMENT ON FUNCTION accounts.check_code(text, text, text, text, text) IS $doc$
+COMMENT ON FUNCTION accounts.check_code(text, text, text, text, text, text) IS $doc$
 Checks the code that was requested last for an address, a purpose and an app, and uses it. Wrong
 codes count even if the transaction is rolled back: the fifth ends the code. Call it in a
-transaction of its own.
+transaction of its own. Without issued, everybody who knows an address can enter five wrong codes
+and so end the code of its owner.
 
 Arguments:
   address: the mail address for which the code was requested
@@ -166,6 +172,8 @@ Arguments:
   code: the six digits, as the person entered them; spaces and hyphens are ignored
   app: the app for which it was requested
   request_id: the id of this request, the same when it is repeated
+  issued: the request_id of issue_code, which the app has kept with the session that asked: only
+    that code is checked, and wrong codes of other sessions count nothing; null for the last code
 Returns:
   reason: ok, or why the code is refused
   person: the account to sign in to; null for verify_address
@@ -175,14 +183,16 @@ Reasons:
   malformed: not six digits; not counted
   wrong: another code, counted
   locked: five wrong codes were entered, or wrong tries cannot be counted; request a new code
-  expired: its time is over, or the address has changed, or the database has crashed
+  expired: its time is over, or a newer code was requested, or the address has changed, or the
+    database has crashed
   used: another request has used it
-  not_issued: no code was requested for this address, purpose and app
+  not_issued: no code was requested for this address, purpose and app, or none by issued
 Errors:
   22023: the address, app, purpose or request id is not of its form
-Repeated: With the right code and the same request id answers the same until the code is deleted,
-  an hour after its expiry. Each wrong code counts.
+Repeated: With the right code and the same request id answers the same for an hour after the expiry
+  of the code, except after a crash of the database: then it answers used. Each wrong code counts.
 Sample:
   SELECT reason, person FROM accounts.check_code(address => 'person17@example.org',
-      purpose => 'sign_in', code => '12345', app => 'account', request_id => 'check-1');
+      purpose => 'sign_in', code => '12345', app => 'account', request_id => 'check-1',
+      issued => 'code-1');
 $doc$;

@@ -6,26 +6,32 @@ RETURNS TABLE (object text, action text, rows bigint, reason text) LANGUAGE plpg
 #variable_conflict use_variable
 DECLARE
     own CONSTANT text := (SELECT lower(p.email) FROM people.people p WHERE p.id = person);
+    codes bigint[];
+    links bigint[];
 BEGIN
-    -- Mails that are not sent yet name the person, or go to their address.
-    PERFORM notification.call_off_mail(m.id, 'the person was erased')
-    FROM (
-        SELECT 'account.code:' || c.id AS dedupe_key FROM accounts.codes c
-        WHERE c.person_id = person OR c.address_key = own
-        UNION ALL
-        SELECT 'account.invitation:' || l.id || of.ending
-        FROM accounts.links l, (VALUES (''), (':reminder')) AS of (ending)
-        WHERE l.inviter_id = person OR l.address_key = own
-    ) AS sent
-    JOIN notification.direct_mails m ON m.dedupe_key = sent.dedupe_key;
+    -- Requests for the address lock it first, too.
+    PERFORM FROM accounts.addresses a WHERE a.address_key = own FOR UPDATE;
     action := 'deleted';
-    object := 'accounts.codes';
-    DELETE FROM accounts.codes c WHERE c.person_id = person OR c.address_key = own;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    RETURN NEXT;
     object := 'accounts.links';
-    DELETE FROM accounts.links l
-    WHERE l.person_id = person OR l.inviter_id = person OR l.address_key = own;
+    WITH deleted AS (
+        DELETE FROM accounts.links l
+        WHERE l.person_id = person OR l.inviter_id = person OR l.address_key = own
+        RETURNING l.id, l.is_mailed
+    )
+    SELECT count(*), array_agg(d.id) FILTER (WHERE d.is_mailed) INTO rows, links FROM deleted d;
+    RETURN NEXT;
+    object := 'accounts.codes';
+    WITH deleted AS (
+        DELETE FROM accounts.codes c WHERE c.person_id = person OR c.address_key = own
+        RETURNING c.id, c.is_mailed
+    )
+    SELECT count(*), array_agg(d.id) FILTER (WHERE d.is_mailed) INTO rows, codes FROM deleted d;
+    RETURN NEXT;
+    -- Mails that are not sent yet name the person, or go to their address.
+    PERFORM accounts.call_off(codes, links, 'the person was erased');
+    object := 'accounts.declined';
+    DELETE FROM accounts.declined d
+    WHERE d.inviter_id = person OR d.address_hash = accounts.address_hash(own);
     GET DIAGNOSTICS rows = ROW_COUNT;
     RETURN NEXT;
     object := 'accounts.addresses';
@@ -46,9 +52,7 @@ LANGUAGE sql STABLE AS $$
                 ORDER BY c.id)
             FROM accounts.codes c WHERE c.person_id = $1 OR c.address_key = own.address),
         'links', (SELECT jsonb_agg(jsonb_build_object('id', l.id, 'kind', l.kind, 'app', l.app,
-                'address', CASE WHEN l.person_id = $1 OR l.inviter_id = $1
-                    OR l.address_key = own.address THEN l.address END,
-                'locale', l.locale, 'caller', l.caller,
+                'address', l.address, 'locale', l.locale, 'caller', l.caller,
                 'inviter', l.inviter_id, 'inviter_name', l.inviter_name,
                 'requested_at', l.requested_at, 'sent_at', l.sent_at,
                 'reminded_at', l.reminded_at, 'expires_at', l.expires_at,
@@ -56,6 +60,12 @@ LANGUAGE sql STABLE AS $$
                 'token', CASE WHEN l.token_hash IS NOT NULL THEN 'sealed' END) ORDER BY l.id)
             FROM accounts.links l WHERE l.person_id = $1 OR l.inviter_id = $1
                 OR l.address_key = own.address),
+        'declined', (SELECT jsonb_agg(jsonb_build_object('inviter', d.inviter_id,
+                'address', CASE WHEN d.address_hash = accounts.address_hash(own.address)
+                    THEN own.address ELSE 'sealed' END, 'declined_at', d.declined_at)
+                ORDER BY d.declined_at)
+            FROM accounts.declined d WHERE d.inviter_id = $1
+                OR d.address_hash = accounts.address_hash(own.address)),
         'addresses', (SELECT jsonb_agg(jsonb_build_object('address', a.address_key,
                 'requested_at', a.requested_at))
             FROM accounts.addresses a WHERE a.address_key = own.address)))
@@ -64,19 +74,28 @@ $$;
 
 -- ---- Retention: see people.retention_rules --------------------------------------------------
 
+-- Returns the time before which rows of a rule are deleted: that of the rule, or an earlier one, so
+-- that they are kept for as long as the limits of requests count back.
+CREATE OR REPLACE FUNCTION accounts.kept_before(rule text, before timestamptz, at_least interval)
+RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT $2 - greatest($3 - (SELECT r.keep FROM people.retention_rules r WHERE r.name = $1),
+        interval '0')
+$$;
+
 -- Deletes codes that expired before a time.
 CREATE OR REPLACE FUNCTION accounts.forget_codes(
     before timestamptz, max_rows int, only_count boolean
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
+    kept CONSTANT timestamptz := accounts.kept_before('accounts.codes', before, '1 hour');
     found bigint;
 BEGIN
     IF only_count THEN
-        RETURN (SELECT count(*) FROM (SELECT FROM accounts.codes c WHERE c.expires_at < before
+        RETURN (SELECT count(*) FROM (SELECT FROM accounts.codes c WHERE c.expires_at < kept
             LIMIT max_rows) AS f);
     END IF;
     DELETE FROM accounts.codes c WHERE c.id IN (
-        SELECT f.id FROM accounts.codes f WHERE f.expires_at < before
+        SELECT f.id FROM accounts.codes f WHERE f.expires_at < kept
         ORDER BY f.expires_at LIMIT max_rows FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS found = ROW_COUNT;
     RETURN found;
@@ -87,14 +106,15 @@ CREATE OR REPLACE FUNCTION accounts.forget_links(
     before timestamptz, max_rows int, only_count boolean
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
+    kept CONSTANT timestamptz := accounts.kept_before('accounts.links', before, '1 day');
     found bigint;
 BEGIN
     IF only_count THEN
         RETURN (SELECT count(*) FROM (SELECT FROM accounts.links l
-            WHERE least(l.ended_at, l.expires_at) < before LIMIT max_rows) AS f);
+            WHERE least(l.ended_at, l.expires_at) < kept LIMIT max_rows) AS f);
     END IF;
     DELETE FROM accounts.links l WHERE l.id IN (
-        SELECT f.id FROM accounts.links f WHERE least(f.ended_at, f.expires_at) < before
+        SELECT f.id FROM accounts.links f WHERE least(f.ended_at, f.expires_at) < kept
         ORDER BY least(f.ended_at, f.expires_at) LIMIT max_rows FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS found = ROW_COUNT;
     RETURN found;
@@ -123,9 +143,12 @@ END $$;
 CREATE OR REPLACE FUNCTION accounts.forget_a_few(at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM accounts.forget_codes(at - interval '1 hour', 20, false);
-    PERFORM accounts.forget_links(at - interval '1 day', 20, false);
-    PERFORM accounts.forget_addresses(at - interval '1 day', 20, false);
+    PERFORM CASE r.name
+            WHEN 'accounts.codes' THEN accounts.forget_codes(at - r.keep, 20, false)
+            WHEN 'accounts.links' THEN accounts.forget_links(at - r.keep, 20, false)
+            WHEN 'accounts.addresses' THEN accounts.forget_addresses(at - r.keep, 20, false)
+        END
+    FROM people.retention_rules r WHERE r.module = 'accounts';
     -- A key is used for an hour, and its codes are good for an hour at most.
     DELETE FROM accounts.code_keys k WHERE k.id IN (
         SELECT f.id FROM accounts.code_keys f WHERE f.made_at < at - interval '3 hours'

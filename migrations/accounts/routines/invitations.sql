@@ -1,5 +1,22 @@
 -- Invitations by mail: sent, accepted and withdrawn by app servers.
 
+-- Raises an error unless a text is a name for the mail to a stranger: no address, nothing that mail
+-- programs make a link, and nothing invisible or against the direction of writing, but the joiners
+-- that some scripts need.
+CREATE OR REPLACE FUNCTION accounts.expect_name(name text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    -- The other ones are dots in names of hosts, too.
+    dot CONSTANT text := U&'[.\3002\FF0E\FF61]';
+BEGIN
+    PERFORM errand.expect(length(name) BETWEEN 1 AND 100
+        AND name !~ '[[:cntrl:]]' AND name ~ '\S'
+        AND name !~ U&'[\0080-\009F\200B\200E\200F\2028-\202E\2060-\2069\FEFF]'
+        AND name !~* '(//|www\.|mailto:|[@\\<>])'
+        AND name !~ ('[^[:space:][:punct:]]' || dot || '[^[:space:][:punct:]]{2}'),
+        'inviter_name: expected a name of 1 to 100 characters in one line, without links, '
+            'addresses and invisible characters, and with a space after a dot');
+END $$;
+
 -- Invites as of a time; see accounts.invite.
 CREATE OR REPLACE FUNCTION accounts.invite_at(
     inviter bigint, inviter_name text, address text, app text, request_id text, locale text,
@@ -13,9 +30,7 @@ DECLARE
     rules accounts.rules;
     known accounts.links;
 BEGIN
-    PERFORM errand.expect(length(inviter_name) BETWEEN 1 AND 100
-        AND inviter_name !~ '[[:cntrl:]]' AND inviter_name ~ '\S',
-        'inviter_name: expected 1 to 100 characters in one line');
+    PERFORM accounts.expect_name(inviter_name);
     PERFORM accounts.expect_template(app, 'invitation');
     PERFORM people.expect_person(inviter);
     PERFORM accounts.lock_address(wanted, at);
@@ -34,6 +49,7 @@ BEGIN
         reason := 'blocked';
         RETURN;
     END IF;
+    PERFORM accounts.lock_source('inviter:' || inviter);
     SELECT * INTO rules FROM accounts.rules;
     SELECT * INTO reason, ask_again_at FROM accounts.limit_of(
         ARRAY(SELECT l.requested_at FROM accounts.links l
@@ -60,7 +76,8 @@ BEGIN
     PERFORM errand.enqueue_own('accounts.link', jsonb_build_object('link_id', invitation));
     IF rules.remind_after < rules.invitation_for THEN
         PERFORM errand.enqueue_own('accounts.link', jsonb_build_object('link_id', invitation),
-            run_at => at + rules.remind_after, not_after => expires_at);
+            run_at => at + rules.remind_after, not_after => expires_at,
+            unique_key => 'reminder:' || invitation);
     END IF;
 END $$;
 
@@ -86,6 +103,8 @@ BEGIN
         UPDATE accounts.links l
         SET ended_at = at, end_reason = 'used', person_id = person
         WHERE l.id = link.id;
+        PERFORM accounts.call_off(NULL, ARRAY[link.id], 'the invitation was accepted');
+        PERFORM accounts.note_reached(link.address_key);
     END IF;
     IF reason = 'ok' THEN
         inviter := link.inviter_id;
@@ -108,11 +127,13 @@ END $$;
 COMMENT ON FUNCTION accounts.invite(bigint, text, text, text, text, text) IS $doc$
 Invites the owner of an address to an app, by mail with a link that is good for 14 days, and once
 more after 3 days. A new invitation of the same person ends the earlier one. The answer is the same
-whether an account has the address or not.
+whether an account has the address or not, and also if its owner has declined an invitation of this
+person: then nothing is mailed.
 
 Arguments:
   inviter: the person who invites
-  inviter_name: the name of that person, which the mail shows
+  inviter_name: the name of that person, which the mail shows: no link, no address, and a space
+    after a dot
   address: the mail address of the one who is invited
   app: the app that the link opens, such as household
   request_id: the id of this request, the same when it is repeated
@@ -123,7 +144,7 @@ Returns:
   expires_at: until when it can be accepted
   ask_again_at: when the next request can be accepted
 Reasons:
-  ok: the invitation is sent
+  ok: the invitation is sent, unless the owner of the address has declined one
   blocked: the inviter is to be erased, or is under 16
   too_many_for_address: the address got 5 invitations in the last day
   too_many_for_inviter: the person sent 50 invitations in the last day
@@ -132,7 +153,8 @@ Errors:
     template of such links
   23503: there is no such person
   23505: the request id is known with another person, address or app
-Repeated: Answers the same and sends nothing. A request that was refused may be accepted later.
+Repeated: Answers the same and sends nothing, until the invitation is deleted, a day after its end.
+  A request that was refused may be accepted later.
 Sample:
   SELECT reason, invitation FROM accounts.invite(inviter => 17, inviter_name => 'Ann',
       address => 'friend@example.org', app => 'account', request_id => 'invite-1');
@@ -172,6 +194,7 @@ Reasons:
   used: it was accepted
   replaced: the same person has sent a newer one
   withdrawn: the person has withdrawn it, or is to be erased
+  declined: it was declined
 Repeated: Reads only.
 Sample:
   SELECT reason FROM accounts.open_invitation(
@@ -207,10 +230,12 @@ Reasons:
   used: another person has accepted it
   replaced: the inviter has sent a newer one
   withdrawn: the inviter has withdrawn it, or is to be erased
+  declined: it was declined
   blocked: the person is to be erased, or is under 16
 Errors:
   23503: there is no such person
-Repeated: Answers the same and changes nothing.
+Repeated: Answers the same and changes nothing, until the invitation is deleted, a day after its
+  end; then answers unknown.
 Sample:
   SELECT reason, inviter FROM accounts.accept_invitation(
       token => 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s', person => 18);
@@ -229,9 +254,13 @@ BEGIN
         WHEN link.end_reason = 'used' THEN 'used' ELSE 'ok' END;
     UPDATE accounts.links l SET ended_at = clock_timestamp(), end_reason = 'withdrawn'
     WHERE l.id = link.id AND l.ended_at IS NULL;
+    IF FOUND THEN
+        PERFORM accounts.call_off(NULL, ARRAY[link.id], 'the invitation was withdrawn');
+    END IF;
 END $$;
 COMMENT ON FUNCTION accounts.withdraw_invitation(bigint, bigint) IS $doc$
-Withdraws an invitation: its link opens nothing, and no reminder is sent.
+Withdraws an invitation: its link opens nothing, and no mail is sent any more. A mail that is being
+sent may still arrive.
 
 Arguments:
   inviter: the person who has invited
@@ -240,9 +269,10 @@ Returns:
   reason: ok, or why it is not withdrawn
 Reasons:
   ok: withdrawn, or over
-  unknown: the person has no such invitation
+  unknown: the person has no such invitation, or it was deleted a day after its end
   used: it was accepted
-Repeated: Answers the same and changes nothing.
+Repeated: Answers the same and changes nothing, until the invitation is deleted, a day after its
+  end; then answers unknown.
 Sample:
   SELECT reason FROM accounts.withdraw_invitation(inviter => 17, invitation => 1);
 $doc$;

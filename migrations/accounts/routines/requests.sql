@@ -47,6 +47,12 @@ LANGUAGE sql AS $$
     SET requested_at = greatest(a.requested_at, excluded.requested_at)
 $$;
 
+-- Locks a caller or an inviter, so that their requests to several addresses are counted one by one.
+-- Always after the address, so that no two wait for each other.
+CREATE OR REPLACE FUNCTION accounts.lock_source(source text) RETURNS void LANGUAGE sql AS $$
+    SELECT pg_advisory_xact_lock(hashtextextended('accounts.' || $1, 0)) WHERE $1 IS NOT NULL
+$$;
+
 -- Why an address or a caller has to wait, and until when; 'ok' if not.
 --   sent_to, sent_by   the times of the requests of the period, of the address and the caller
 CREATE OR REPLACE FUNCTION accounts.limit_of(
@@ -76,9 +82,11 @@ RETURN people.obstacle(person, at) IN ('none', 'no_birth_date');
 -- or if the person gets no notices, as they are to be erased or under 16.
 CREATE OR REPLACE FUNCTION accounts.person_of(address_key text, at timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$
-    SELECT p.id FROM people.people p
-    WHERE lower(p.email) = $1 AND accounts.is_served(p.id, $2)
-    ORDER BY p.id LIMIT 1
+    -- OFFSET 0: the address is always looked up by its index. Without statistics of it, the
+    -- planner would rather read all people in the order of their ids.
+    SELECT min(p.id)
+    FROM (SELECT q.id FROM people.people q WHERE lower(q.email) = $1 OFFSET 0) AS p
+    WHERE accounts.is_served(p.id, $2)
 $$;
 
 -- Whether an address belongs to people who get no notices, and to nobody else.
@@ -88,14 +96,65 @@ LANGUAGE sql STABLE AS $$
         AND accounts.person_of($1, $2) IS NULL
 $$;
 
--- Ends the codes and reset links of a person.
-CREATE OR REPLACE FUNCTION accounts.end_all(person bigint, reason text, at timestamptz)
-RETURNS void LANGUAGE sql AS $$
-    UPDATE accounts.codes c SET ended_at = $3, end_reason = $2
-    WHERE c.person_id = $1 AND c.ended_at IS NULL;
-    UPDATE accounts.links l SET ended_at = $3, end_reason = $2
-    WHERE l.person_id = $1 AND l.kind = 'reset' AND l.ended_at IS NULL
+-- Whether the address of a person has refused mail: the module notification sends none to it. Who
+-- waits for a code or a link gets it all the same, as a direct mail.
+CREATE OR REPLACE FUNCTION accounts.is_refused(person bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM people.people p
+        WHERE p.id = $1 AND p.email_refused_at IS NOT NULL)
 $$;
+
+-- Records that somebody has read a mail to an address: it takes mail again.
+--
+-- Skips people whom another transaction has locked, as the caller holds a code or a link for which
+-- that transaction may wait. Then the next code or link clears the refusal.
+CREATE OR REPLACE FUNCTION accounts.note_reached(address_key text) RETURNS void LANGUAGE sql AS $$
+    UPDATE people.people p
+    SET email_refused_at = NULL, email_bounces = '{}', email_bounced_at = NULL
+    WHERE p.id IN (SELECT q.id FROM people.people q
+        WHERE lower(q.email) = $1 AND (q.email_refused_at IS NOT NULL OR q.email_bounces <> '{}')
+        FOR NO KEY UPDATE SKIP LOCKED)
+$$;
+
+-- Calls off the mails of codes and links that were not sent yet. A mail that is being sent may
+-- still arrive.
+CREATE OR REPLACE FUNCTION accounts.call_off(codes bigint[], links bigint[], why text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    keys CONSTANT text[] := ARRAY(
+        SELECT 'account.code:' || c FROM unnest(codes) AS c
+        UNION ALL
+        SELECT of.kind || l || of.ending FROM unnest(links) AS l, (VALUES
+            ('account.reset_link:', ''), ('account.invitation:', ''),
+            ('account.invitation:', ':reminder')) AS of (kind, ending));
+BEGIN
+    IF keys <> '{}' THEN
+        PERFORM notification.call_off_events(keys, why);
+    END IF;
+END $$;
+
+-- Ends the codes and reset links of a person: links before codes, as everywhere, so that no two
+-- transactions wait for each other.
+CREATE OR REPLACE FUNCTION accounts.end_all(person bigint, reason text, at timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    codes bigint[];
+    links bigint[];
+BEGIN
+    WITH ended AS (
+        UPDATE accounts.links l SET ended_at = at, end_reason = reason
+        WHERE l.person_id = person AND l.kind = 'reset' AND l.ended_at IS NULL RETURNING l.id
+    )
+    SELECT array_agg(e.id) INTO links FROM ended e;
+    WITH ended AS (
+        UPDATE accounts.codes c SET ended_at = at, end_reason = reason
+        WHERE c.person_id = person AND c.ended_at IS NULL RETURNING c.id
+    )
+    SELECT array_agg(e.id) INTO codes FROM ended e;
+    PERFORM accounts.call_off(codes, links, CASE reason
+        WHEN 'address_changed' THEN 'the address has changed' ELSE 'the password was reset' END);
+END $$;
 
 -- A changed address ends what was sent to the old one.
 CREATE OR REPLACE FUNCTION accounts.end_for_address() RETURNS trigger LANGUAGE plpgsql

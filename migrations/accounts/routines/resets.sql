@@ -23,6 +23,7 @@ BEGIN
         expires_at := known.expires_at;
         RETURN;
     END IF;
+    PERFORM accounts.lock_source('caller:' || caller);
     SELECT * INTO rules FROM accounts.rules;
     SELECT * INTO reason, ask_again_at FROM accounts.limit_of(
         ARRAY(SELECT l.requested_at FROM accounts.links l
@@ -91,6 +92,8 @@ BEGIN
         WHERE l.id = link.id;
         PERFORM accounts.end_all(link.person_id, 'replaced', at);
         PERFORM accounts.sign_out(link.person_id, at);
+        -- Before the notice, which no address gets that refuses mail.
+        PERFORM accounts.note_reached(link.address_key);
         PERFORM notification.intend(kind => 'account.password_changed', person => link.person_id,
             subject => 'account.password_changed', data => jsonb_build_object('at', at),
             dedupe_key => 'account.password_changed:' || link.id,

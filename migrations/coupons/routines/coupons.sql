@@ -43,6 +43,11 @@ BEGIN
         RAISE EXCEPTION 'grant_coupon needs person, establishment, title, expires_at and origin'
             USING ERRCODE = 'null_value_not_allowed';
     END IF;
+    -- Periods of validity are compared by differences, which infinite times do not have.
+    IF NOT (expires_at < '10000-01-01Z' AND coalesce(valid_from >= '1970-01-01Z', true)) THEN
+        RAISE EXCEPTION 'expires_at, valid_from: expected times in the years 1970 to 9999'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     coupon := coupons.granted_before(
         person, establishment, title, expires_at, origin, valid_from, radius_m);
     IF coupon IS NOT NULL THEN
@@ -93,7 +98,7 @@ Reasons:
   blocked: the person's erasure was requested
   closed: the establishment is closed
 Errors:
-  22023: expires_at is not after valid_from
+  22023: expires_at is not after valid_from, or one of them is not in the years 1970 to 9999
   22004: an argument other than valid_from is null
   23503: no such person or establishment
   23505: the person has a coupon of this origin with other content
@@ -131,12 +136,13 @@ Sample:
 $doc$;
 
 -- A list reads as many coupons as it returns, whatever the person has: each part is one range of an
--- index, and the next part is read only if the one before did not fill the list.
+-- index, and the next part is read only if the one before did not fill the list. As the function is
+-- stable, its parts are of one snapshot.
 CREATE OR REPLACE FUNCTION coupons.listing(person bigint, max_rows int DEFAULT 200)
 RETURNS TABLE (id bigint, establishment_id bigint, establishment text, title text,
     valid_from timestamptz, expires_at timestamptz, is_starred boolean, state text,
     voided_at timestamptz, voided_reason text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     at CONSTANT timestamptz := clock_timestamp();
@@ -192,20 +198,27 @@ Sample:
 $doc$;
 
 -- Voids a coupon for a reason that its person can read, and returns its previous state; null if no
--- coupon has the id. A redeemed coupon stays redeemed.
+-- coupon has the id. A redeemed coupon stays redeemed. One that is void only while its person is
+-- blocked counts as not void, and stays void.
 CREATE OR REPLACE FUNCTION coupons.void(coupon bigint, reason text)
 RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    before text;
+    c coupons.coupons;
 BEGIN
     IF reason IS NULL OR length(reason) NOT BETWEEN 1 AND 500 THEN
         RAISE EXCEPTION 'void needs a reason of 1 to 500 characters'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    SELECT coupons.state_of(c, clock_timestamp()) INTO before
-    FROM coupons.coupons c WHERE c.id = coupon FOR NO KEY UPDATE;
-    UPDATE coupons.coupons c SET voided_at = clock_timestamp(), voided_reason = reason
-    WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL;
-    RETURN before;
+    SELECT * INTO c FROM coupons.coupons k WHERE k.id = coupon FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    UPDATE coupons.coupons k
+    SET voided_at = clock_timestamp(), voided_reason = reason, is_suspended = false
+    WHERE k.id = coupon AND k.redeemed_at IS NULL AND (k.voided_at IS NULL OR k.is_suspended);
+    IF c.is_suspended THEN
+        c.voided_at := NULL;
+    END IF;
+    RETURN coupons.state_of(c, clock_timestamp());
 END $$;

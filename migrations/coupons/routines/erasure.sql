@@ -75,8 +75,10 @@ CREATE OR REPLACE FUNCTION coupons.forget_ended(
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
     IF only_count THEN
-        RETURN (SELECT count(*) FROM coupons.coupons c
-            WHERE coalesce(c.redeemed_at, c.voided_at, c.expired_at) < before);
+        RETURN (SELECT count(*) FROM (
+            SELECT FROM coupons.coupons c
+            WHERE coalesce(c.redeemed_at, c.voided_at, c.expired_at) < before
+            LIMIT max_rows) AS old);
     END IF;
     RETURN (coupons.delete_coupons(ARRAY(
         SELECT c.id FROM coupons.coupons c
@@ -94,21 +96,10 @@ DECLARE
         SELECT j.id FROM errand.kinds k JOIN errand.jobs j ON j.queue = k.queue AND j.kind = k.kind
         WHERE k.kind = 'coupons.position' AND j.run_at < before AND j.created_at < before
           AND j.claimed_by IS NULL
-        LIMIT CASE WHEN NOT only_count THEN max_rows END);
-    count bigint;
+        LIMIT max_rows);
 BEGIN
     IF only_count THEN
         RETURN cardinality(ids);
     END IF;
-    WITH ended AS (
-        DELETE FROM errand.jobs j WHERE j.id = ANY (ids) AND j.claimed_by IS NULL RETURNING j.*
-    )
-    INSERT INTO errand.finished_jobs (id, created_at, run_at, finished_at, keep_until, outcome,
-        priority, attempt, max_attempts, args_version, queue, kind, reason, args, options)
-    SELECT e.id, e.created_at, e.run_at, now(), (now() AT TIME ZONE 'UTC')::date + 1, 'cancelled',
-        e.priority, e.attempt, e.max_attempts, e.args_version, e.queue, e.kind,
-        'the position is too old', '{}', e.options
-    FROM ended e;
-    GET DIAGNOSTICS count = ROW_COUNT;
-    RETURN count;
+    RETURN errand.cancel_unclaimed(ids, 'the position is too old', 1);
 END $$;

@@ -45,6 +45,18 @@ BEGIN
     RETURN found_one;
 END $$;
 
+-- Refuses unless the destruction is started. Until the end of the transaction nobody cancels it.
+CREATE OR REPLACE FUNCTION custody.expect_started(destruction bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    of CONSTANT custody.destructions := custody.lock_destruction(destruction);
+BEGIN
+    IF of.state <> 'started' THEN
+        PERFORM errand.refuse('wrong_state', format('destruction %s is %s', of.id, of.state));
+    END IF;
+END $$;
+
 -- Approves a planned destruction.
 --
 -- Who plans and who approves must be two persons, by their names and by their logins: as
@@ -101,6 +113,7 @@ BEGIN
         PERFORM errand.refuse('notice', format('people were notified on %s: destruction %s may '
             'start on %s', of.notified_on, of.id, of.notified_on + rules.notice_days));
     END IF;
+    PERFORM custody.expect_detached(of.id);
     UPDATE custody.destructions d SET state = 'started', started_at = clock_timestamp(),
         started_by = actor WHERE d.id = of.id;
     INSERT INTO custody.steps (destruction_id, position, name)
@@ -111,6 +124,8 @@ BEGIN
 END $$;
 
 -- Cancels a destruction before its first key is destroyed: gives apps their rights back.
+--
+-- A run of it that is under way ends with its next step: custody.expect_started().
 CREATE OR REPLACE FUNCTION custody.cancel(destruction bigint, actor text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -122,7 +137,8 @@ BEGIN
             AND s.name = 'keys' AND s.started_at IS NOT NULL)
     THEN
         PERFORM errand.refuse('wrong_state', format('destruction %s %s', of.id,
-            CASE of.state WHEN 'started' THEN 'has destroyed the keys: it can only be completed'
+            CASE of.state WHEN 'started' THEN 'has begun to destroy the keys: it can only be '
+                'completed'
                 ELSE 'is ' || of.state END));
     END IF;
     PERFORM custody.resume_intake(of.id);

@@ -76,6 +76,58 @@ RETURNS TABLE (module text, object text, last_value bigint) LANGUAGE sql STABLE 
     ORDER BY 1, 2
 $$;
 
+-- What a destruction does with each table of the modules.
+--   kept_for  why its rows are kept; null for a table that is emptied
+CREATE OR REPLACE FUNCTION custody.fates(destruction bigint)
+RETURNS TABLE (module text, object regclass, kept_for text) LANGUAGE sql STABLE AS $$
+    SELECT t.module, t.object, CASE
+        WHEN t.is_bookkeeping THEN 'bookkeeping of the installation'
+        WHEN t.module = 'ledger' AND d.keeps_ledger THEN 'books kept by law, without people'
+        WHEN t.object = 'errand.audit'::regclass THEN 'lines of the destruction' END
+    FROM custody.destructions d CROSS JOIN custody.tables() t
+    WHERE d.id = destruction
+    -- The tables of this module hold the record itself.
+      AND (t.module <> 'custody' OR NOT t.is_bookkeeping)
+$$;
+
+-- The tables that TRUNCATE … CASCADE of these tables would empty too: those that reference them,
+-- and those that inherit from them.
+CREATE OR REPLACE FUNCTION custody.attached_to(emptied regclass[]) RETURNS SETOF text
+LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE reached (oid, is_partition) AS (
+        SELECT e::oid, true FROM unnest(emptied) e
+        UNION
+        SELECT i.inhrelid, c.relispartition
+        FROM reached r JOIN pg_inherits i ON i.inhparent = r.oid
+        JOIN pg_class c ON c.oid = i.inhrelid
+    )
+    SELECT custody.name_of(r.oid::regclass) FROM reached r
+    GROUP BY r.oid HAVING NOT bool_or(r.is_partition)
+    UNION
+    SELECT custody.name_of(f.conrelid::regclass) FROM pg_constraint f
+    WHERE f.contype = 'f' AND f.conparentid = 0
+      AND f.confrelid IN (SELECT r.oid FROM reached r)
+      AND f.conrelid NOT IN (SELECT r.oid FROM reached r)
+    ORDER BY 1
+$$;
+
+-- Refuses a destruction that would reach beyond the tables it is to empty.
+CREATE OR REPLACE FUNCTION custody.expect_detached(destruction bigint) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    names text;
+BEGIN
+    SELECT string_agg(a, ', ' ORDER BY a) INTO names
+    FROM custody.attached_to(ARRAY(SELECT f.object FROM custody.fates(destruction) f
+        WHERE f.kept_for IS NULL OR f.object = 'errand.audit'::regclass)) a;
+    IF names IS NOT NULL THEN
+        PERFORM errand.refuse('referenced', format('tables that are kept would be emptied too, as '
+            'they reference those of modules or inherit from them: %s', names),
+            'Drop their constraints, or the tables, first.');
+    END IF;
+END $$;
+
 -- The schemas of this database that belong to no module, with their number of tables: Errand leaves
 -- them alone.
 CREATE OR REPLACE FUNCTION custody.foreign_schemas()

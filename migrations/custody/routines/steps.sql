@@ -1,5 +1,22 @@
 -- The steps of a destruction in the database. Each may be repeated.
 
+-- Begins a step, unless the destruction was cancelled meanwhile.
+--   detail  what to record before it does anything
+CREATE OR REPLACE FUNCTION custody.begin_step(
+    destruction bigint, step text, detail jsonb DEFAULT '{}'
+) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM custody.expect_started(destruction);
+    IF step = 'keys' THEN
+        -- Behind this, it can only be completed.
+        PERFORM custody.expect_detached(destruction);
+    END IF;
+    UPDATE custody.steps s SET started_at = coalesce(s.started_at, clock_timestamp()),
+        detail = s.detail || detail
+    WHERE s.destruction_id = destruction AND s.name = step;
+END $$;
+
 -- Stops new work: revokes the functions of apps, tills and schedulers, and pauses queues and
 -- schedules. A check in errand.enqueue() would cost every job instead.
 --
@@ -12,6 +29,7 @@ DECLARE
     mark CONSTANT text := 'destruction ' || destruction;
     revoked bigint := 0;
 BEGIN
+    PERFORM custody.expect_started(destruction);
     FOR of IN
         SELECT p.oid::regprocedure::text AS routine, r.rolname AS grantee
         FROM errand.modules m
@@ -26,9 +44,22 @@ BEGIN
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM %I', of.routine, of.grantee);
         revoked := revoked + 1;
     END LOOP;
+    WITH former AS (
+        SELECT q.name, q.paused_at, q.paused_by, q.pause_reason, q.paused_until
+        FROM errand.queues q WHERE q.paused_at IS NULL OR q.paused_until IS NOT NULL
+        FOR NO KEY UPDATE
+    ), saved AS (
+        INSERT INTO custody.paused_queues AS p (destruction_id, queue, paused_at, paused_by,
+            pause_reason, paused_until)
+        SELECT destruction, f.name, f.paused_at, f.paused_by, f.pause_reason, f.paused_until
+        FROM former f
+        ON CONFLICT (destruction_id, queue) DO UPDATE SET paused_at = excluded.paused_at,
+            paused_by = excluded.paused_by, pause_reason = excluded.pause_reason,
+            paused_until = excluded.paused_until
+    )
     UPDATE errand.queues q SET paused_at = clock_timestamp(), paused_by = mark, pause_reason = mark,
         paused_until = NULL
-    WHERE q.paused_at IS NULL OR q.paused_until IS NOT NULL;
+    FROM former f WHERE f.name = q.name;
     UPDATE errand.schedules s SET paused_at = clock_timestamp(), paused_by = mark,
         pause_reason = mark
     WHERE s.paused_at IS NULL;
@@ -50,8 +81,12 @@ BEGIN
         CONTINUE WHEN to_regprocedure(of.routine) IS NULL;
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', of.routine, of.grantee);
     END LOOP;
-    UPDATE errand.queues q SET paused_at = NULL, paused_by = NULL, pause_reason = NULL
-    WHERE q.paused_by = mark;
+    WITH former AS (
+        DELETE FROM custody.paused_queues p WHERE p.destruction_id = destruction RETURNING p.*
+    )
+    UPDATE errand.queues q SET paused_at = f.paused_at, paused_by = f.paused_by,
+        pause_reason = f.pause_reason, paused_until = f.paused_until
+    FROM former f WHERE q.name = f.queue AND q.paused_by = mark;
     UPDATE errand.schedules s SET paused_at = NULL, paused_by = NULL, pause_reason = NULL,
         replan = 'resumed', replan_at = clock_timestamp(), next_at = '-infinity'
     WHERE s.paused_by = mark;
@@ -63,14 +98,11 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
     INSERT INTO custody.counts (destruction_id, module, object, rows_before, kept_for)
-    SELECT d.id, t.module, custody.name_of(t.object), custody.count_of(t.object), CASE
-        WHEN t.is_bookkeeping THEN 'bookkeeping of the installation'
-        WHEN t.module = 'ledger' AND d.keeps_ledger THEN 'books kept by law, without people'
-        WHEN t.object = 'errand.audit'::regclass THEN 'lines of the destruction' END
-    FROM custody.destructions d CROSS JOIN custody.tables() t
-    -- The tables of this module hold the record itself.
-    WHERE d.id = destruction AND (t.module <> 'custody' OR NOT t.is_bookkeeping)
+    SELECT destruction, f.module, custody.name_of(f.object), custody.count_of(f.object), f.kept_for
+    FROM custody.fates(destruction) f
     ON CONFLICT DO NOTHING;
+    -- Not before: who cancels need not wait until everything is counted.
+    PERFORM custody.expect_started(destruction);
     RETURN (SELECT sum(c.rows_before) FROM custody.counts c WHERE c.destruction_id = destruction);
 END $$;
 
@@ -96,6 +128,13 @@ DECLARE
     lines errand.audit[];
     of record;
 BEGIN
+    PERFORM custody.expect_started(destruction);
+    IF NOT EXISTS (SELECT FROM custody.steps s WHERE s.destruction_id = destruction
+            AND s.name = 'keys' AND s.started_at IS NOT NULL) THEN
+        -- It could still be cancelled.
+        PERFORM errand.refuse('wrong_state', format(
+            'destruction %s has not come to its tables', destruction));
+    END IF;
     SELECT array_agg(c.object) INTO emptied FROM custody.counts c
     WHERE c.destruction_id = destruction AND c.module = module
       AND (c.kept_for IS NULL OR c.object = 'errand.audit');
@@ -103,18 +142,13 @@ BEGIN
         RETURN 0;
     END IF;
     -- CASCADE must never reach what is kept: it is for tables that were emptied before.
-    SELECT string_agg(f.conrelid::regclass::text, ', ') AS tables INTO of
-    FROM pg_constraint f
-    JOIN custody.counts k ON k.destruction_id = destruction AND k.kept_for IS NOT NULL
-        AND k.object <> 'errand.audit' AND to_regclass(k.object) = f.conrelid
-    WHERE f.contype = 'f' AND f.confrelid = ANY (emptied::regclass[]);
-    IF of.tables IS NOT NULL THEN
-        PERFORM errand.refuse('referenced', format('%s is kept, but references tables of %s',
-            of.tables, module));
-    END IF;
+    PERFORM custody.expect_detached(destruction);
     IF module = 'engine' THEN
         lines := ARRAY(SELECT a FROM errand.audit a
-            WHERE a.action LIKE 'destruction %' OR a.action LIKE 'transfer %' ORDER BY a.id);
+            -- Not those about a single person: they name who objects, and why.
+            WHERE a.action LIKE 'destruction %'
+                OR a.action IN ('transfer export', 'transfer import')
+            ORDER BY a.id);
         FOR of IN
             SELECT i.inhrelid::regclass AS name FROM pg_inherits i
             WHERE i.inhparent = 'errand.finished_jobs'::regclass

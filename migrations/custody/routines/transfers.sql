@@ -31,13 +31,14 @@ CREATE OR REPLACE FUNCTION custody.leave_out() RETURNS bigint LANGUAGE plpgsql A
 DECLARE
     objection record;
     erasure bigint;
-    left_out bigint := 0;
+    left_out bigint[] := '{}';
+    unerased bigint;
 BEGIN
     FOR objection IN
         SELECT o.person_id FROM custody.objections o JOIN people.people p ON p.id = o.person_id
         ORDER BY o.person_id
     LOOP
-        left_out := left_out + 1;
+        left_out := left_out || objection.person_id;
         PERFORM people.request_erasure(objection.person_id, 'transfer:' || objection.person_id);
         UPDATE people.erasures e SET starts_at = clock_timestamp()
         WHERE e.person_id = objection.person_id AND e.state = 'requested'
@@ -51,10 +52,21 @@ BEGIN
             END LOOP;
         END LOOP;
     END LOOP;
-    WHILE left_out > 0 AND people.sweep_jobs(100000) LOOP
+    WHILE cardinality(left_out) > 0 AND people.sweep_jobs(100000) LOOP
         NULL;
     END LOOP;
-    RETURN left_out;
+    -- Each of them, or there is no archive.
+    SELECT count(*) INTO unerased FROM people.people p
+    WHERE p.id = ANY (left_out) AND p.erased_at IS NULL;
+    IF unerased > 0 THEN
+        PERFORM errand.refuse('not_left_out', format(
+            'the data of %s people who object cannot be left out now: %s', unerased, (
+                SELECT coalesce(string_agg(DISTINCT e.failure, ', '), 'their erasure did not end')
+                FROM people.erasures e
+                WHERE e.person_id = ANY (left_out) AND e.state <> 'finished')),
+            'Request their erasure with errand person erase, and export when it is finished.');
+    END IF;
+    RETURN cardinality(left_out);
 END $$;
 
 -- The tables to export, in the order in which they can be imported, each with its COPY commands.

@@ -28,6 +28,25 @@ BEGIN
     RAISE EXCEPTION '%', what USING ERRCODE = 'RU002', DETAIL = 'not_ready', HINT = hint;
 END $$;
 
+-- Whether a text is the name of a time zone, as it is spelled in tzdata, and no offset or
+-- abbreviation. PostgreSQL reads one file for it; pg_timezone_names reads all of them.
+CREATE OR REPLACE FUNCTION errand.is_zone(name text) RETURNS boolean LANGUAGE plpgsql
+SET timezone = 'UTC' AS $$
+BEGIN
+    IF (name ~ '^(UTC|(?!posix/|right/)[A-Za-z_]+(/[A-Za-z0-9_+-]+)+)$') IS NOT TRUE THEN
+        RETURN false;
+    END IF;
+    -- Any name with an offset behind it is a zone of POSIX; of files, few names have digits.
+    IF name ~ '\d' THEN
+        RETURN EXISTS (SELECT FROM pg_catalog.pg_timezone_names z WHERE z.name = is_zone.name);
+    END IF;
+    -- PostgreSQL takes any case, and shows the file's own name. The setting ends with the function.
+    PERFORM set_config('timezone', name, true);
+    RETURN current_setting('timezone') = name;
+EXCEPTION WHEN invalid_parameter_value THEN
+    RETURN false;
+END $$;
+
 -- The form in which two names of operators are compared: NFKC, case-folded, without invisible
 -- characters, and with single spaces. So Zoë and "ZOË " are equal.
 CREATE OR REPLACE FUNCTION errand.operator_key(name text) RETURNS text

@@ -73,3 +73,26 @@ COMMENT ON COLUMN errand.queue_depth.running IS
     'Jobs claimed by live workers, from their last heartbeats (every few seconds).';
 COMMENT ON COLUMN errand.queue_depth.oldest_wait_seconds IS
     'Wait of the longest-waiting ready job, in seconds; 0 if none is ready.';
+
+-- Cancels jobs that no worker has claimed, and keeps them some days without their arguments,
+-- errors, keys and tags, which must not be known any more. Returns how many.
+CREATE OR REPLACE FUNCTION errand.cancel_unclaimed(ids bigint[], reason text, keep_days int)
+RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    count bigint;
+BEGIN
+    WITH ended AS (
+        DELETE FROM errand.jobs j WHERE j.id = ANY (ids) AND j.claimed_by IS NULL RETURNING j.*
+    ), effects AS (
+        DELETE FROM errand.once_effects o USING ended e WHERE o.job_id = e.id
+    )
+    INSERT INTO errand.finished_jobs (id, created_at, run_at, finished_at, keep_until, outcome,
+        priority, attempt, max_attempts, args_version, queue, kind, reason, args, options)
+    SELECT e.id, e.created_at, e.run_at, now(), (now() AT TIME ZONE 'UTC')::date + keep_days,
+        'cancelled', e.priority, e.attempt, e.max_attempts, e.args_version, e.queue, e.kind,
+        reason, '{"erased": true}', e.options
+    FROM ended e;
+    GET DIAGNOSTICS count = ROW_COUNT;
+    RETURN count;
+END $$;

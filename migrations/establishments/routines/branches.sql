@@ -31,10 +31,19 @@ CREATE OR REPLACE FUNCTION establishments.put_branch(
 #variable_conflict use_variable
 DECLARE
     known establishments.branches;
+    closed_at timestamptz;
 BEGIN
     PERFORM establishments.expect_name('put_branch', id, name);
     PERFORM establishments.expect_place('put_branch', longitude, latitude);
-    PERFORM establishments.expect_establishment(establishment);
+    -- Waits for a session that closes it now, so that it leaves no branch open.
+    SELECT e.closed_at INTO closed_at FROM establishments.establishments e
+    WHERE e.id = establishment FOR SHARE;
+    IF NOT FOUND THEN
+        PERFORM establishments.expect_establishment(establishment);
+    ELSIF closed_at IS NOT NULL THEN
+        PERFORM errand.refuse('closed', format('establishment %s is closed', establishment),
+            'Open it with establishments.put_establishment first.');
+    END IF;
     INSERT INTO establishments.branches (id, establishment_id, name, place)
     VALUES (id, establishment, name, establishments.point(longitude, latitude))
     ON CONFLICT ON CONSTRAINT branches_pkey DO NOTHING;
@@ -56,7 +65,7 @@ END $$;
 COMMENT ON FUNCTION establishments.put_branch(
     bigint, bigint, text, double precision, double precision) IS $doc$
 Adds a branch of an establishment, or renames and moves it. The id is the app's. A closed branch is
-open again.
+open again; leave it out of what you repeat for all branches.
 
 Arguments:
   id: the branch's id, from 1; unique over all establishments
@@ -66,11 +75,13 @@ Arguments:
   latitude: WGS 84, degrees
 Returns:
   is_new: whether the branch was not known before
+Reasons:
+  closed: the establishment is closed: open it first
 Errors:
   22023: the id, the name or the place is invalid
   23503: no such establishment
   23505: the branch is known as one of another establishment
-Repeated: changes nothing, and answers false.
+Repeated: changes nothing, and answers false; after close_branch it opens the branch again.
 Sample:
   SELECT establishments.put_branch(id => 3, establishment => 7, name => 'Rue Rachel',
       longitude => -73.57, latitude => 45.52);

@@ -42,7 +42,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION establishments.put_establishment(bigint, text) IS $doc$
 Adds an establishment, or renames it. The id is the app's. A closed establishment is open again; its
-branches stay closed.
+branches stay closed. So leave closed ones out of what you repeat for all establishments.
 
 Arguments:
   id: the establishment's id, from 1
@@ -51,7 +51,8 @@ Returns:
   is_new: whether the establishment was not known before
 Errors:
   22023: the id or the name is invalid
-Repeated: changes nothing, and answers false.
+Repeated: changes nothing, and answers false; after close_establishment it opens the establishment
+again.
 Sample:
   SELECT establishments.put_establishment(id => 7, name => 'Café Rachel');
 $doc$;

@@ -93,13 +93,17 @@ DECLARE
     notice jsonb;
 BEGIN
     WITH owed AS MATERIALIZED (
-        SELECT g.id, g.name, g.currency, o.other_id, -o.amount AS amount
+        SELECT g.id, g.name, g.currency, o.other_id, -o.amount AS amount, m.is_erased
         FROM (SELECT s.group_id, s.other_id, (SELECT b.amount FROM ledger.balances b
                 WHERE b.account_id = s.account_id AND b.slice = 0) AS amount
             FROM household.sides s WHERE s.person_id = person OFFSET 0) o
-        JOIN household.groups g ON g.id = o.group_id WHERE o.amount < 0
+        JOIN household.groups g ON g.id = o.group_id
+        JOIN household.members m ON m.group_id = g.id AND m.person_id = o.other_id
+        WHERE o.amount < 0
     )
     SELECT jsonb_build_object('month_end', month,
+        -- As in household.by().
+        'named', coalesce(jsonb_agg(DISTINCT o.other_id) FILTER (WHERE NOT o.is_erased), '[]'),
         'groups', (SELECT jsonb_agg(n.name ORDER BY n.id)
             FROM (SELECT DISTINCT o.id, o.name FROM owed o) n),
         'total', (SELECT jsonb_agg(jsonb_build_object('minor', t.amount, 'currency', t.currency)

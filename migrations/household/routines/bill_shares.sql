@@ -87,7 +87,8 @@ BEGIN
     END IF;
 END $$;
 
--- The digest of a request, to distinguish a repeated one from another one.
+-- The digest of a request, to distinguish a repeated one from another one. Callers write days and
+-- times as no setting of a session changes them.
 CREATE OR REPLACE FUNCTION household.digest(VARIADIC asked text[]) RETURNS bytea
 LANGUAGE sql IMMUTABLE RETURN sha256(convert_to(asked::text, 'UTF8'));
 

@@ -16,7 +16,8 @@ DECLARE
 BEGIN
     payer := coalesce(payer, person);
     request := household.digest(VARIADIC ARRAY['bill', title, amount::text, persons::text,
-        spent_on::text, split, parts::text, payer::text] || array_remove(ARRAY[receipt], NULL));
+        to_char(spent_on, 'YYYY-MM-DD'), split, parts::text, payer::text]
+        || array_remove(ARRAY[receipt], NULL));
     bill := household.requested_bill(home, request_id, request);
     IF bill IS NOT NULL THEN
         RETURN bill;

@@ -101,8 +101,9 @@ DECLARE
     -- Without a day there are no turns, unless somebody is named.
     is_for_all CONSTANT boolean := persons IS NULL AND starts_on IS NOT NULL;
     most CONSTANT int := (SELECT r.max_chores FROM household.rules r);
-    request CONSTANT bytea := household.digest('chore', person::text, title, starts_on::text, rule,
-        mode, after_days::text, at_time::text, persons::text, does_skip_count::text);
+    request CONSTANT bytea := household.digest('chore', person::text, title,
+        to_char(starts_on, 'YYYY-MM-DD'), rule, mode, after_days::text, at_time::text,
+        persons::text, does_skip_count::text);
     chore bigint := household.requested(home, request_id, request);
 BEGIN
     IF chore IS NOT NULL THEN

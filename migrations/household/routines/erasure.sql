@@ -21,7 +21,7 @@ BEGIN
     GET DIAGNOSTICS counted = ROW_COUNT;
     anonymized := anonymized + counted;
     UPDATE household.items i SET name = 'Erased', name_key = 'erased', note = NULL
-    WHERE i.group_id = home AND i.name <> 'Erased';
+    WHERE i.group_id = home AND (i.name <> 'Erased' OR i.note IS NOT NULL);
     GET DIAGNOSTICS counted = ROW_COUNT;
     anonymized := anonymized + counted;
     DELETE FROM household.catalogue c WHERE c.group_id = home;
@@ -57,6 +57,36 @@ BEGIN
     RETURN NEXT;
 END $$;
 
+-- What stays of the id of a request, which may be any text: a digest, as unique as it was.
+CREATE OR REPLACE FUNCTION household.erased_request(request_id text) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN request_id ~ '^#[0-9a-f]{64}$' THEN request_id
+    ELSE '#' || encode(sha256(convert_to(request_id, 'UTF8')), 'hex') END;
+
+-- Bills and payments lose the pictures of what the person paid or entered, and the ids of the
+-- person's requests.
+CREATE OR REPLACE FUNCTION household.erase_money_words(person bigint, homes bigint[])
+RETURNS TABLE (object text, action text, rows bigint, reason text) LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    action := 'anonymized';
+    object := 'household.bills';
+    UPDATE household.bills b SET receipt = NULL,
+        request_id = CASE WHEN b.entered_by = person
+            THEN household.erased_request(b.request_id) ELSE b.request_id END
+    WHERE b.group_id = ANY (homes) AND person IN (b.payer_id, b.entered_by)
+      AND (b.receipt IS NOT NULL
+        OR b.entered_by = person AND household.erased_request(b.request_id) <> b.request_id);
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    RETURN NEXT;
+    object := 'household.payments';
+    UPDATE household.payments p SET request_id = household.erased_request(p.request_id)
+    WHERE (p.from_id = person OR p.to_id = person) AND p.entered_by = person
+      AND household.erased_request(p.request_id) <> p.request_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    RETURN NEXT;
+END $$;
+
 -- What the others read, too, loses what the person has said.
 CREATE OR REPLACE FUNCTION household.erase_words(person bigint, homes bigint[])
 RETURNS TABLE (object text, action text, rows bigint, reason text) LANGUAGE plpgsql AS $$
@@ -71,7 +101,8 @@ BEGIN
     GET DIAGNOSTICS rows = ROW_COUNT;
     RETURN NEXT;
     object := 'household.items';
-    UPDATE household.items i SET note = NULL WHERE i.person_id = person AND i.note IS NOT NULL;
+    UPDATE household.items i SET note = NULL
+    WHERE i.group_id = ANY (homes) AND person IN (i.person_id, i.added_by) AND i.note IS NOT NULL;
     GET DIAGNOSTICS rows = ROW_COUNT;
     RETURN NEXT;
     object := 'household.occurrences';
@@ -98,28 +129,34 @@ RETURNS TABLE (object text, action text, rows bigint, reason text) LANGUAGE plpg
 DECLARE
     homes CONSTANT bigint[] := ARRAY(SELECT m.group_id FROM household.members m
         WHERE m.person_id = person ORDER BY 1);
+    -- Who may have notices that name the person.
+    others bigint[];
     present bigint;
 BEGIN
     -- In the order of their ids, as nobody else locks more than one.
     PERFORM FROM household.groups g WHERE g.id = ANY (homes) ORDER BY g.id FOR NO KEY UPDATE;
+    others := ARRAY(
+        SELECT m.person_id FROM household.members m
+        WHERE m.group_id = ANY (homes) AND m.person_id <> person
+        UNION
+        SELECT i.invitee_id FROM household.invitations i WHERE i.inviter_id = person
+        ORDER BY 1);
     SELECT m.group_id INTO present FROM household.members m
     WHERE m.person_id = person AND m.left_at IS NULL;
     IF present IS NOT NULL THEN
         PERFORM household.move_out(present, person);
     END IF;
     RETURN QUERY SELECT * FROM household.erase_own(person, homes);
-    -- Notices to the others name the person.
     object := 'notification.notices';
     action := 'deleted';
-    rows := notification.forget_names(
-        ARRAY(SELECT m.person_id FROM household.members m
-            WHERE m.group_id = ANY (homes) AND m.person_id <> person),
+    rows := notification.forget_names(others, person,
         ARRAY(SELECT DISTINCT m.called FROM household.members m
-            WHERE m.person_id = person AND m.called IS NOT NULL));
+            WHERE m.person_id = person AND m.called IS NOT NULL), 'household');
     RETURN NEXT;
     RETURN QUERY SELECT * FROM household.erase_words(person, homes);
+    RETURN QUERY SELECT * FROM household.erase_money_words(person, homes);
     RETURN QUERY SELECT k.object, 'kept', k.rows, k.reason FROM (
-        SELECT 'household.bills', count(*), 'what others owe for them: ids and amounts'
+        SELECT 'household.bills', count(*), 'what others owe for them: titles, ids and amounts'
         FROM household.bills b
         WHERE b.group_id = ANY (homes) AND person IN (b.payer_id, b.entered_by)
         UNION ALL
@@ -134,8 +171,13 @@ BEGIN
         FROM household.sides s WHERE person IN (s.person_id, s.other_id)
           AND s.group_id = ANY (homes)
         UNION ALL
-        SELECT 'household.items', count(*), 'what trips have bought: the id of their owner'
-        FROM household.items i WHERE i.person_id = person
+        SELECT 'household.items', count(*),
+            'the lists and trips of the group: names of items, ids of owners and who added them'
+        FROM household.items i
+        WHERE i.group_id = ANY (homes) AND person IN (i.person_id, i.added_by)
+        UNION ALL
+        SELECT 'household.chores', count(*), 'what others take turns at: titles and ids'
+        FROM household.chores c WHERE c.group_id = ANY (homes) AND c.created_by = person
         UNION ALL
         SELECT 'household.occurrences', count(*), 'the statistics of others: ids and days'
         FROM household.occurrences o WHERE o.group_id = ANY (homes)

@@ -43,12 +43,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM errand.expect(length(name) BETWEEN 1 AND 100 AND name !~ '[[:cntrl:]]',
         'name: expected 1 to 100 characters in one line');
-    -- The list of all names is read from files, so that a zone is looked up once.
-    -- Abbreviations such as EST, and the copies under posix/, are in that list, too.
-    PERFORM errand.expect((time_zone = 'UTC' OR time_zone LIKE '%/%'
-            AND time_zone !~ '^(posix|right)/')
-        AND (EXISTS (SELECT FROM household.groups g WHERE g.time_zone = expect_group.time_zone)
-            OR EXISTS (SELECT FROM pg_catalog.pg_timezone_names z WHERE z.name = time_zone)),
+    PERFORM errand.expect(errand.is_zone(time_zone),
         format('time zone %s: expected a name of IANA, such as America/Toronto',
             coalesce(time_zone, 'null')));
     PERFORM errand.expect(

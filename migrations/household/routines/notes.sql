@@ -11,8 +11,8 @@ DECLARE
     home CONSTANT bigint := household.enter(person);
     at CONSTANT timestamptz := clock_timestamp();
     rules household.rules;
-    request CONSTANT bytea := household.digest('note', person::text, body, expires_at::text,
-        picture);
+    request CONSTANT bytea := household.digest('note', person::text, body,
+        extract(epoch FROM expires_at)::text, picture);
     note bigint := household.requested(home, request_id, request);
 BEGIN
     IF note IS NOT NULL THEN

@@ -20,7 +20,8 @@ BEGIN
         'notes', (SELECT jsonb_agg(to_jsonb(n) ORDER BY n.id) FROM household.notes n
             WHERE n.group_id = ANY (homes) AND n.author_id = person),
         'items', (SELECT jsonb_agg(to_jsonb(i) - 'name_key' ORDER BY i.id)
-            FROM household.items i WHERE i.person_id = person),
+            FROM household.items i
+            WHERE i.group_id = ANY (homes) AND person IN (i.person_id, i.added_by)),
         'failed_sessions', (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.at)
             FROM household.failed_sessions f WHERE f.person_id = person))
         || household.money_data(person, homes) || household.chore_data(person, homes));

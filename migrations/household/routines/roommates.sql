@@ -50,6 +50,17 @@ BEGIN
         WHERE m.group_id = home AND m.person_id = person), 'Room-mate ' || person);
 END $$;
 
+-- The facts of notices about what somebody does: their name, and in "named" their id, by which the
+-- erasure finds who has read the name. A notice that says "former room-mate" names nobody.
+CREATE OR REPLACE FUNCTION household.by(home bigint, person bigint) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN jsonb_build_object('by', household.name_of(home, person), 'named', to_jsonb(ARRAY(
+        SELECT person WHERE NOT EXISTS (SELECT FROM household.members m
+            WHERE m.group_id = home AND m.person_id = person AND m.is_erased))));
+END $$;
+
 -- household.my_group() and household.roommates() read it back.
 CREATE OR REPLACE FUNCTION household.set_name(person bigint, called text)
 RETURNS void LANGUAGE plpgsql

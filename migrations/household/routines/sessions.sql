@@ -11,7 +11,7 @@ BEGIN
     PERFORM people.expect_person(person);
     PERFORM errand.expect(length(session) BETWEEN 1 AND 200,
         'session: expected 1 to 200 characters that name it, and prove nothing');
-    IF people.obstacle(person) = 'blocked' THEN
+    IF people.obstacle(person) IN ('blocked', 'under_age') THEN
         RETURN false;
     END IF;
     INSERT INTO household.failed_sessions AS f (person_id, at, session)
@@ -31,7 +31,7 @@ Arguments:
   person: whose session it claims to be
   session: 1 to 200 characters that name the session and prove nothing, such as its id
 Returns:
-  notified: true; false if the session was reported before
+  notified: true; false if the session was reported before, or the person is to be erased
 Errors:
   22023: the session is invalid
   23503: no such person

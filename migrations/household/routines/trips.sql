@@ -11,7 +11,8 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     home CONSTANT bigint := household.enter(person);
     request CONSTANT bytea := household.digest('trip', person::text, items::text, amount::text,
-        spent_on::text, split, persons::text, parts::text, prices::text, receipt, title);
+        to_char(spent_on, 'YYYY-MM-DD'), split, persons::text, parts::text, prices::text, receipt,
+        title);
     bill bigint;
 BEGIN
     bill := household.requested_bill(home, request_id, request);

@@ -41,19 +41,16 @@ BEGIN
     PERFORM missions.seek(held.mission_id, at);
 END $$;
 
--- Whether a text is the name of a time zone, as it is spelled in tzdata, and no offset or
--- abbreviation. PostgreSQL reads one file for it; pg_timezone_names reads all of them.
-CREATE OR REPLACE FUNCTION missions.is_zone(name text) RETURNS boolean LANGUAGE plpgsql
-SET timezone = 'UTC' AS $$
+-- Raises an error unless a mission can have these; see missions.open_mission.
+CREATE OR REPLACE FUNCTION missions.expect_setting(
+    is_urgent boolean, currency text, time_zone text
+) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF (name ~ '^(UTC|(?!posix/|right/)[A-Za-z_]+(/[A-Za-z0-9_+-]+)+)$') IS NOT TRUE THEN
-        RETURN false;
-    END IF;
-    -- PostgreSQL takes any case, and shows the file's own name. The setting ends with the function.
-    PERFORM set_config('timezone', name, true);
-    RETURN current_setting('timezone') = name;
-EXCEPTION WHEN invalid_parameter_value THEN
-    RETURN false;
+    PERFORM errand.expect(is_urgent IS NOT NULL, 'is_urgent: expected true or false');
+    PERFORM errand.expect(currency ~ '^[A-Z]{3}$',
+        'currency: expected an ISO 4217 code such as CAD');
+    PERFORM errand.expect(errand.is_zone(time_zone),
+        'time_zone: expected an IANA name such as America/Toronto');
 END $$;
 
 -- The mission that a request opened, or null; raises an error if its content was another.
@@ -141,12 +138,12 @@ BEGIN
         'title: expected 1 to 200 characters on one line');
     PERFORM missions.expect_conditions(
         slots, freebies, min_quality, radius_m, min_age, rest_days);
-    PERFORM errand.expect(is_urgent IS NOT NULL, 'is_urgent: expected true or false');
-    PERFORM errand.expect(currency ~ '^[A-Z]{3}$',
-        'currency: expected an ISO 4217 code such as CAD');
-    PERFORM errand.expect(missions.is_zone(time_zone),
-        'time_zone: expected an IANA name such as America/Toronto');
+    PERFORM missions.expect_setting(is_urgent, currency, time_zone);
     PERFORM missions.expect_tasks(tasks);
+    IF EXISTS (SELECT FROM establishments.branches b
+        WHERE b.id = branch AND b.closed_at IS NOT NULL) THEN
+        PERFORM errand.refuse('closed', format('branch %s is closed', branch));
+    END IF;
     INSERT INTO missions.missions AS m (branch_id, establishment_id, opens_at, closes_at,
         first_day, due_day, paid, pay, slots, rest_days, min_age, radius_m, min_quality,
         is_urgent, currency, time_zone, title, freebies, place, request_id, request_hash)
@@ -203,6 +200,8 @@ Arguments:
     another mission
 Returns:
   open_mission: the mission's id
+Reasons:
+  closed: the branch is closed
 Errors:
   22023: an argument is out of range; the text names it
   23503: no such branch

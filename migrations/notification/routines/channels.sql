@@ -53,7 +53,7 @@ Arguments:
   topic: for apns, the bundle id of the app
   environment: production or development
 Returns:
-  register_device: the device's id; null if the person was erased
+  register_device: the device's id; null if the person is blocked or was erased
 Errors:
   22023: unknown app, platform or missing topic
   23503: no such person

@@ -1,5 +1,20 @@
 -- Mails to addresses of people who have no account yet.
 
+CREATE OR REPLACE FUNCTION notification.is_address(address text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce($1 ~ ('^(?=.{3,254}$)[^[:cntrl:]]*[^@[:space:][:cntrl:]]'
+        '@[^@[:space:][:cntrl:]]+$'), false)
+$$;
+
+-- Whether all who have this address are blocked, and somebody has it.
+CREATE OR REPLACE FUNCTION notification.is_blocked(address text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM people.people p
+            WHERE lower(p.email) = lower($1) AND p.blocked_at IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM people.people p
+            WHERE lower(p.email) = lower($1) AND p.blocked_at IS NULL)
+$$;
+
 CREATE OR REPLACE FUNCTION notification.mail_to(
     kind text, address text, locale text, data jsonb, secrets jsonb, dedupe_key text,
     expires_at timestamptz
@@ -9,6 +24,7 @@ DECLARE
     known notification.kinds;
     mail bigint;
     is_same boolean;
+    is_barred boolean;
 BEGIN
     IF kind IS NULL OR address IS NULL OR locale IS NULL OR data IS NULL OR dedupe_key IS NULL
         OR expires_at IS NULL THEN
@@ -17,16 +33,24 @@ BEGIN
     END IF;
     PERFORM notification.expect_event(kind, data, secrets, dedupe_key, expires_at);
     -- The texts name no address, which is personal.
-    PERFORM errand.expect(
-        address ~ '^(?=.{3,254}$)[^[:cntrl:]]*[^@[:space:][:cntrl:]]@[^@[:space:][:cntrl:]]+$',
+    PERFORM errand.expect(notification.is_address(address),
         'address: expected an address of at most 254 characters');
+    -- A row keeps the address until then, if its mail cannot be sent.
+    PERFORM errand.expect(expires_at <= clock_timestamp() + interval '90 days',
+        'expires_at: expected at most 90 days from now');
     PERFORM errand.expect(locale ~ '^[a-z]{2,3}([-_][A-Za-z]{2})?$',
         'locale: expected such as en or en-CA');
     known := notification.expect_kind(kind, data, secrets);
     PERFORM errand.expect(known.urgency = 'urgent' AND 'email' = ANY (known.channels),
         format('kind %s: expected an urgent kind that is sent by email', kind));
-    INSERT INTO notification.direct_mails AS m (kind, address, locale, data, dedupe_key, expires_at)
-    VALUES (kind, address, locale, data, dedupe_key, expires_at)
+    is_barred := notification.is_blocked(address);
+    INSERT INTO notification.direct_mails AS m (kind, address, locale, data, dedupe_key, expires_at,
+        status, reply, answered_at)
+    VALUES (kind, CASE WHEN NOT is_barred THEN address END, locale,
+        CASE WHEN is_barred THEN '{}' ELSE data END, dedupe_key, expires_at,
+        CASE WHEN is_barred THEN 'withdrawn' ELSE 'pending' END::notification.delivery_status,
+        CASE WHEN is_barred THEN 'blocked' END,
+        CASE WHEN is_barred THEN clock_timestamp() END)
     ON CONFLICT ON CONSTRAINT direct_mails_dedupe_key_key DO NOTHING
     RETURNING m.id INTO mail;
     IF mail IS NULL THEN
@@ -40,6 +64,9 @@ BEGIN
         END IF;
         RETURN mail;
     END IF;
+    IF is_barred THEN
+        RETURN mail;
+    END IF;
     IF known.secrets <> '{}' THEN
         INSERT INTO notification.direct_secrets (mail_id, facts, expires_at)
         VALUES (mail, secrets, expires_at);
@@ -51,7 +78,8 @@ COMMENT ON FUNCTION
     notification.mail_to(text, text, text, jsonb, jsonb, text, timestamptz) IS $doc$
 Mails an urgent notice to an address whose owner has no account yet, such as an invitation. No
 policy decides about it. The address and the facts are deleted when the mail has been sent, has
-failed or has expired.
+failed or has expired. A mail to the address of a blocked person is recorded without both, and
+withdrawn.
 
 Arguments:
   kind: an urgent kind of notice that is sent by email
@@ -60,7 +88,7 @@ Arguments:
   data: the facts of the kind as a JSON object, at most 64 KiB
   secrets: the secret facts of the kind, such as a link; null for kinds without
   dedupe_key: names the event
-  expires_at: the mail is not sent after this time
+  expires_at: the mail is not sent after this time; at most 90 days from now
 Returns:
   mail_to: the id of the mail
 Errors:

@@ -7,6 +7,8 @@ RETURNS TABLE (object text, rows bigint) LANGUAGE plpgsql AS $$
 DECLARE
     gone bigint[];
 BEGIN
+    -- First, so that the later statements see what a decision under way writes.
+    PERFORM FROM notification.notices n WHERE n.id = ANY (ids) ORDER BY n.id FOR UPDATE;
     DELETE FROM notification.inbox_items i WHERE i.notice_id = ANY (ids);
     GET DIAGNOSTICS rows = ROW_COUNT;
     object := 'inbox_items';
@@ -69,24 +71,25 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- Deletes the notices to people whose facts or texts contain one of these names, such as that of a
--- member who was erased; returns how many.
-CREATE OR REPLACE FUNCTION notification.forget_names(people bigint[], names text[])
-RETURNS bigint LANGUAGE sql AS $$
-    WITH named AS (
+-- Deletes the notices of an app to some people that name a person, such as a member who is erased;
+-- returns how many. The fact "named" of such notices, a list of ids, says whom they name. Where the
+-- facts are gone by age, the texts of items that nobody has read are searched for the person's
+-- names.
+CREATE OR REPLACE FUNCTION notification.forget_names(
+    among bigint[], named bigint, names text[], of_app text
+) RETURNS bigint LANGUAGE sql AS $$
+    WITH words AS (
         SELECT '(^|\W)(' || string_agg(regexp_replace(name, '([^[:alnum:][:space:]])', '\\\1', 'g'),
             '|') || ')(\W|$)' AS pattern
         FROM unnest(names) AS name WHERE name <> ''
     )
     SELECT coalesce(max(g.rows) FILTER (WHERE g.object = 'notices'), 0)
     FROM notification.delete_notices(ARRAY(
-        SELECT n.id FROM named, notification.notices n
-        LEFT JOIN notification.inbox_items i ON i.notice_id = n.id
-        LEFT JOIN notification.parked_items p ON p.notice_id = n.id
-        WHERE n.person_id = ANY (people)
-          AND (i.title ~ pattern OR i.body ~ pattern OR p.title ~ pattern OR p.body ~ pattern
-            OR EXISTS (SELECT FROM jsonb_path_query(n.data, 'strict $.**') AS v (value)
-                WHERE jsonb_typeof(v.value) = 'string' AND v.value #>> '{}' ~ pattern)))) AS g
+        SELECT n.id FROM words w CROSS JOIN notification.notices n
+        LEFT JOIN notification.inbox_items i ON n.is_bare AND i.notice_id = n.id
+        WHERE n.person_id = ANY (among) AND n.app = of_app
+          AND (n.data -> 'named' @> to_jsonb(named)
+            OR i.title ~ w.pattern OR i.body ~ w.pattern))) AS g
 $$;
 
 -- Returns all that is known of a person; see people.holders.

@@ -96,6 +96,10 @@ BEGIN
     END IF;
     IF jsonb_typeof(data) <> 'object' OR pg_column_size(data) > 65536
         OR pg_column_size(secrets) > 65536 THEN
+        IF jsonb_typeof(data) = 'object' AND pg_column_size(data) <= 65536 THEN
+            RAISE EXCEPTION 'secrets: expected a JSON object of at most 64 KiB'
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
         RAISE EXCEPTION 'data: expected a JSON object of at most 64 KiB, found % of % bytes',
             jsonb_typeof(data), pg_column_size(data) USING ERRCODE = 'invalid_parameter_value';
     END IF;

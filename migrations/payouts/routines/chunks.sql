@@ -41,7 +41,7 @@ $$;
 
 -- The amounts owed to people from postings before an instant, and the reasons why they cannot be
 -- paid. Later rewards, and their reversals, belong to the next quarter; other later debits reduce
--- the amount.
+-- the amount. Erased people are left out: nobody can pay them.
 CREATE OR REPLACE FUNCTION payouts.due(
     cut_off timestamptz, of_currency text, first_account bigint, last_account bigint
 ) RETURNS TABLE (
@@ -72,6 +72,7 @@ CREATE OR REPLACE FUNCTION payouts.due(
     LEFT JOIN people.people p ON p.id = a.owner
     LEFT JOIN payouts.payees y ON y.person_id = a.owner
     WHERE a.id BETWEEN $3 AND $4 AND a.kind = 'person' AND a.currency = $2 AND b.amount > 0
+      AND p.erased_at IS NULL
 $$;
 
 -- The minimum payout in minor units.

@@ -8,6 +8,17 @@ LANGUAGE sql STABLE AS $$
         SELECT a.id FROM ledger.accounts a WHERE a.owner = $1 AND a.kind = 'person'))
 $$;
 
+-- Locks a person's balances, and so waits for sessions that change their payouts. The next one
+-- sees these changes; and all who come later lock the balances first, then read who is blocked.
+CREATE OR REPLACE FUNCTION payouts.lock_balances(person bigint) RETURNS void LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM FROM ledger.balances b
+    WHERE b.slice = 0 AND b.account_id = ANY (ARRAY(
+        SELECT a.id FROM ledger.accounts a WHERE a.owner = person AND a.kind = 'person'))
+    ORDER BY b.account_id FOR NO KEY UPDATE;
+END $$;
+
 -- Holds the pending payouts of a blocked person. The next run pays them, or an operator releases
 -- them, if the person is kept; until then payouts.lack() holds whatever a run makes.
 CREATE OR REPLACE FUNCTION payouts.block(person bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -17,6 +28,7 @@ DECLARE
     reason CONSTANT text := CASE people.obstacle(person) WHEN 'under_age' THEN 'is under 16'
         ELSE 'the account is blocked' END;
 BEGIN
+    PERFORM payouts.lock_balances(person);
     FOR payout IN SELECT p.id FROM payouts.known_of(person) p
         WHERE p.state = 'pending' ORDER BY p.account_id, p.id
     LOOP
@@ -47,6 +59,9 @@ BEGIN
         PERFORM errand.ask_again(format('payout %s is being issued', busy),
             'Issue its run again to finish its files.');
     END IF;
+    -- Nobody can be paid them, so that nobody need look at them; the money is in the balance.
+    PERFORM payouts.change(p.id, 'void', 'void', 'errand', 'the person was erased')
+    FROM payouts.known_of($1) p WHERE p.state = 'held' ORDER BY p.account_id, p.id;
     DELETE FROM payouts.payees y WHERE y.person_id = $1;
     GET DIAGNOSTICS payees = ROW_COUNT;
     DELETE FROM payouts.bank_details d WHERE d.person_id = $1;
@@ -61,7 +76,10 @@ BEGIN
                 WHERE i.person_id = $1 AND i.payee <> ''),
             'names and addresses of issued payouts: the books keep them for 7 years'),
         ('payouts.payouts', 'kept', (SELECT count(*) FROM payouts.known_of($1)),
-            'by id alone, for the books; money that was not issued stays in the balance');
+            'by id alone, for the books; money that was not issued stays in the balance'),
+        ('payouts.forfeits', 'kept', (SELECT count(*) FROM payouts.forfeits f
+                WHERE f.person_id = $1),
+            'by id alone, for the books: what the person gave up');
 END $$;
 
 -- Returns all that is known of a person.
@@ -84,7 +102,10 @@ LANGUAGE sql STABLE AS $$
         'items', coalesce((SELECT jsonb_agg(jsonb_build_object('payout', i.payout_id,
                 'payee', i.payee, 'address', i.address, 'lines', i.lines,
                 'details', CASE WHEN i.sealed IS NOT NULL THEN 'sealed' END) ORDER BY i.payout_id)
-            FROM payouts.items i WHERE i.person_id = $1), '[]'))
+            FROM payouts.items i WHERE i.person_id = $1), '[]'),
+        'forfeits', coalesce((SELECT jsonb_agg(jsonb_build_object('at', people.written(f.at),
+                'amounts', f.amounts) ORDER BY f.at)
+            FROM payouts.forfeits f WHERE f.person_id = $1), '[]'))
 $$;
 
 -- Wipes the names, addresses and bank details of files that were published before a time.

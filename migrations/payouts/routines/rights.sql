@@ -38,5 +38,6 @@ GRANT EXECUTE ON FUNCTION
     payouts.forget_bank_details(bigint),
     payouts.of_person(bigint, int),
     payouts.next_pay_date(),
-    payouts.standing(bigint)
+    payouts.standing(bigint),
+    payouts.forfeit(bigint, text)
 TO errand_app;

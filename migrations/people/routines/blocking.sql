@@ -28,7 +28,8 @@ BEGIN
     RETURN failure;
 END $$;
 
--- Blocks a person and requests the erasure, or returns the one that is open.
+-- Blocks a person and requests the erasure, or returns the one that is open. A request takes over
+-- one that nobody asked for.
 --   starts_in  how long an operator can object before it starts
 CREATE OR REPLACE FUNCTION people.open_erasure(
     person bigint, cause text, reason text DEFAULT NULL, request_hash bytea DEFAULT NULL,
@@ -38,6 +39,7 @@ CREATE OR REPLACE FUNCTION people.open_erasure(
 DECLARE
     at CONSTANT timestamptz := clock_timestamp();
     e people.erasures;
+    takes_over boolean;
     failure text;
 BEGIN
     -- One of several at once waits for the others.
@@ -48,10 +50,17 @@ BEGIN
     SELECT * INTO e FROM people.erasures r
     WHERE r.person_id = person AND r.state IN ('requested', 'running');
     IF FOUND THEN
-        -- Somebody asks: no need to wait for objections to the age any more.
-        IF e.starts_at > at + starts_in THEN
+        takes_over := e.cause IN ('under_age', 'unused') AND cause NOT IN ('under_age', 'unused');
+        -- Somebody asks: no need to wait for objections to the age any more, and being 16 by then
+        -- does not stop it.
+        IF e.state = 'requested' AND (takes_over OR e.starts_at > at + starts_in
+            OR e.request_hash IS NULL AND request_hash IS NOT NULL)
+        THEN
             UPDATE people.erasures r
-            SET starts_at = at + starts_in, target_at = at + starts_in + interval '72 hours',
+            SET starts_at = least(r.starts_at, at + starts_in),
+                target_at = least(r.target_at, at + starts_in + interval '72 hours'),
+                cause = CASE WHEN takes_over THEN cause ELSE r.cause END,
+                request_hash = coalesce(r.request_hash, request_hash),
                 reason = coalesce(reason, r.reason)
             WHERE r.id = e.id RETURNING * INTO e;
             PERFORM people.enqueue_erasure(e);
@@ -111,13 +120,17 @@ BEGIN
     PERFORM errand.expect(length(reason) BETWEEN 1 AND 500, 'keep: reason: 1 to 500 characters');
     PERFORM FROM people.people p WHERE p.id = person FOR NO KEY UPDATE;
     SELECT * INTO e FROM people.erasures r
-    WHERE r.person_id = person ORDER BY r.id DESC LIMIT 1 FOR UPDATE;
+    WHERE r.person_id = person ORDER BY r.id DESC LIMIT 1 FOR NO KEY UPDATE;
     IF e.state = 'requested' THEN
         UPDATE people.erasures r
         SET state = 'kept', ended_at = clock_timestamp(), kept_by = actor, kept_reason = reason,
             failure = NULL
         WHERE r.id = e.id;
-        UPDATE people.people p SET blocked_at = NULL WHERE p.id = person;
+        -- Else the next night would find an unused account again, with its old warning.
+        UPDATE people.people p
+        SET blocked_at = NULL, unused_warned_at = NULL, last_seen_at = CASE e.cause
+            WHEN 'unused' THEN clock_timestamp() ELSE p.last_seen_at END
+        WHERE p.id = person;
     END IF;
     RETURN e.state;
 END $$;

@@ -13,9 +13,9 @@ BEGIN
         'record_consent: version: expected 1 to 40 characters, such as 2026-01');
     PERFORM errand.expect(at <= clock_timestamp() + interval '5 minutes',
         'record_consent: at: expected a time in the past');
-    PERFORM people.expect_open(person);
-    -- One of several at once waits for the others.
+    -- One of several at once waits for the others, and for a request for erasure.
     PERFORM FROM people.people p WHERE p.id = person FOR NO KEY UPDATE;
+    PERFORM people.expect_open(person);
     SELECT * INTO held FROM people.consents c
     WHERE c.person_id = person AND c.what = what AND c.replaced_at IS NULL
       AND c.withdrawn_at IS NULL;
@@ -43,6 +43,7 @@ Returns:
   given_at: when the person agreed to this version
 Reasons:
   blocked: the person's erasure was requested
+  under_age: the person is under 16
   erased: the person was erased
 Errors:
   22023: what or version is malformed, or at is in the future
@@ -58,7 +59,11 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     withdrawn timestamptz;
 BEGIN
-    PERFORM people.expect_person(person);
+    -- First, as record_consent does: else a version that is given meanwhile would stay in force.
+    PERFORM FROM people.people p WHERE p.id = person FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        PERFORM people.expect_person(person);
+    END IF;
     UPDATE people.consents c SET withdrawn_at = clock_timestamp()
     WHERE c.person_id = person AND c.what = what AND c.replaced_at IS NULL
       AND c.withdrawn_at IS NULL

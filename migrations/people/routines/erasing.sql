@@ -40,7 +40,8 @@ END $$;
 COMMENT ON FUNCTION people.request_erasure(bigint, text, text) IS $doc$
 Requests the erasure of a person. The person is blocked at once: no notice, offer, code, grant or
 money. Workers erase the person from every module, normally within 72 hours, at the latest after 30
-days. It cannot be undone.
+days. It cannot be undone. What waits for a review is rejected unpaid, and nobody gets money that
+was not paid out: see the functions standing and forfeit of the module payouts.
 
 Arguments:
   person: the person
@@ -91,8 +92,13 @@ DECLARE
     e people.erasures;
     holder text;
 BEGIN
+    -- The person before the erasure, as an objection locks them; a step past the block needs the
+    -- erasure alone.
+    PERFORM FROM people.people p WHERE p.id = (
+        SELECT r.person_id FROM people.erasures r WHERE r.id = erasure AND r.state = 'requested')
+    FOR NO KEY UPDATE;
     SELECT * INTO e FROM people.erasures r WHERE r.id = erasure FOR NO KEY UPDATE;
-    IF e.state IN ('finished', 'kept') OR e.holders_at IS NOT NULL
+    IF NOT FOUND OR e.state IN ('finished', 'kept') OR e.holders_at IS NOT NULL
         OR e.starts_at > clock_timestamp()
     THEN
         RETURN NULL;
@@ -139,10 +145,31 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE r.id = erasure AND r.state IN ('requested', 'running')
 $$;
 
+-- Who of a list of erased people is in this database and not erased, as after a restore. A person
+-- who was created after the time of the list is another one, who has got the same id.
+CREATE OR REPLACE FUNCTION people.revived(persons bigint[], erased_at timestamptz[])
+RETURNS SETOF bigint LANGUAGE sql STABLE AS $$
+    SELECT p.id FROM unnest(persons, erased_at) AS l (person, at)
+    JOIN people.people p ON p.id = l.person
+    -- A list of whole seconds has the same people.
+    WHERE p.erased_at IS NULL AND p.created_at <= l.at + interval '1 second'
+    GROUP BY p.id ORDER BY p.id
+$$;
+
+-- How many of them nobody has asked to be erased again.
+CREATE OR REPLACE FUNCTION people.count_forgotten(persons bigint[], erased_at timestamptz[])
+RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT count(*) FROM people.revived(persons, erased_at) AS r (person)
+    WHERE NOT EXISTS (SELECT FROM people.erasures e
+        WHERE e.person_id = r.person AND e.state IN ('requested', 'running')
+          -- These may still be stopped.
+          AND (e.state = 'running' OR e.cause NOT IN ('under_age', 'unused')))
+$$;
+
 -- Erases again who is in a restored backup, and was erased after it was made. Returns the people
 -- who are.
-CREATE OR REPLACE FUNCTION people.suppress(persons bigint[]) RETURNS SETOF bigint
-LANGUAGE sql AS $$
-    SELECT (people.open_erasure(p.id, 'suppression')).person_id
-    FROM people.people p WHERE p.id = ANY (persons) AND p.erased_at IS NULL ORDER BY p.id
+CREATE OR REPLACE FUNCTION people.suppress(persons bigint[], erased_at timestamptz[])
+RETURNS SETOF bigint LANGUAGE sql AS $$
+    SELECT (people.open_erasure(r.person, 'suppression')).person_id
+    FROM people.revived(persons, erased_at) AS r (person)
 $$;

@@ -1,27 +1,39 @@
 -- The passes over the jobs, and how an erasure ends: the person's row becomes a stump, and a
 -- certificate says what was deleted.
 
--- Removes the addresses of the people of a sweep from what operators did, and their reasons from
--- the lines about these people.
-CREATE OR REPLACE FUNCTION people.sweep_log(sweep people.job_sweeps) RETURNS void
+-- Removes operators' reasons from the lines of the log about the people of a sweep.
+CREATE OR REPLACE FUNCTION people.sweep_lines(sweep people.job_sweeps) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    found record;
+    hit record;
 BEGIN
-    FOR found IN
-        SELECT e.id AS erasure, array_agg(a.id) AS lines
-        FROM people.erasures e JOIN errand.audit a ON a.subject = 'person ' || e.person_id
+    FOR hit IN
+        SELECT e.id AS erasure, array_agg(DISTINCT a.id) AS lines
+        -- Some name two, such as a debtor and a creditor.
+        FROM errand.audit a
+        CROSS JOIN LATERAL regexp_matches(a.subject, '\mperson (\d+)\M', 'g') AS m
+        JOIN people.erasures e ON e.person_id::text = m[1]
         WHERE e.sweep_id = sweep.id AND e.state = 'running'
-          AND (a.reason IS NOT NULL OR a.change IS NOT NULL)
+          AND (a.reason IS NOT NULL OR a.change IS NOT NULL) AND a.subject LIKE '%person %'
         GROUP BY e.id
     LOOP
-        UPDATE errand.audit a SET reason = NULL, change = NULL WHERE a.id = ANY (found.lines);
-        PERFORM people.count_erased(found.erasure, 'errand', 'errand.audit', 'anonymized',
-            cardinality(found.lines));
+        UPDATE errand.audit a SET reason = NULL, change = NULL WHERE a.id = ANY (hit.lines);
+        PERFORM people.count_erased(hit.erasure, 'errand', 'errand.audit', 'anonymized',
+            cardinality(hit.lines));
     END LOOP;
-    FOR found IN
-        WITH erased AS MATERIALIZED (SELECT * FROM people.addresses_of(sweep.id)), lines AS (
+END $$;
+
+-- Removes the addresses of the people of a sweep from what operators did.
+CREATE OR REPLACE FUNCTION people.sweep_words(sweep people.job_sweeps) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    hit record;
+BEGIN
+    FOR hit IN
+        WITH erased AS MATERIALIZED (SELECT * FROM people.addresses_of(sweep.id)),
+        texts AS MATERIALIZED (
             SELECT 'errand.audit' AS object, a.id,
                 concat_ws(' ', a.subject, a.reason, a.change::text) AS written
             FROM errand.audit a
@@ -33,45 +45,74 @@ BEGIN
             SELECT 'errand.schedules', s.id, concat_ws(' ', s.args::text, s.declared::text)
             FROM errand.schedules s
         )
-        SELECT l.object, l.id, a.address, e.erasure
-        FROM lines l CROSS JOIN LATERAL people.addresses_in(l.written) AS a (address)
-        JOIN erased e ON e.address = a.address
+        SELECT DISTINCT t.object, t.id, e.address, e.erasure
+        FROM texts t CROSS JOIN LATERAL people.address_keys(t.written) AS k (key)
+        JOIN erased e ON e.key = k.key AND position(e.written IN lower(t.written)) > 0
+        ORDER BY t.object, t.id
     LOOP
-        CASE found.object
+        CASE hit.object
             WHEN 'errand.audit' THEN
                 UPDATE errand.audit a
-                SET subject = people.without_address(a.subject, found.address),
-                    reason = people.without_address(a.reason, found.address),
-                    change = people.without_address(a.change::text, found.address)::jsonb
-                WHERE a.id = found.id;
+                SET subject = people.without_address(a.subject, hit.address),
+                    reason = people.without_address(a.reason, hit.address),
+                    change = people.without_address(a.change, hit.address)
+                WHERE a.id = hit.id AND (a.subject, a.reason, a.change) IS DISTINCT FROM (
+                    people.without_address(a.subject, hit.address),
+                    people.without_address(a.reason, hit.address),
+                    people.without_address(a.change, hit.address));
             WHEN 'errand.operations' THEN
                 UPDATE errand.operations o
-                SET reason = people.without_address(o.reason, found.address),
-                    filter = people.without_address(o.filter::text, found.address)::jsonb,
-                    note = people.without_address(o.note, found.address),
-                    change = people.without_address(o.change::text, found.address)::jsonb
-                WHERE o.id = found.id;
+                SET reason = people.without_address(o.reason, hit.address),
+                    filter = people.without_address(o.filter, hit.address),
+                    note = people.without_address(o.note, hit.address),
+                    change = people.without_address(o.change, hit.address)
+                WHERE o.id = hit.id
+                  AND (o.reason, o.filter, o.note, o.change) IS DISTINCT FROM (
+                    people.without_address(o.reason, hit.address),
+                    people.without_address(o.filter, hit.address),
+                    people.without_address(o.note, hit.address),
+                    people.without_address(o.change, hit.address));
             ELSE
                 UPDATE errand.schedules s
-                SET args = people.without_address(s.args::text, found.address)::jsonb,
-                    declared = people.without_address(s.declared::text, found.address)::jsonb
-                WHERE s.id = found.id;
+                SET args = people.without_address(s.args, hit.address),
+                    declared = people.without_address(s.declared, hit.address)
+                WHERE s.id = hit.id AND (s.args, s.declared) IS DISTINCT FROM (
+                    people.without_address(s.args, hit.address),
+                    people.without_address(s.declared, hit.address));
         END CASE;
-        PERFORM people.count_erased(found.erasure, 'errand', found.object, 'anonymized', 1);
-    END LOOP;
-    FOR found IN
-        WITH erased AS MATERIALIZED (SELECT * FROM people.addresses_of(sweep.id))
-        SELECT u.kind, u.key, e.erasure
-        FROM errand.unique_keys u CROSS JOIN LATERAL people.addresses_in(u.key) AS a (address)
-        JOIN erased e ON e.address = a.address
-    LOOP
-        DELETE FROM errand.unique_keys u WHERE u.kind = found.kind AND u.key = found.key;
-        PERFORM people.count_erased(found.erasure, 'errand', 'errand.unique_keys', 'deleted', 1);
+        IF FOUND THEN
+            PERFORM people.count_erased(hit.erasure, 'errand', hit.object, 'anonymized', 1);
+        END IF;
     END LOOP;
 END $$;
 
+-- Deletes the unique keys that have the addresses of the people of a sweep.
+CREATE OR REPLACE FUNCTION people.sweep_unique_keys(sweep people.job_sweeps) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    hit record;
+BEGIN
+    FOR hit IN
+        WITH erased AS MATERIALIZED (SELECT * FROM people.addresses_of(sweep.id))
+        SELECT DISTINCT u.kind, u.key, e.erasure
+        FROM errand.unique_keys u CROSS JOIN LATERAL people.address_keys(u.key) AS k (key)
+        JOIN erased e ON e.key = k.key AND people.without_address(u.key, e.address) <> u.key
+    LOOP
+        DELETE FROM errand.unique_keys u WHERE u.kind = hit.kind AND u.key = hit.key;
+        PERFORM people.count_erased(hit.erasure, 'errand', 'errand.unique_keys', 'deleted', 1);
+    END LOOP;
+END $$;
+
+-- Whether the end of an erasure may be tried: one that failed waits for almost an hour.
+CREATE OR REPLACE FUNCTION people.may_end(e people.erasures) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT e.failure IS NULL OR e.failed_at < clock_timestamp() - interval '50 minutes'
+$$;
+
 -- Does the next part of the pass over the jobs, which the caller commits alone; begins a pass if
--- erasures wait for one. Returns whether more is left.
+-- erasures wait for one. Returns whether more is left. An erasure whose end failed waits for the
+-- pass of the next hour, and delays no other.
 CREATE OR REPLACE FUNCTION people.sweep_jobs(max_rows int DEFAULT 10000) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -79,12 +120,13 @@ DECLARE
     sweep people.job_sweeps;
     next CONSTANT jsonb := '{"live": "finished", "finished": "log", "log": "ending"}';
     is_done boolean := true;
+    ending bigint;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('people.sweep_jobs', 0));
     SELECT * INTO sweep FROM people.job_sweeps s WHERE s.ended_at IS NULL;
     IF NOT FOUND THEN
-        PERFORM FROM people.erasures e
-        WHERE e.state = 'running' AND e.holders_at IS NOT NULL AND e.sweep_id IS NULL;
+        PERFORM FROM people.erasures e WHERE e.state = 'running' AND e.holders_at IS NOT NULL
+            AND e.sweep_id IS NULL AND people.may_end(e);
         IF NOT FOUND THEN
             RETURN false;
         END IF;
@@ -93,21 +135,36 @@ BEGIN
         SELECT coalesce(pg_sequence_last_value('errand.jobs_id_seq'), 0)
         RETURNING * INTO sweep;
         UPDATE people.erasures e SET sweep_id = sweep.id
-        WHERE e.state = 'running' AND e.holders_at IS NOT NULL AND e.sweep_id IS NULL;
+        WHERE e.state = 'running' AND e.holders_at IS NOT NULL AND e.sweep_id IS NULL
+          AND people.may_end(e);
         RETURN true;
     END IF;
     CASE sweep.phase
         WHEN 'live' THEN is_done := people.sweep_live(sweep, max_rows) < max_rows;
         WHEN 'finished' THEN is_done := people.sweep_finished(sweep, max_rows) < max_rows;
-        WHEN 'log' THEN PERFORM people.sweep_log(sweep);
+        WHEN 'log' THEN
+            PERFORM people.sweep_lines(sweep);
+            PERFORM people.sweep_words(sweep);
+            PERFORM people.sweep_unique_keys(sweep);
         ELSE
-            PERFORM people.end_erasure(e.id) FROM (
-                SELECT r.id FROM people.erasures r
-                WHERE r.sweep_id = sweep.id AND r.state = 'running' ORDER BY r.id LIMIT 200
-            ) AS e;
+            SELECT r.id INTO ending FROM people.erasures r
+            WHERE r.sweep_id = sweep.id AND r.state = 'running' ORDER BY r.id LIMIT 1;
             IF NOT FOUND THEN
                 UPDATE people.job_sweeps s SET ended_at = clock_timestamp() WHERE s.id = sweep.id;
+                RETURN true;
             END IF;
+            BEGIN
+                PERFORM people.end_erasure(ending);
+            EXCEPTION
+                -- The caller tries again at once.
+                WHEN deadlock_detected OR serialization_failure OR lock_not_available THEN
+                    RAISE;
+                WHEN OTHERS THEN
+                    -- Without the text, which may name anything.
+                    UPDATE people.erasures r SET failure = 'end ' || SQLSTATE,
+                        failed_at = clock_timestamp(), sweep_id = NULL
+                    WHERE r.id = ending;
+            END;
             RETURN true;
     END CASE;
     IF is_done THEN
@@ -142,11 +199,18 @@ DECLARE
     body text;
 BEGIN
     SELECT e.person_id INTO person FROM people.erasures e
-    WHERE e.id = erasure AND e.state = 'running' FOR NO KEY UPDATE;
+    WHERE e.id = erasure AND e.state = 'running';
     IF NOT FOUND THEN
         RETURN;
     END IF;
     PERFORM people.erase_again(erasure, person);
+    -- After the rows of modules, and before the erasure, as others lock them.
+    PERFORM FROM people.people p WHERE p.id = person FOR NO KEY UPDATE;
+    PERFORM FROM people.erasures e
+    WHERE e.id = erasure AND e.state = 'running' FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
     UPDATE people.people p
     SET created_at = at, last_seen_at = at, erased_at = at,
         blocked_at = coalesce(p.blocked_at, at), email = NULL, email_refused_at = NULL,

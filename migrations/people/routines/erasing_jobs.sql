@@ -21,29 +21,6 @@ LANGUAGE sql IMMUTABLE AS $$
         (args ->> 'personId'), (args ->> 'user_id'), (args ->> 'userID'), (args ->> 'userId')
 $$;
 
--- The mail addresses in a text, in lower case.
-CREATE OR REPLACE FUNCTION people.addresses_in(written text) RETURNS SETOF text
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT DISTINCT lower(rtrim(m[1], '.')) FROM regexp_matches(written,
-        '([^[:space:]"''<>,;:()\[\]{}\\=]+@[^[:space:]"''<>,;:()\[\]{}\\=]+)', 'g') AS m
-    WHERE position('@' IN written) > 0
-$$;
-
--- The text without an address, in any case of its letters.
-CREATE OR REPLACE FUNCTION people.without_address(written text, address text) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT regexp_replace(written,
-        regexp_replace(address, '([\\^$.|?*+()\[\]{}-])', '\\\1', 'g'), '[erased]', 'gi')
-$$;
-
--- The addresses of the people of a sweep.
-CREATE OR REPLACE FUNCTION people.addresses_of(sweep bigint)
-RETURNS TABLE (erasure bigint, address text) LANGUAGE sql STABLE AS $$
-    SELECT e.id, lower(p.email)
-    FROM people.erasures e JOIN people.people p ON p.id = e.person_id
-    WHERE e.sweep_id = sweep AND e.state = 'running' AND p.email IS NOT NULL
-$$;
-
 -- Adds to the counts of an erasure.
 CREATE OR REPLACE FUNCTION people.count_erased(
     erasure bigint, module text, object text, action text, rows bigint
@@ -59,44 +36,37 @@ CREATE OR REPLACE FUNCTION people.erase_live_job(job bigint) RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
-    WITH ended AS (
-        DELETE FROM errand.jobs j WHERE j.id = job AND j.claimed_by IS NULL
-            AND NOT j.args ?| ARRAY['to', 'group_id', 'group_ids']
-        RETURNING j.*
-    ), effects AS (
-        DELETE FROM errand.once_effects o USING ended WHERE o.job_id = ended.id
-    )
-    INSERT INTO errand.finished_jobs (id, created_at, run_at, finished_at, keep_until, outcome,
-        priority, attempt, max_attempts, args_version, queue, kind, reason, args, options)
-    SELECT e.id, e.created_at, e.run_at, now(), (now() AT TIME ZONE 'UTC')::date + 7, 'cancelled',
-        e.priority, e.attempt, e.max_attempts, e.args_version, e.queue, e.kind,
-        'the person was erased', '{"erased": true}', e.options
-    FROM ended e;
-    IF FOUND THEN
+    -- Locked, so that no other is merged into it before it is cancelled.
+    PERFORM FROM errand.jobs j
+    WHERE j.id = job AND NOT j.args ?| ARRAY['to', 'group_id', 'group_ids'] FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF errand.cancel_unclaimed(ARRAY[job], 'the person was erased', 7) > 0 THEN
         RETURN true;
     END IF;
     PERFORM pg_notify('errand_control', 'cancel ' || j.claimed_by) FROM errand.jobs j
-    WHERE j.id = job AND j.claimed_by IS NOT NULL AND NOT j.cancel_requested;
+    WHERE j.id = job AND NOT j.cancel_requested;
     UPDATE errand.jobs j
     SET args = '{"erased": true}', errors = NULL, tags = NULL, unique_key = NULL,
         cancel_requested = true
-    WHERE j.id = job AND NOT j.args ?| ARRAY['to', 'group_id', 'group_ids'];
-    RETURN FOUND;
+    WHERE j.id = job;
+    RETURN true;
 END $$;
 
--- Searches the next jobs of a sweep; returns how many it read.
+-- Searches the next jobs of a sweep; returns how many it read. A merge join would sort all texts.
 CREATE OR REPLACE FUNCTION people.sweep_live(sweep people.job_sweeps, max_rows int)
-RETURNS bigint LANGUAGE plpgsql AS $$
+RETURNS bigint LANGUAGE plpgsql SET enable_mergejoin = off AS $$
 #variable_conflict use_variable
 DECLARE
     seen bigint;
     reached bigint;
-    found record;
+    hit record;
 BEGIN
     SELECT count(*), max(c.id) INTO seen, reached FROM (
         SELECT j.id FROM errand.jobs j WHERE j.id > sweep.cursor ORDER BY j.id LIMIT max_rows
     ) AS c;
-    FOR found IN
+    FOR hit IN
         SELECT DISTINCT j.id, e.id AS erasure
         FROM errand.jobs j CROSS JOIN LATERAL people.named_by(j.args) AS n
         JOIN people.erasures e ON e.person_id::text = n.person
@@ -104,26 +74,35 @@ BEGIN
           AND e.sweep_id = sweep.id AND e.state = 'running'
         ORDER BY j.id
     LOOP
-        IF people.erase_live_job(found.id) THEN
-            PERFORM people.count_erased(found.erasure, 'errand', 'errand.jobs', 'deleted', 1);
+        IF people.erase_live_job(hit.id) THEN
+            PERFORM people.count_erased(hit.erasure, 'errand', 'errand.jobs', 'deleted', 1);
         END IF;
     END LOOP;
-    FOR found IN
-        WITH erased AS MATERIALIZED (SELECT * FROM people.addresses_of(sweep.id))
-        SELECT j.id, a.address, e.erasure
-        FROM errand.jobs j CROSS JOIN LATERAL people.addresses_in(
-            concat_ws(' ', j.args::text, j.errors::text, j.tags::text, j.unique_key)
-        ) AS a (address)
-        JOIN erased e ON e.address = a.address
-        WHERE j.id > sweep.cursor AND j.id <= reached
+    FOR hit IN
+        WITH erased AS MATERIALIZED (SELECT * FROM people.addresses_of(sweep.id)),
+        texts AS MATERIALIZED (
+            SELECT j.id, concat_ws(' ', j.args::text, j.errors::text, j.tags::text,
+                j.unique_key) AS written
+            FROM errand.jobs j WHERE j.id > sweep.cursor AND j.id <= reached
+        )
+        SELECT DISTINCT t.id, e.address, e.erasure
+        FROM texts t CROSS JOIN LATERAL people.address_keys(t.written) AS k (key)
+        JOIN erased e ON e.key = k.key AND position(e.written IN lower(t.written)) > 0
+        ORDER BY t.id
     LOOP
         UPDATE errand.jobs j
-        SET args = people.without_address(j.args::text, found.address)::jsonb,
-            errors = people.without_address(j.errors::text, found.address)::jsonb,
-            tags = people.without_address(j.tags::text, found.address)::text[],
-            unique_key = people.without_address(j.unique_key, found.address)
-        WHERE j.id = found.id;
-        PERFORM people.count_erased(found.erasure, 'errand', 'errand.jobs', 'anonymized', 1);
+        SET args = people.without_address(j.args, hit.address),
+            errors = people.without_address(j.errors, hit.address),
+            tags = people.without_address(j.tags, hit.address),
+            unique_key = people.without_address(j.unique_key, hit.address)
+        WHERE j.id = hit.id AND (j.args, j.errors, j.tags, j.unique_key) IS DISTINCT FROM (
+            people.without_address(j.args, hit.address),
+            people.without_address(j.errors, hit.address),
+            people.without_address(j.tags, hit.address),
+            people.without_address(j.unique_key, hit.address));
+        IF FOUND THEN
+            PERFORM people.count_erased(hit.erasure, 'errand', 'errand.jobs', 'anonymized', 1);
+        END IF;
     END LOOP;
     UPDATE people.job_sweeps s SET cursor = coalesce(reached, s.cursor) WHERE s.id = sweep.id;
     RETURN seen;
@@ -131,13 +110,13 @@ END $$;
 
 -- Searches the next finished jobs of a sweep; returns how many it read.
 CREATE OR REPLACE FUNCTION people.sweep_finished(sweep people.job_sweeps, max_rows int)
-RETURNS bigint LANGUAGE plpgsql AS $$
+RETURNS bigint LANGUAGE plpgsql SET enable_mergejoin = off AS $$
 #variable_conflict use_variable
 DECLARE
     seen bigint;
     reached bigint;
     jobs bigint[];
-    found record;
+    hit record;
 BEGIN
     SELECT count(*), max(c.id) INTO seen, reached FROM (
         SELECT f.id FROM errand.finished_jobs f
@@ -162,23 +141,35 @@ BEGIN
         WHERE f.id = ANY (jobs);
         DELETE FROM errand.once_effects o WHERE o.job_id = ANY (jobs);
     END IF;
-    FOR found IN
-        WITH erased AS MATERIALIZED (SELECT * FROM people.addresses_of(sweep.id))
-        SELECT f.id, a.address, e.erasure
-        FROM errand.finished_jobs f CROSS JOIN LATERAL people.addresses_in(concat_ws(' ',
-            f.args::text, f.errors::text, f.reason, f.tags::text, f.unique_key)) AS a (address)
-        JOIN erased e ON e.address = a.address
-        WHERE f.id > sweep.cursor AND f.id <= reached
+    FOR hit IN
+        WITH erased AS MATERIALIZED (SELECT * FROM people.addresses_of(sweep.id)),
+        texts AS MATERIALIZED (
+            SELECT f.id, concat_ws(' ', f.args::text, f.errors::text, f.reason, f.tags::text,
+                f.unique_key) AS written
+            FROM errand.finished_jobs f WHERE f.id > sweep.cursor AND f.id <= reached
+        )
+        SELECT DISTINCT t.id, e.address, e.erasure
+        FROM texts t CROSS JOIN LATERAL people.address_keys(t.written) AS k (key)
+        JOIN erased e ON e.key = k.key AND position(e.written IN lower(t.written)) > 0
+        ORDER BY t.id
     LOOP
         UPDATE errand.finished_jobs f
-        SET args = people.without_address(f.args::text, found.address)::jsonb,
-            errors = people.without_address(f.errors::text, found.address)::jsonb,
-            reason = people.without_address(f.reason, found.address),
-            tags = people.without_address(f.tags::text, found.address)::text[],
-            unique_key = people.without_address(f.unique_key, found.address)
-        WHERE f.id = found.id;
-        PERFORM people.count_erased(
-            found.erasure, 'errand', 'errand.finished_jobs', 'anonymized', 1);
+        SET args = people.without_address(f.args, hit.address),
+            errors = people.without_address(f.errors, hit.address),
+            reason = people.without_address(f.reason, hit.address),
+            tags = people.without_address(f.tags, hit.address),
+            unique_key = people.without_address(f.unique_key, hit.address)
+        WHERE f.id = hit.id
+          AND (f.args, f.errors, f.reason, f.tags, f.unique_key) IS DISTINCT FROM (
+            people.without_address(f.args, hit.address),
+            people.without_address(f.errors, hit.address),
+            people.without_address(f.reason, hit.address),
+            people.without_address(f.tags, hit.address),
+            people.without_address(f.unique_key, hit.address));
+        IF FOUND THEN
+            PERFORM people.count_erased(
+                hit.erasure, 'errand', 'errand.finished_jobs', 'anonymized', 1);
+        END IF;
     END LOOP;
     UPDATE people.job_sweeps s SET cursor = coalesce(reached, s.cursor) WHERE s.id = sweep.id;
     RETURN seen;

@@ -4,15 +4,16 @@ SELECT errand.grant_rights('people', '{"people": ["email", "unsubscribe_token"],
     "erasures": ["reason", "kept_reason"], "exports": ["request_hash"]}');
 
 -- Calls that run with the owner's rights are composed of these tables.
-REVOKE INSERT, UPDATE, DELETE ON people.holders, people.retention_rules, people.unused_notifiers
-    FROM errand_worker;
+REVOKE INSERT, UPDATE, DELETE ON people.holders, people.retention_rules,
+    people.unused_notifiers, people.seeing FROM errand_worker;
 -- Written by functions of the owner only.
 REVOKE INSERT, UPDATE, DELETE ON people.erasures, people.erasure_steps, people.erasure_counts,
     people.certificates, people.job_sweeps FROM errand_worker;
 -- They call functions of modules that move money, and need the owner's login.
 REVOKE EXECUTE ON FUNCTION people.block(bigint, boolean),
     people.open_erasure(bigint, text, text, bytea, interval), people.block_under_age(bigint),
-    people.keep(bigint, text, text), people.suppress(bigint[]), people.personal_data(bigint),
+    people.keep(bigint, text, text), people.suppress(bigint[], timestamptz[]),
+    people.personal_data(bigint),
     people.end_erasure(bigint), people.erase_live_job(bigint),
     people.warn_unused(timestamptz, int, boolean), people.erase_unused(timestamptz, int, boolean)
 FROM errand_worker;

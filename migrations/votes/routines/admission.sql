@@ -21,6 +21,8 @@ BEGIN
     PERFORM errand.expect(asked.closes_at > greatest(asked.opens_at, at)
         AND asked.closes_at < at + interval '1 year',
         'closes_at: expected a time in the next year, after opens_at');
+    PERFORM errand.expect(coalesce(asked.opens_at >= at - interval '1 year', true),
+        'opens_at: expected a time of at most a year ago, or null');
     PERFORM errand.expect(coalesce(asked.expected >= 1, true),
         'expected: expected 1 or more, or null');
     PERFORM errand.expect(coalesce(length(password) BETWEEN 1 AND 1000, true),
@@ -138,7 +140,7 @@ Arguments:
   options: 2 to 100 labels, all different
   initiator: the person who opens it, and decides about equal names
   closes_at: the deadline, within a year
-  opens_at: from when on ballots are accepted; null for now
+  opens_at: from when on ballots are accepted, at most a year ago; null for now
   expected: the number of ballots that closes the vote, and that it never exceeds; null for no such
     number
   password: asked of everybody who joins or casts; null for none. Only a slow hash is stored
@@ -188,8 +190,8 @@ BEGIN
     END IF;
 END $$;
 
--- Returns whether a person has joined a vote with this name and address. The address is unknown
--- once the vote is counted.
+-- Returns whether a person has joined a vote with this name and address. The count and the
+-- cancellation delete addresses: from then on any is taken for the one that was given.
 CREATE OR REPLACE FUNCTION votes.has_joined_as(
     vote bigint, person bigint, name text, address text
 ) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
@@ -197,7 +199,9 @@ CREATE OR REPLACE FUNCTION votes.has_joined_as(
 BEGIN
     RETURN EXISTS (SELECT FROM votes.participants p
         WHERE p.vote_id = vote AND p.person_id = person AND p.name = name
-          AND coalesce(p.address, address) IS NOT DISTINCT FROM address);
+          AND (p.address IS NOT DISTINCT FROM address OR p.address IS NULL AND EXISTS (
+              SELECT FROM votes.votes v
+              WHERE v.id = vote AND (v.root IS NOT NULL OR v.state = 'cancelled'))));
 END $$;
 
 CREATE OR REPLACE FUNCTION votes.join(

@@ -75,14 +75,24 @@ DECLARE
 BEGIN
     FOR vote IN
         SELECT v.id FROM votes.votes v WHERE v.initiator = person AND v.state = 'open'
-        ORDER BY v.id FOR NO KEY UPDATE
+        ORDER BY v.id
     LOOP
         CONTINUE WHEN EXISTS (SELECT FROM votes.participants p
             WHERE p.vote_id = vote AND p.person_id <> person);
-        -- Waits for those who are joining.
-        PERFORM FROM votes.gates g WHERE g.vote_id = vote ORDER BY g.number FOR UPDATE;
-        CONTINUE WHEN EXISTS (SELECT FROM votes.participants p
-            WHERE p.vote_id = vote AND p.person_id <> person);
+        BEGIN
+            -- Waits for a closing, and for those who are joining.
+            PERFORM FROM votes.votes v
+            WHERE v.id = vote AND v.state = 'open' FOR NO KEY UPDATE;
+            CONTINUE WHEN NOT FOUND;
+            PERFORM FROM votes.gates g WHERE g.vote_id = vote ORDER BY g.number FOR UPDATE;
+            IF EXISTS (SELECT FROM votes.participants p
+                WHERE p.vote_id = vote AND p.person_id <> person) THEN
+                PERFORM errand.ask_again('somebody has joined');
+            END IF;
+        EXCEPTION WHEN SQLSTATE 'RU002' THEN
+            -- The vote goes on at once: its locks are released.
+            CONTINUE;
+        END;
         PERFORM votes.take_back(vote);
         cancelled := cancelled + 1;
     END LOOP;
@@ -95,6 +105,38 @@ BEGIN
     PERFORM votes.cancel_unjoined(person);
 END $$;
 
+-- Erases what a person said in opening votes: the name and the ids of requests, the exact place of
+-- votes that are not open any more, and all words of votes in which nobody else took part.
+CREATE OR REPLACE FUNCTION votes.wipe_opened(person bigint, OUT opened bigint, OUT labels bigint)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    -- The result of a vote of others stays theirs, even if all of them were erased.
+    lonely CONSTANT bigint[] := ARRAY(SELECT v.id FROM votes.votes v
+        WHERE v.initiator = person AND (v.state = 'cancelled'
+            OR v.state = 'published' AND v.joined <= 1)
+          AND NOT EXISTS (SELECT FROM votes.participants p
+              WHERE p.vote_id = v.id AND p.person_id <> person AND NOT p.is_erased));
+BEGIN
+    UPDATE votes.options o SET label = 'Erased ' || o.number
+    WHERE o.vote_id = ANY (lonely) AND o.label <> 'Erased ' || o.number;
+    GET DIAGNOSTICS labels = ROW_COUNT;
+    WITH known AS MATERIALIZED (
+        SELECT v.id, l.id IS NOT NULL AS is_lonely, v.state = 'open' AS is_open
+        FROM votes.votes v LEFT JOIN unnest(lonely) AS l (id) ON l.id = v.id
+        WHERE v.initiator = person
+    )
+    UPDATE votes.votes v SET initiator_name = NULL, request_id = NULL,
+        place = CASE WHEN k.is_open THEN v.place END,
+        place_name = CASE WHEN NOT k.is_lonely THEN v.place_name END,
+        subject = CASE WHEN k.is_lonely THEN 'Erased' ELSE v.subject END
+    FROM known k
+    WHERE v.id = k.id AND (v.initiator_name IS NOT NULL OR v.request_id IS NOT NULL
+        OR v.place IS NOT NULL AND NOT k.is_open
+        OR k.is_lonely AND (v.place_name IS NOT NULL OR v.subject <> 'Erased'));
+    GET DIAGNOSTICS opened = ROW_COUNT;
+END $$;
+
 -- Erases a person from all votes: see people.holders.
 CREATE OR REPLACE FUNCTION votes.erase(person bigint)
 RETURNS TABLE (object text, action text, rows bigint, reason text) LANGUAGE plpgsql AS $$
@@ -102,7 +144,8 @@ RETURNS TABLE (object text, action text, rows bigint, reason text) LANGUAGE plpg
 DECLARE
     among bigint[];
     wiped record;
-    named bigint;
+    own record;
+    guesses bigint;
     vote bigint;
 BEGIN
     PERFORM votes.cancel_unjoined(person);
@@ -116,9 +159,7 @@ BEGIN
         ('votes.participants', 'deleted', wiped.deleted, NULL),
         ('votes.participants', 'anonymized', wiped.anonymized,
             'ballots stay counted; the link of an unpublished vote ends with its publication');
-    UPDATE votes.votes v SET initiator_name = NULL
-    WHERE v.initiator = person AND v.initiator_name IS NOT NULL;
-    GET DIAGNOSTICS named = ROW_COUNT;
+    SELECT * INTO own FROM votes.wipe_opened(person);
     -- Nobody is left to decide about equal names: they count, and the result says so.
     FOR vote IN
         SELECT v.id FROM votes.votes v WHERE v.initiator = person AND v.state = 'review'
@@ -127,14 +168,17 @@ BEGIN
         PERFORM votes.end_review(vote, clock_timestamp(), is_early => true);
     END LOOP;
     RETURN QUERY
-    SELECT 'votes.votes', 'anonymized', named, NULL
+    SELECT 'votes.votes', 'anonymized', own.opened, NULL
     UNION ALL
-    SELECT 'votes.votes', 'kept', count(*), 'subject, options and result are those of all who '
-        'took part; the id of the initiator leads to nobody'
+    SELECT 'votes.options', 'anonymized', own.labels, NULL
+    UNION ALL
+    SELECT 'votes.votes', 'kept', count(*), 'subject, options, place and result are those of all '
+        'who took part; where nobody else did, times and numbers; the id of the initiator leads '
+        'to nobody'
     FROM votes.votes v WHERE v.initiator = person;
     DELETE FROM votes.guesses g WHERE g.person_id = person;
-    GET DIAGNOSTICS named = ROW_COUNT;
-    RETURN QUERY SELECT 'votes.guesses', 'deleted', named, NULL;
+    GET DIAGNOSTICS guesses = ROW_COUNT;
+    RETURN QUERY SELECT 'votes.guesses', 'deleted', guesses, NULL;
 END $$;
 
 -- All that votes know of a person: see people.holders.
@@ -177,13 +221,13 @@ DECLARE
     forgotten bigint := 0;
 BEGIN
     IF only_count THEN
-        RETURN (SELECT count(*) + (
-                SELECT count(*) FROM votes.votes v JOIN votes.participants p ON p.vote_id = v.id
-                WHERE v.state IN ('published', 'cancelled') AND NOT v.is_anonymous
-                  AND coalesce(v.published_at, v.closes_at) < before AND p.person_id > 0)
-            FROM votes.votes v
+        -- The votes themselves are counted, too; none is read beyond max_rows.
+        RETURN (SELECT count(*) FROM (
+            SELECT FROM votes.votes v CROSS JOIN LATERAL (
+                SELECT UNION ALL SELECT FROM votes.participants p
+                WHERE p.vote_id = v.id AND p.person_id > 0) AS of_vote
             WHERE v.state IN ('published', 'cancelled') AND NOT v.is_anonymous
-              AND coalesce(v.published_at, v.closes_at) < before);
+              AND coalesce(v.published_at, v.closes_at) < before LIMIT max_rows) AS old);
     END IF;
     FOR vote IN
         SELECT v.id FROM votes.votes v

@@ -10,9 +10,12 @@ BEGIN
         RAISE EXCEPTION 'vote % is %: it cannot become %', OLD.id, OLD.state, NEW.state
             USING ERRCODE = 'restrict_violation';
     END IF;
-    IF (OLD.id, OLD.initiator, OLD.key_id, OLD.expected, OLD.options, OLD.max_choices, OLD.subject)
+    IF (OLD.id, OLD.initiator, OLD.key_id, OLD.expected, OLD.options, OLD.max_choices)
         IS DISTINCT FROM (NEW.id, NEW.initiator, NEW.key_id, NEW.expected, NEW.options,
-            NEW.max_choices, NEW.subject)
+            NEW.max_choices)
+        -- Of a vote that is over, the erasure of its initiator may take the subject away.
+        OR OLD.subject <> NEW.subject
+            AND NOT (votes.is_ended(NEW.state) AND NEW.subject = 'Erased')
         OR OLD.root IS NOT NULL
             AND (OLD.root, OLD.ballots, OLD.voters, OLD.joined, OLD.has_unresolved)
             IS DISTINCT FROM
@@ -60,9 +63,16 @@ CREATE OR REPLACE TRIGGER is_written_once
 CREATE OR REPLACE TRIGGER is_written_once AFTER INSERT ON votes.nodes REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION votes.guard_tree();
 
+-- Whether nothing is decided about a vote any more, so that an erasure may take its labels away.
+CREATE OR REPLACE FUNCTION votes.has_ended(vote bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM votes.votes v WHERE v.id = vote AND votes.is_ended(v.state))
+$$;
+
 CREATE OR REPLACE FUNCTION votes.guard_option() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF (OLD.vote_id, OLD.number, OLD.label) IS DISTINCT FROM (NEW.vote_id, NEW.number, NEW.label)
+    IF (OLD.vote_id, OLD.number) IS DISTINCT FROM (NEW.vote_id, NEW.number)
+        OR OLD.label <> NEW.label
+            AND NOT (NEW.label = 'Erased ' || NEW.number AND votes.has_ended(NEW.vote_id))
         OR OLD.ballots IS NOT NULL AND OLD.ballots IS DISTINCT FROM NEW.ballots THEN
         RAISE EXCEPTION 'an option of vote %: its label and ballots cannot change', OLD.vote_id
             USING ERRCODE = 'restrict_violation';

@@ -9,6 +9,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 #variable_conflict use_column
 DECLARE
     most CONSTANT int := least(greatest($4, 0), 500);
+    -- Far distances on the map are not exact: some more are read, the nearest are returned.
+    margin CONSTANT int := CASE WHEN $3 > 5000 THEN 50 ELSE 0 END;
     -- In degrees; a degree of latitude is 110,574 meters at the equator, and longer elsewhere.
     reach CONSTANT double precision := $3 / 110500;
     farthest CONSTANT double precision := abs($2) + reach;
@@ -35,7 +37,8 @@ BEGIN
             point(center[0] + t.turn + breadth, north))
           AND votes.is_within(v.place, votes.point($1, $2), $3)
           AND v.opens_at <= clock_timestamp() AND v.closes_at > clock_timestamp()
-        ORDER BY v.map_point <-> point(center[0] + t.turn, center[1]) LIMIT most
+        ORDER BY v.map_point <-> point(center[0] + t.turn, center[1])
+        LIMIT most + margin
     ) n
     WHERE t.turn = 0
         OR breadth < 180 AND center[0] + t.turn BETWEEN -180 - breadth AND 180 + breadth
@@ -43,8 +46,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION votes.nearby(double precision, double precision, double precision, int)
 IS $doc$
-Lists the open votes near a place, nearest first. Of votes that are equally near, any may be left
-out when there are more than max_rows.
+Lists the open votes near a place, nearest first. When there are more than max_rows, one may be left
+out for another that is up to one percent farther; with a radius of 100 km and many votes, up to a
+few percent farther.
 
 Arguments:
   longitude, latitude: the place
@@ -158,7 +162,8 @@ END $$;
 COMMENT ON FUNCTION votes.joined_names(bigint, bigint, int, int) IS $doc$
 Lists the names of those who have joined a vote, for its participants and its initiator, until the
 result is out; then names lists those whose ballots count. Having joined is not having voted: the
-list does not change when a ballot is cast.
+list does not change when a ballot is cast. Each call sorts all names of the vote: take those of a
+large vote in one page or in few.
 
 Arguments:
   vote: the vote

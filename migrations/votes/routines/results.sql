@@ -47,7 +47,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION votes.names(bigint, int, int) IS $doc$
 Lists the names of those whose ballots count in a published vote; no row before. Erased people are
-counted, but not named.
+counted, but not named. Each call sorts all names of the vote: take those of a large vote in one
+page or in few.
 
 Arguments:
   vote: the vote

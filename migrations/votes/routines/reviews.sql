@@ -63,18 +63,25 @@ BEGIN
     PERFORM errand.refuse('open', format('vote %s is open: its names are looked at later', of.id));
 END $$;
 
--- Whether a name was decided about exactly so.
+-- Whether a name was decided about exactly so. Once the vote is over, nobody knows any more which
+-- erased people were rejected: those who are no participants are taken for them.
 CREATE OR REPLACE FUNCTION votes.is_decided_so(of votes.exceptions, rejected bigint[])
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
+DECLARE
+    known CONSTANT bigint[] := ARRAY(
+        SELECT p.person_id FROM votes.participants p
+        WHERE p.vote_id = of.vote_id AND p.is_rejected
+          AND p.name_key IN (of.name_key, votes.erased_key(of.vote_id, of.name_key)));
 BEGIN
     RETURN of.state = (CASE WHEN rejected = '{}' THEN 'validated' ELSE 'rejected'
             END)::votes.exception_state
-        AND ARRAY(SELECT DISTINCT r FROM unnest(rejected) r ORDER BY r) = ARRAY(
-            SELECT p.person_id FROM votes.participants p
-            WHERE p.vote_id = of.vote_id AND p.is_rejected
-              AND p.name_key IN (of.name_key, votes.erased_key(of.vote_id, of.name_key))
-            ORDER BY 1);
+        AND known <@ rejected
+        AND NOT EXISTS (
+            SELECT FROM unnest(rejected) r
+            WHERE r <> ALL (known) AND (NOT votes.has_ended(of.vote_id) OR EXISTS (
+                SELECT FROM votes.participants p
+                WHERE p.vote_id = of.vote_id AND p.person_id = r)));
 END $$;
 
 -- Resolves one name: all its ballots count, or some people are rejected. Returns the number of
@@ -91,8 +98,10 @@ DECLARE
 BEGIN
     SELECT * INTO of FROM votes.votes v WHERE v.id = vote FOR NO KEY UPDATE;
     PERFORM votes.expect_review(of);
+    -- By the digest, too: all people of the name may be erased.
     SELECT * INTO decided FROM votes.exceptions e
-    WHERE e.vote_id = vote AND e.name_key = votes.name_key(of_name) FOR NO KEY UPDATE;
+    WHERE e.vote_id = vote AND e.name_key IN (votes.name_key(of_name),
+        votes.erased_key(vote, votes.name_key(of_name))) FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'vote % has no exception for that name', vote
             USING ERRCODE = 'no_data_found';
@@ -155,7 +164,8 @@ Errors:
   22023: decision and rejected do not fit, or one of rejected has not cast under that name
   P0002: this person has opened no such vote, or it has no such name
   RU002: the vote is being closed: call again in a second
-Repeated: the same decision again returns the number of names that are still to be decided.
+Repeated: the same decision again returns the number of names that are still to be decided, also
+  when people of the name were erased since; once all of them were and the result is out, P0002.
 Sample:
   SELECT votes.resolve(vote => 1, initiator => 17, name => 'Zoë Roy', decision => 'reject',
       rejected => '{19}', reason => 'the same person twice');

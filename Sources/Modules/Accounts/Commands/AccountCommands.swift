@@ -28,8 +28,10 @@ enum AccountCommands {
     private static let codes = Command(
         "account", "codes", effect: .read, summary: "List requested codes, newest first",
         discussion: """
-            Shows no code. They are deleted an hour after their expiry. State no_account: no \
-            account has the address, so that nothing was sent.
+            Shows no code. They are deleted an hour after their expiry. Nothing was sent in two \
+            states. no_account: no account has the address, or its person is to be erased or \
+            under 16. not_sent: so it is with the address of a code to verify it, or the database \
+            has crashed since the request.
             """,
         examples: [
             .init("errand account codes --address ann@example.org", "why she cannot sign in")
@@ -63,7 +65,8 @@ enum AccountCommands {
         "account", "resets", effect: .read, summary: "List requested reset links, newest first",
         discussion: """
             Shows no link. They are deleted a day after their use or expiry. State no_account: no \
-            account has the address, so that nothing was sent.
+            account has the address, or its person is to be erased or under 16, so that nothing \
+            was sent.
             """,
         examples: [
             .init("errand account resets --person 42", "the links of the last day")
@@ -73,7 +76,11 @@ enum AccountCommands {
 
     private static let invitations = Command(
         "account", "invitations", effect: .read, summary: "List invitations, newest first",
-        discussion: "Shows no link. They are deleted a day after they were accepted or are over.",
+        discussion: """
+            Shows no link. They are deleted a day after they were accepted or are over. State \
+            not_sent: nothing was sent, as the inviter, or everybody with the address, is to be \
+            erased or under 16, or an invitation of the same person was declined.
+            """,
         examples: [
             .init("errand account invitations --person 42", "sent or accepted by this person")
         ],

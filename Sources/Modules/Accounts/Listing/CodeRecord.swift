@@ -9,7 +9,7 @@ package struct CodeRecord: Sendable {
     package var address: String
     /// The account to which it was sent.
     package var person: Int64?
-    /// waiting, sent, no_account, locked, expired, used, replaced or address_changed.
+    /// waiting, sent, no_account, not_sent, locked, expired, used, replaced or address_changed.
     package var state: String
     /// The number of wrong codes.
     package var tries: Int
@@ -23,8 +23,9 @@ package struct CodeRecord: Sendable {
             WHEN c.expires_at <= now() THEN 'expired'
             WHEN accounts.tries_in(c.id) >= (SELECT r.tries FROM accounts.rules r) THEN 'locked'
             WHEN c.sent_at IS NULL THEN 'waiting'
+            WHEN c.is_mailed THEN 'sent'
             WHEN c.purpose = 'sign_in' AND c.person_id IS NULL THEN 'no_account'
-            ELSE 'sent' END AS state,
+            ELSE 'not_sent' END AS state,
         accounts.tries_in(c.id) AS tries, c.requested_at, c.sent_at, c.expires_at
         """
 

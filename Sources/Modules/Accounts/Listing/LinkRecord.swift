@@ -13,7 +13,8 @@ package struct LinkRecord: Sendable {
     /// The account to reset, or the person who has accepted the invitation.
     package var person: Int64?
     package var inviter: Int64?
-    /// waiting, sent, no_account, expired, used, replaced, address_changed or withdrawn.
+    /// waiting, sent, no_account, not_sent, expired, used, replaced, address_changed, withdrawn or
+    /// declined.
     package var state: String
     package var requestedAt: Instant
     package var sentAt: Instant?
@@ -26,8 +27,9 @@ package struct LinkRecord: Sendable {
         CASE WHEN l.end_reason IS NOT NULL THEN l.end_reason
             WHEN l.expires_at <= now() THEN 'expired'
             WHEN l.sent_at IS NULL THEN 'waiting'
+            WHEN l.is_mailed THEN 'sent'
             WHEN l.kind = 'reset' AND l.person_id IS NULL THEN 'no_account'
-            ELSE 'sent' END AS state,
+            ELSE 'not_sent' END AS state,
         l.requested_at, l.sent_at, l.reminded_at, l.expires_at, l.ended_at
         """
 

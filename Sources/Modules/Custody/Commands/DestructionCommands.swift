@@ -50,7 +50,7 @@ enum DestructionCommands {
         let session = try invocation.session()
         let context = try productionContext(invocation[production], invocation)
         try OutputFolders.check(invocation[folders])
-        let matters = try await invocation.usableModules(session).all.openMatters(session)
+        let matters = try await invocation.openMatters(session)
         let unknown = invocation[accept].filter { name in !matters.contains { $0.name == name } }
         if let name = unknown.first {
             throw CommandFailure(
@@ -148,8 +148,8 @@ enum DestructionCommands {
         "destruction", "cancel", effect: .write,
         summary: "Cancel a destruction before its first key is destroyed",
         discussion: """
-            Gives apps their rights back, and resumes the queues and schedules that it paused. \
-            Workers that it stopped must be started again.
+            Gives apps their rights back, and resumes the queues and schedules that it paused. A \
+            start that is under way ends. Workers that it stopped must be started again.
             """,
         examples: [.init("errand destruction cancel --reason 'sold instead'", "asks first")],
         options: [CustodyFormatting.reason]

@@ -27,7 +27,8 @@ enum DestructionRunCommands {
             Cannot be undone once the keys are destroyed. The steps: intake (revoke the functions \
             of apps, pause queues and schedules), drain (stop the workers), count, keys (overwrite \
             and remove the file of ERRAND_KEYS_FILE), data (empty all tables), redis, files (the \
-            folders of the plan), verify. After an interruption run it again: it continues with \
+            folders of the plan), verify. Refuses if sealed values need keys that the file does \
+            not have. After an interruption run it again: it continues with \
             the step that was interrupted. Exits 8 if workers do not stop in time. Run it where \
             the key file and the folders are.
             """,
@@ -48,13 +49,15 @@ enum DestructionRunCommands {
                 hint: "select the context of the plan with --context")
         }
         if found.state == "approved" {
-            let open = try await invocation.usableModules(session).all.openMatters(session)
+            let open = try await invocation.openMatters(session)
                 .filter { !found.accepted.contains($0.name) }
             if let first = open.first {
                 throw CommandFailure(
                     exit: .refused, message: "\(first.name): \(first.message)",
                     hint: "\(first.remedy)  # or plan again with --accept \(first.name)")
             }
+            _ = try await KeyFileDestruction(invocation, session).detail(
+                after: .init(), isAccepted: found.accepted.contains(KeyFileDestruction.matter))
         }
         try invocation.confirm(
             "destroy all customer data of this database, as destruction \(found.id) says?")
@@ -103,7 +106,7 @@ enum DestructionRunCommands {
         let found = try await CustodyFormatting.destruction(session)
         try await CustodyFormatting.show(found.id, invocation, session)
         guard ["planned", "approved"].contains(found.state) else { return .done }
-        for matter in try await invocation.usableModules(session).all.openMatters(session)
+        for matter in try await invocation.openMatters(session)
         where !found.accepted.contains(matter.name) {
             invocation.output.note("open: \(matter.name): \(matter.message) (\(matter.remedy))")
         }

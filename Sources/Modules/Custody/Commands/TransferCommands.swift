@@ -4,7 +4,6 @@ import ErrandCrypto
 import ErrandDurableFiles
 import ErrandKeys
 import ErrandPostgres
-import ErrandSealing
 import ErrandTerminal
 import FoundationEssentials
 
@@ -54,17 +53,15 @@ enum TransferCommands {
     ) { invocation in
         let session = try invocation.unlimitedSession()
         let certificate = try certificate(invocation[recipient])
-        let columns = try await invocation.usableModules(session).all
-            .compactMap { $0 as? any SealingModule }.flatMap(\.sealedColumns)
+        let modules = try await invocation.usableModules(session).all
         try await CustodyFormatting.refusing {
             try await checkNotice(invocation[notifiedOn], session)
         }
         try invocation.confirm("export all data of this database for \(certificate.subject)?")
         let folder = try emptyFolder(invocation[to])
-        let counts = try await Resealing(session: session).counts(of: columns)
         let export = TransferExport(
             session: session, folder: folder, recipient: certificate,
-            sealingKeys: Set(counts.compactMap(\.key)).sorted(),
+            sealingKeys: try await modules.sealingKeysInUse(session),
             exportedAt: HumanFormat.timestamp(Date()))
         let (manifest, sha256): (TransferManifest, [UInt8])
         do { (manifest, sha256) = try await export.run() } catch let error as FileError {

@@ -18,11 +18,21 @@ enum DestroyElsewhere {
         "photos and files that the database only refers to",
     ]
 
-    /// Returns the list for this database.
-    static func list(_ session: Session) async throws -> [String] {
+    /// Returns the list of a destruction of this database.
+    static func list(_ destruction: Int64, _ session: Session) async throws -> [String] {
+        let keys = try await session.query(
+            """
+            SELECT k AS name
+            FROM custody.steps s, jsonb_array_elements_text(s.detail -> 'elsewhere') k
+            WHERE s.destruction_id = $1 AND s.name = 'keys' ORDER BY 1
+            """, [.int64(destruction)])
         let foreign = try await session.query(
             "SELECT schema, tables FROM custody.foreign_schemas()")
         return try always
+            + keys.map { row in
+                "the key \(try row.text("name")), which has sealed values and is in a file "
+                    + "elsewhere"
+            }
             + foreign.map { row in
                 "schema \(try row.text("schema")) of this database: \(try row.int64("tables")) "
                     + "tables that belong to no module"

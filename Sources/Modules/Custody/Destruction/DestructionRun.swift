@@ -1,12 +1,10 @@
 import Errand
 import ErrandAdministration
 import ErrandCommand
-import ErrandCrypto
-import ErrandKeys
 import ErrandPostgres
-import ErrandPrivateFiles
 import ErrandRedis
 import ErrandTerminal
+import FoundationEssentials
 
 /// Runs the steps of a started destruction.
 ///
@@ -28,13 +26,14 @@ struct DestructionRun {
     func run() async throws {
         let steps = try await DestructionRows(session: session).steps(id)
         for step in steps where step.endedAt == nil {
-            _ = try await session.query(
-                """
-                UPDATE custody.steps SET started_at = coalesce(started_at, clock_timestamp())
-                WHERE destruction_id = $1 AND name = $2
-                """, [.int64(id), .text(step.name)])
             try Task.checkCancellation()
-            let detail = try await perform(step.name)
+            // Once this step has begun, it can only be completed: so what prevents it comes first.
+            let keyFile = step.name == "keys" ? try await checkKeyFile(step) : nil
+            let prepared = if let keyFile { try AuditLine.json(keyFile) } else { Array("{}".utf8) }
+            _ = try await session.query(
+                "SELECT custody.begin_step($1, $2, $3)",
+                [.int64(id), .text(step.name), .json(prepared)])
+            let detail = try await perform(step, keyFile)
             _ = try await session.pipeline([
                 Statement(
                     """
@@ -47,7 +46,7 @@ struct DestructionRun {
         }
         _ = try await session.query(
             "SELECT custody.end_destruction($1, $2)",
-            [.int64(id), .textArray(try await DestroyElsewhere.list(session))])
+            [.int64(id), .textArray(try await DestroyElsewhere.list(id, session))])
     }
 
     private func audit(_ action: String, detail: [UInt8], subject: String) -> Statement {
@@ -57,8 +56,10 @@ struct DestructionRun {
         ).statement
     }
 
-    private func perform(_ step: String) async throws -> [UInt8] {
-        switch step {
+    private func perform(
+        _ step: DestructionStep, _ keyFile: KeyFileDestruction.Detail?
+    ) async throws -> [UInt8] {
+        switch step.name {
         case "intake":
             let revoked = try await number("SELECT custody.stop_intake($1)")
             return try AuditLine.json(["revoked_functions": revoked])
@@ -68,13 +69,13 @@ struct DestructionRun {
                 "rows": try await number(
                     "SELECT custody.count_before($1)")
             ])
-        case "keys": return try await destroyKeys()
+        case "keys":
+            let detail = keyFile ?? .init()
+            try KeyFileDestruction.destroy(detail)
+            return try AuditLine.json(detail)
         case "data": return try AuditLine.json(["tables": try await emptyTables()])
         case "redis": return try AuditLine.json(["keys": try await emptyRedis()])
-        case "files":
-            var removed: [String: Int] = [:]
-            for folder in record.folders { removed[folder] = try OutputFolders.empty(folder) }
-            return try AuditLine.json(["removed_entries": removed])
+        case "files": return try await emptyFolders(step)
         default: return try await verify()
         }
     }
@@ -91,6 +92,8 @@ struct DestructionRun {
         let end = ContinuousClock.now + timeout
         var stopped: Set<Int64> = []
         while true {
+            // Somebody may cancel it now, and start workers again.
+            _ = try await session.query("SELECT custody.expect_started($1)", [.int64(id)])
             let alive = try await inspector.workers().filter(\.isAlive)
             if alive.isEmpty { break }
             let new = alive.filter { !$0.isStopping && !stopped.contains($0.id) }.map(\.id)
@@ -112,33 +115,40 @@ struct DestructionRun {
         return try AuditLine.json(["stopped_workers": stopped.count])
     }
 
-    /// Destroys the key file, so that nobody can open a sealed value, in a backup neither.
-    private func destroyKeys() async throws -> [UInt8] {
-        struct Detail: Codable {
-            var file: String?
-            var keys: [String] = []
+    /// Checks the key file before it is destroyed; returns what to record of it.
+    private func checkKeyFile(_ step: DestructionStep) async throws -> KeyFileDestruction.Detail {
+        let recorded = try? JSONDecoder().decode(
+            KeyFileDestruction.Detail.self, from: Data(step.detail))
+        return try await KeyFileDestruction(invocation, session).detail(
+            after: recorded ?? .init(),
+            isAccepted: record.accepted.contains(KeyFileDestruction.matter))
+    }
+
+    /// Empties the folders of the plan; those of other hosts are emptied by runs there.
+    private func emptyFolders(_ step: DestructionStep) async throws -> [UInt8] {
+        let key = "removed_entries"
+        let recorded = try? JSONDecoder().decode(
+            [String: [String: Int]].self, from: Data(step.detail))
+        var removed = recorded?[key] ?? [:]
+        var missing: [String] = []
+        for folder in record.folders where removed[folder] == nil {
+            guard let count = try OutputFolders.empty(folder) else {
+                missing.append(folder)
+                continue
+            }
+            removed[folder] = count
+            _ = try await session.query(
+                "UPDATE custody.steps SET detail = $3 WHERE destruction_id = $1 AND name = $2",
+                [.int64(id), .text(step.name), .json(try AuditLine.json([key: removed]))])
         }
-        guard let path = try Variables(all: invocation.environment).path(KeySettings.variable)
-        else { return try AuditLine.json(Detail()) }
-        // Invalid files are destroyed too.
-        let names = (try? KeySettings.keys(invocation.environment))??.names ?? []
-        // A run that was killed after the file was removed finds the names here.
-        let detail = try await session.query(
-            """
-            UPDATE custody.steps SET detail = CASE WHEN detail ->> 'file' = $2
-                AND $3::jsonb -> 'keys' = '[]' THEN detail ELSE $3 END
-            WHERE destruction_id = $1 AND name = 'keys' RETURNING detail
-            """,
-            [
-                .int64(id), .text(path),
-                .json(try AuditLine.json(Detail(file: path, keys: names))),
-            ])[0].json(0)
-        do throws(PrivateFileError) { _ = try PrivateFile.destroy(path) } catch {
+        guard missing.isEmpty else {
             throw CommandFailure(
-                exit: .failed, message: "the key file \(path) cannot be destroyed: \(error)",
-                hint: "fix its permissions, then run 'errand destruction start' again")
+                exit: .refused,
+                message: "not folders of this host: \(missing.joined(separator: ", "))",
+                hint: "run 'errand destruction start' where they are; in place of one that is "
+                    + "gone, make an empty one")
         }
-        return detail
+        return try AuditLine.json([key: removed])
     }
 
     private func emptyTables() async throws -> Int64 {

@@ -28,8 +28,10 @@ enum OutputFolders {
     /// Removes all that is in a folder, and returns the number of entries; the folder stays.
     ///
     /// A symbolic link is removed, never followed.
-    static func empty(_ path: String) throws(CommandFailure) -> Int {
-        guard kind(of: path) == .typeDirectory else { return 0 }
+    ///
+    /// - Returns: nil if it is no folder of this host.
+    static func empty(_ path: String) throws(CommandFailure) -> Int? {
+        guard kind(of: path) == .typeDirectory else { return nil }
         var removed = 0
         do {
             for name in try FileManager.default.contentsOfDirectory(atPath: path).sorted() {

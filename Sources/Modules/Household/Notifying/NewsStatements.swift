@@ -1,10 +1,13 @@
 /// The recipients and facts of notices, as they are when a notice is decided.
+///
+/// The fact `named` has the ids of the people whom a notice names: by it the erasure of one of them
+/// finds the notices to the others.
 enum NewsStatements {
     /// The other members of group $2 about what person $3 has done (event $1, its number $4; of
     /// chore $5, its turn $6 or note $7), if it is so still at $8; those who lived there at $9.
     static let others = """
         SELECT m.person_id, 'household:' || g.id || ':' || $4::bigint AS subject,
-            jsonb_strip_nulls(jsonb_build_object('by', household.name_of(g.id, $3::bigint),
+            jsonb_strip_nulls(household.by(g.id, $3::bigint) || jsonb_build_object(
                 'group', g.name, 'title', c.title, 'body', CASE WHEN n.id IS NOT NULL
                     THEN coalesce(left(n.body, 500), 'A picture.') END)) AS data,
             NULL::text AS event, NULL::timestamptz AS expires_at
@@ -35,7 +38,7 @@ enum NewsStatements {
     /// they live there.
     static let author = """
         SELECT m.person_id, 'household:' || m.group_id || ':' || $3::bigint AS subject,
-            jsonb_build_object('by', household.name_of(m.group_id, $2::bigint)) AS data,
+            household.by(m.group_id, $2::bigint) AS data,
             NULL::text AS event, NULL::timestamptz AS expires_at
         FROM household.members m
         WHERE m.group_id = $1::bigint AND m.person_id = ANY ($4) AND m.left_at IS NULL
@@ -46,9 +49,9 @@ enum NewsStatements {
     ///
     /// The facts are the current ones, so that several edits in a row cause one notice.
     static let bill = """
-        SELECT p.person_id, 'household_bill:' || b.id AS subject, jsonb_build_object(
-                'by', household.name_of(b.group_id, $2::bigint), 'group', g.name,
-                'title', b.title,
+        SELECT p.person_id, 'household_bill:' || b.id AS subject,
+            household.by(b.group_id, $2::bigint) || jsonb_build_object(
+                'group', g.name, 'title', b.title,
                 'amount', jsonb_build_object('minor', b.amount, 'currency', g.currency),
                 'share', jsonb_build_object('minor', coalesce(s.amount, 0),
                     'currency', g.currency)) AS data,
@@ -73,8 +76,8 @@ enum NewsStatements {
     /// The other one of payment $1, which person $2 noted; taken back or not as $3 says.
     static let payment = """
         SELECT CASE $2::bigint WHEN p.from_id THEN p.to_id ELSE p.from_id END AS person_id,
-            'household_payment:' || p.id AS subject, jsonb_build_object(
-                'by', household.name_of(p.group_id, $2::bigint),
+            'household_payment:' || p.id AS subject,
+            household.by(p.group_id, $2::bigint) || jsonb_build_object(
                 'amount', jsonb_build_object('minor', p.amount, 'currency', g.currency)) AS data,
             NULL::text AS event, NULL::timestamptz AS expires_at
         FROM household.payments p JOIN household.groups g ON g.id = p.group_id
@@ -84,9 +87,9 @@ enum NewsStatements {
     /// Who was invited by invitation $1, or who sent it, if it is in state $2.
     static let invitation = """
         SELECT CASE $2 WHEN 'sent' THEN i.invitee_id ELSE i.inviter_id END AS person_id,
-            'household_invitation:' || i.id AS subject, jsonb_build_object(
-                'by', household.name_of(i.group_id, i.inviter_id), 'group', g.name,
-                'until', i.expires_at) AS data,
+            'household_invitation:' || i.id AS subject,
+            household.by(i.group_id, i.inviter_id) || jsonb_build_object(
+                'group', g.name, 'until', i.expires_at) AS data,
             NULL::text AS event, CASE $2 WHEN 'sent' THEN i.expires_at END AS expires_at
         FROM household.invitations i JOIN household.groups g ON g.id = i.group_id
         WHERE i.id = $1::bigint AND i.state::text = $2
@@ -95,9 +98,9 @@ enum NewsStatements {
     /// Who has the turns $2 at chores, if what event $1 says of them is so; reminders by person $3
     /// go to those of $4.
     static let turns = """
-        SELECT o.assignee_id AS person_id, 'chore_turn:' || o.id AS subject, jsonb_build_object(
-                'by', CASE WHEN $3::bigint IS NULL THEN ''
-                    ELSE household.name_of(o.group_id, $3::bigint) END,
+        SELECT o.assignee_id AS person_id, 'chore_turn:' || o.id AS subject,
+            CASE WHEN $3::bigint IS NULL THEN '{"by": ""}'
+                ELSE household.by(o.group_id, $3::bigint) END || jsonb_build_object(
                 'title', c.title, 'due_on', o.due_on, 'due_at', o.due_at) AS data,
             CASE $1 WHEN 'chore_due' THEN o.id::text
                 WHEN 'chore_overdue' THEN o.id || ':' || o.reminders
@@ -144,7 +147,7 @@ enum NewsStatements {
     static let debts = """
         SELECT d.debtor_id AS person_id,
             '\(DebtReminders.subjectPrefix)' || d.group_id AS subject,
-            jsonb_build_object('by', household.name_of(d.group_id, d.creditor_id),
+            household.by(d.group_id, d.creditor_id) || jsonb_build_object(
                 'amount', jsonb_build_object('minor', d.amount, 'currency', d.currency)) AS data,
             NULL::text AS event, NULL::timestamptz AS expires_at
         FROM household.balances(ARRAY[$1::bigint]) d

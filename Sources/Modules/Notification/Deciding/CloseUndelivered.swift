@@ -2,7 +2,7 @@ package import FoundationEssentials
 package import Errand
 package import ErrandPostgres
 
-/// Ends notices and deliveries whose jobs ended without a result.
+/// Ends notices, deliveries and direct mails whose jobs ended without a result.
 ///
 /// A job counts only if it is their own: while another one with the same id in its arguments is
 /// alive, or the delivery waits for its batch, the ended one was somebody else's.
@@ -28,7 +28,8 @@ package struct CloseUndelivered: Job {
 
     /// Ends those whose jobs died in the day before `now`.
     ///
-    /// - Returns: the number of undecided notices, and of deliveries without an answer.
+    /// - Returns: the number of undecided notices, and of deliveries and direct mails without an
+    ///   answer.
     @discardableResult
     package static func run(
         in database: Pool, now: Date
@@ -39,9 +40,10 @@ package struct CloseUndelivered: Job {
             notices: Statement(undecided, [since, .text(DecideNotice.kind)]),
             deliveries: Statement(
                 unanswered, [since, .textArray([PushDelivery.kind, EmailDelivery.kind])]))
-        return (
-            ended.notices, ended.deliveries + (try await endEvents(since, in: database, now: now))
-        )
+        let mails = try await endMails(
+            "failed", Statement(deadMails, [since, .text(DirectMail.kind)]), in: database, now: now)
+        let events = try await endEvents(since, in: database, now: now)
+        return (ended.notices, ended.deliveries + mails + events)
     }
 
     /// Deletes the secret facts that have expired by `now`, and ends direct mails that were not
@@ -75,20 +77,24 @@ package struct CloseUndelivered: Job {
 
     /// Withdraws those whose jobs operators cancelled in the day before `now`.
     ///
-    /// - Returns: the number of withdrawn notices and deliveries.
+    /// - Returns: the number of withdrawn notices, and of deliveries and direct mails.
     @discardableResult
     package static func withdrawCancelled(
         in database: Pool, now: Date
     ) async throws -> (notices: Int, deliveries: Int) {
         let since = Parameter.timestamp(Instant(date: now.addingTimeInterval(-reach)))
         let why = Parameter.text(DeliveryStatements.cancelled)
-        return try await end(
+        let ended = try await end(
             "withdrawn", in: database, now: now,
             notices: Statement(
                 cancelledUndecided, [since, .text(DecideNotice.kind), why]),
             deliveries: Statement(
                 cancelledUnanswered,
                 [since, .textArray([PushDelivery.kind, EmailDelivery.kind]), why]))
+        let mails = try await endMails(
+            "withdrawn", Statement(cancelledMails, [since, .text(DirectMail.kind), why]),
+            in: database, now: now)
+        return (ended.notices, ended.deliveries + mails)
     }
 
     /// Ends notices and deliveries, each with its reason.
@@ -131,7 +137,7 @@ package struct CloseUndelivered: Job {
     /// Returns the rows `id, reason` whose ended jobs were their own.
     ///
     /// - Parameter alive: reads which of the ids $1 have a job of the kinds $2 that has not ended.
-    private static func owned(
+    static func owned(
         _ rows: Rows, by kinds: [String], _ alive: String, in database: Pool
     ) async throws -> [(id: Int64, reason: String)] {
         let found = try rows.map { (id: try $0.int64(0), reason: try $0.text(1)) }
@@ -200,9 +206,10 @@ package struct CloseUndelivered: Job {
         """
 
     /// The condition for jobs of notices that ended without their handlers; matches their index.
-    private static let wasCancelled = """
+    static let wasCancelled = """
         j.outcome = 'cancelled' AND j.reason !~ '^(failed|expired|withdrawn): '
-            AND j.kind IN ('notification.decide', 'notification.email', 'notification.push')
+            AND j.kind IN ('notification.decide', 'notification.email', 'notification.push',
+                'notification.direct_mail')
             AND j.finished_at > $1
         """
 

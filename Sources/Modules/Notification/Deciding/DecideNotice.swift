@@ -36,6 +36,8 @@ package struct NoticeDecisionJobs: Sendable {
             try await handle(batch)
         }
         kinds.handle(CloseUndelivered.self) { _, context in
+            // Workers run longer than a kind may be undeclared.
+            _ = try await context.database.withSession { try await $0.query(catalogue.renewal()) }
             try await CloseUndelivered.expireSecrets(in: context.database, now: context.now)
             try await CloseUndelivered.withdrawCancelled(in: context.database, now: context.now)
             let ended = try await CloseUndelivered.run(in: context.database, now: context.now)

@@ -82,7 +82,10 @@ package struct DirectMails: Sendable {
         let found = try await context.database.withSession {
             try await $0.query(Self.read, [.int64(id)])
         }
-        guard let row = found.first else { return .discard(reason: "the mail has ended") }
+        guard let row = found.first else {
+            // A kind of reason that is not looked at again, as in CloseUndelivered.
+            return .discard(reason: "withdrawn: the mail has ended")
+        }
         let result = try await result(of: row, by: channel, context)
         _ = try await context.database.withSession {
             try await $0.query(
@@ -107,7 +110,7 @@ package struct DirectMails: Sendable {
         guard let kind = catalogue.kinds[name] else {
             // Another worker's program may have it.
             let why = "notice kind \(name) is not declared here"
-            return Result("pending", why, .retry(after: nil, reason: why))
+            return Result(Self.status(after: context), why, .retry(after: nil, reason: why))
         }
         let secrets = try row.optionalJSON("secrets")
         guard kind.secrets.isEmpty || secrets != nil else {
@@ -134,6 +137,11 @@ package struct DirectMails: Sendable {
         return Self.result(of: NoticeSecrets.hidden(secrets, in: verdict), context)
     }
 
+    /// Returns the status after an attempt that failed for a time: the last one ends the mail.
+    private static func status(after context: JobContext) -> String {
+        context.attempt >= context.maxAttempts ? "failed" : "pending"
+    }
+
     private static func result(of verdict: DeliveryVerdict, _ context: JobContext) -> Result {
         func ended(_ status: String, _ reply: String, _ outcome: Outcome) -> Result {
             var result = Result(status, reply, outcome)
@@ -143,9 +151,7 @@ package struct DirectMails: Sendable {
         switch verdict {
         case .delivered(let reply): return ended("delivered", reply, .done)
         case .deferred(let reason, let delay), .addressBusy(let reason, let delay):
-            let isLast = context.attempt >= context.maxAttempts
-            return ended(
-                isLast ? "failed" : "pending", reason, .retry(after: delay, reason: reason))
+            return ended(status(after: context), reason, .retry(after: delay, reason: reason))
         case .unavailable(let reason, let delay):
             let wait = DeliveryAnswer.spread(delay ?? DeliveryAnswer.longPause)
             return Result("pending", reason, .snooze(wait))

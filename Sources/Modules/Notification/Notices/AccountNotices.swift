@@ -1,7 +1,8 @@
 /// The kinds of notice that belong to no app: the account, and news of the company.
 extension NoticeKind {
     static let account = [
-        accountCode, accountResetLink, accountInvitation, accountPasswordChanged, companyNews,
+        accountCode, accountResetLink, accountInvitation, accountPasswordChanged, accountUnused,
+        companyNews,
     ]
 
     /// A code that proves that a person reads an address; it expires after `minutes`.
@@ -19,6 +20,16 @@ extension NoticeKind {
     /// The password was changed.
     package static let accountPasswordChanged = urgentMail(
         "account.password_changed", ["at": .time])
+
+    /// Nobody uses the account: it is erased on a day.
+    ///
+    /// Sent by each way that may reach its person.
+    package static let accountUnused: NoticeKind = {
+        var kind = NoticeKind(
+            "account.unused", app: .account, channels: [.push, .email], fields: ["on": .day])
+        kind.urgency = .urgent
+        return kind
+    }()
 
     private static func urgentMail(
         _ name: String, _ fields: [String: Field], secret: String? = nil

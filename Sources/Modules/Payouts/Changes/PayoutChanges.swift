@@ -1,3 +1,4 @@
+package import ErrandLedger
 package import ErrandPostgres
 
 /// An operator's changes of runs and payouts.
@@ -63,6 +64,17 @@ package struct PayoutChanges: Sendable {
         ).int64(0, 0)
     }
 
+    /// Gives up what a person is owed, with their payouts that are not issued.
+    ///
+    /// - Returns: the amounts, one per currency.
+    /// - Throws: ``PayoutError``
+    package func forfeit(person: Int64, reason: String) async throws -> [Money] {
+        try await change(
+            "SELECT currency, amount FROM payouts.give_up($1, $2, $3) ORDER BY currency",
+            parameters(person, reason)
+        ).map { Money(try $0.int64("amount"), try $0.currency()) }
+    }
+
     private static let settleable = """
         SELECT coalesce(array_agg(s.id), '{}') FROM (
             SELECT p.id FROM payouts.payouts p
@@ -110,8 +122,8 @@ package struct PayoutChanges: Sendable {
         try await change("SELECT payouts.end_run($1, $2)", [.int64(run), .text(actor)]).bool(0, 0)
     }
 
-    private func parameters(_ payout: Int64, _ reason: String?) -> [Parameter] {
-        [.int64(payout), .text(actor), .optional(reason)]
+    private func parameters(_ id: Int64, _ reason: String?) -> [Parameter] {
+        [.int64(id), .text(actor), .optional(reason)]
     }
 
     @discardableResult

@@ -50,6 +50,14 @@ enum DoctorPayouts {
                     + HumanFormat.count(health.undecided),
                 "errand payout ls --state returned  # and: errand payout reissue ID")
         }
+        if let first = health.firstErased {
+            add(
+                .note,
+                "erased people with a balance, which no run pays: "
+                    + "\(HumanFormat.count(health.erased)), such as person \(first)",
+                "errand ledger balance --kind person --owner \(first)"
+                    + "  # if they gave it up: errand payout forfeit \(first)")
+        }
         return findings.isEmpty
             ? [
                 Finding(

@@ -1,11 +1,13 @@
 import Errand
 import ErrandCommand
+import ErrandLedger
+import ErrandNotification
 import ErrandPostgres
 import ErrandTerminal
 
-/// `errand payout hold`, `release`, `void` and `reissue`.
+/// `errand payout hold`, `release`, `void`, `reissue` and `forfeit`.
 enum PayoutChangeCommands {
-    static let all = [hold, release, void, reissue]
+    static let all = [hold, release, void, reissue, forfeit]
 
     /// Shows the changed payout.
     private static func end(_ id: Int, _ session: Session, _ invocation: Invocation) async throws {
@@ -103,6 +105,37 @@ enum PayoutChangeCommands {
                 Int64(id), by: invocation[method], reason: invocation[PayoutFormatting.note])
         }
         try await end(Int(made), session, invocation)
+        return .done
+    }
+
+    private static let forfeit = Command(
+        "payout", "forfeit", effect: .write, summary: "Give up what a person is owed, as they say",
+        discussion: """
+            For a person who wants to be erased without waiting for the next pay date. Voids their \
+            payouts that are pending, held or returned, and posts their balance to the account \
+            forfeited. Issued payouts are paid. 'errand ledger reverse' undoes the posting. Apps \
+            call payouts.forfeit.
+            """,
+        examples: [.init("errand payout forfeit 42 --reason 'letter of 5 March'", "asks first")],
+        options: [PayoutFormatting.why], arguments: [PayoutFormatting.person]
+    ) { invocation in
+        let (person, session) = (invocation[PayoutFormatting.person], try invocation.session())
+        guard try await Payee.read(Int64(person), session) != nil else {
+            throw NotificationFormatting.unknown(person: person)
+        }
+        try invocation.confirm("give up all that person \(person) is owed?")
+        let amounts = try await PayoutFormatting.refusing {
+            try await changes(invocation, session).forfeit(
+                person: Int64(person), reason: invocation[PayoutFormatting.why])
+        }
+        try invocation.output.list(
+            amounts.map { amount in
+                Record([
+                    ("person", .id(person)), ("amount", LedgerFormatting.cell(amount)),
+                    ("currency", .text(amount.currency.code)),
+                ])
+            }, columns: [Column("person"), Column("amount"), Column("currency")],
+            empty: "nothing is owed to person \(person)")
         return .done
     }
 }

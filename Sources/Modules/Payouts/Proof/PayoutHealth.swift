@@ -15,6 +15,10 @@ package struct PayoutHealth: Sendable {
     package var waiting: Int
     /// The number of returned payouts that need a decision.
     package var undecided: Int
+    /// The number of erased people with a balance, which no run pays; at most 1,000.
+    package var erased: Int
+    /// The first of these people.
+    package var firstErased: Int?
     /// The number of runs.
     package var runs: Int
 
@@ -41,14 +45,25 @@ package struct PayoutHealth: Sendable {
                 ON p.run_id = r.id AND p.state = 'pending'
                 WHERE r.state IN ('issued', 'settled')) AS waiting,
             (SELECT count(*) FROM payouts.runs r JOIN payouts.payouts p
-                ON p.run_id = r.id AND p.state = 'returned') AS undecided
+                ON p.run_id = r.id AND p.state = 'returned'
+                WHERE NOT EXISTS (SELECT FROM people.people e
+                    WHERE e.id = p.person_id AND e.erased_at IS NOT NULL)) AS undecided
+        """
+    private static let owedToErased = """
+        SELECT count(*), min(x.id) FROM (
+            SELECT p.id FROM people.people p
+            WHERE p.erased_at IS NOT NULL AND EXISTS (
+                SELECT FROM ledger.accounts a
+                JOIN ledger.balances b ON b.account_id = a.id AND b.slice = 0 AND b.amount > 0
+                WHERE a.owner = p.id AND a.kind = 'person')
+            LIMIT 1000) AS x
         """
 
     /// Reads the state at an instant.
     package static func read(_ session: Session, now: Instant) async throws -> PayoutHealth {
         let answers = try await session.pipeline(
             [stuck, unfinished, late].map { Statement($0, [.timestamp(now)]) }
-                + [Statement(counts)])
+                + [Statement(counts), Statement(owedToErased)])
         func quarters(_ rows: Rows) throws -> [Quarter] {
             try rows.compactMap { Quarter(try $0.text(0)) }
         }
@@ -56,6 +71,8 @@ package struct PayoutHealth: Sendable {
             stuckRuns: try quarters(answers[0]), unfinishedIssues: try quarters(answers[1]),
             lateRuns: try quarters(answers[2]), held: Int(try answers[3].int64(0, 1)),
             waiting: Int(try answers[3].int64(0, 2)), undecided: Int(try answers[3].int64(0, 3)),
+            erased: Int(try answers[4].int64(0, 0)),
+            firstErased: try answers[4].first?.optionalInt64("min").map { Int($0) },
             runs: Int(try answers[3].int64(0, 0)))
     }
 }

@@ -29,7 +29,7 @@ enum DoctorPeople {
             add(
                 .warning,
                 "erasures of people that fail: \(HumanFormat.count(health.failing)), "
-                    + "such as in the module \(failure)",
+                    + "such as in the step \(failure)",
                 "errand job ls --queue \(ErasePerson.options.queue)")
         }
         if health.unlisted > 0 {
@@ -43,8 +43,11 @@ enum DoctorPeople {
         if let rule = health.failedRule {
             add(.warning, "the rule of retention \(rule) failed", "errand retention ls")
         }
-        if health.hasIdleRule {
-            add(.warning, "no rule of retention has run for two days", work)
+        if let rule = health.idleRule {
+            add(
+                .warning,
+                "rules of retention that have not run for two days: "
+                    + "\(HumanFormat.count(health.idle)), such as \(rule)", work)
         }
         return findings.isEmpty
             ? [

@@ -35,8 +35,8 @@ enum ErasureCommands {
         let state = try await rows.request(
             Int64(id), reason: reason,
             note: PersonFormatting.line(invocation, id, reason: reason))
-        guard
-            let erasure = try await rows.erasures(of: Int64(id)).last(where: { $0.state == state })
+        // The last one, whatever its state: a worker may have begun meanwhile.
+        guard state != nil, let erasure = try await rows.erasures(of: Int64(id)).last
         else { throw PersonFormatting.unknown(id) }
         var record = Record([("person", .id(id))])
         for field in PersonFormatting.record(erasure).fields where field.name != "id" {

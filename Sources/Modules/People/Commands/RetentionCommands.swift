@@ -58,8 +58,8 @@ enum RetentionCommands {
     private static let run = Command(
         "retention", "run", effect: .write, summary: "Delete what is older than the rules keep",
         discussion: """
-            Deletes in batches of \(RunRetention.batch) rows, each in a transaction of its own. A \
-            dry run counts up to a million rows of each rule.
+            Deletes in batches of at most \(RunRetention.batch) rows, each in a transaction of its \
+            own. A dry run counts up to a million rows of each rule.
             """,
         examples: [
             .init("errand retention run --dry-run", "what the next night deletes"),

@@ -24,9 +24,18 @@ package struct SweepJobs: Job {
     }
 
     private static let late = "SELECT people.enqueue_late()"
-    private static let sweep = "SELECT people.sweep_jobs($1)"
+    private static let step = "SELECT people.sweep_jobs($1)"
 
     static func run(_ context: JobContext) async throws {
+        do {
+            try await sweep(context)
+        } catch let error as PostgresError {
+            guard let state = error.sqlState else { throw error }
+            throw SweepFailure(sqlState: state)
+        }
+    }
+
+    private static func sweep(_ context: JobContext) async throws {
         let late = try await context.database.withSession { session in
             try await session.query(Self.late).int64(0, 0)
         }
@@ -38,7 +47,17 @@ package struct SweepJobs: Job {
 
     private static func part(in database: Pool) async throws -> Bool {
         try await database.withSession { session in
-            try await session.query(sweep, [.int32(batch)]).bool(0, 0)
+            try await session.query(step, [.int32(batch)]).bool(0, 0)
         }
+    }
+}
+
+/// A part of the pass over the jobs failed; without the text of the server, which may be personal.
+struct SweepFailure: Error, CustomStringConvertible {
+    var sqlState: String
+
+    var description: String {
+        "a pass over the jobs of erased people failed with SQLSTATE \(sqlState); "
+            + "the log of PostgreSQL has the statement"
     }
 }

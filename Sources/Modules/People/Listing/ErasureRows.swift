@@ -10,7 +10,7 @@ package struct ErasureRecord: Sendable {
     package var startsAt: Instant
     package var dueAt: Instant
     package var endedAt: Instant?
-    /// The module that failed last, with the SQLSTATE.
+    /// The module that failed last, or `block` or `end`, with the SQLSTATE.
     package var failure: String?
     /// The modules that have erased the person.
     package var steps: [String]
@@ -118,19 +118,27 @@ package struct ErasureRows: Sendable {
         """
 
     /// Returns the erased people, by id.
-    package func suppressed() async throws -> [(person: Int64, erasedAt: Instant)] {
+    package func suppressed() async throws -> [Suppression] {
         try await session.query(Self.suppressed).map {
-            (try $0.int64("person_id"), try $0.timestamp("erased_at"))
+            Suppression(
+                person: try $0.int64("person_id"), erasedAt: try $0.timestamp("erased_at"))
         }
     }
 
-    private static let suppress = "SELECT people.suppress($1)"
+    private static let forgotten = "SELECT people.count_forgotten($1, $2)"
+
+    /// Counts those of the people who are in the database, and whose erasure nobody has requested.
+    package func countForgotten(_ list: [Suppression]) async throws -> Int {
+        Int(try await session.query(Self.forgotten, Suppression.parameters(list)).int64(0, 0))
+    }
+
+    private static let suppress = "SELECT people.suppress($1, $2)"
 
     /// Requests the erasure of those of the people who are in the database and are not erased;
     /// returns them.
-    package func suppress(_ persons: [Int64], note: Statement) async throws -> [Int64] {
+    package func suppress(_ list: [Suppression], note: Statement) async throws -> [Int64] {
         try await session.transaction { session in
-            let found = try session.query(Self.suppress, [.int64Array(persons)])
+            let found = try session.query(Self.suppress, Suppression.parameters(list))
                 .map { try $0.int64(0) }
             if !found.isEmpty { _ = try session.pipeline([note]) }
             return found

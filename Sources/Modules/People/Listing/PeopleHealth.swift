@@ -12,11 +12,21 @@ package struct PeopleHealth: Sendable, Equatable {
     package var failure: String?
     /// People erased since the list of suppressions was last written.
     package var unlisted: Int
-    /// The first rule of retention that failed, and whether none has run for two days.
+    /// The first rule of retention that failed.
     package var failedRule: String?
-    package var hasIdleRule: Bool
+    /// The rules of retention that have not run for two days, and the first of them.
+    package var idle: Int
+    package var idleRule: String?
 
     private static let statement = """
+        WITH idle AS (
+            SELECT q.name
+            FROM people.retention_rules q LEFT JOIN people.retention_runs r ON r.rule = q.name
+            -- Rules come with migrations, and first run in the night after.
+            WHERE greatest(r.started_at, (SELECT max(g.applied_at) FROM errand.migrations g
+                    WHERE g.module = q.module)) < $1::timestamptz - interval '2 days'
+                AND EXISTS (SELECT FROM people.people)
+        )
         SELECT count(*) AS open,
             count(*) FILTER (WHERE e.target_at <= $1) AS late,
             count(*) FILTER (WHERE e.due_at <= $1) AS overdue,
@@ -27,9 +37,7 @@ package struct PeopleHealth: Sendable, Equatable {
                 '-infinity')) AS unlisted,
             (SELECT min(r.rule) FROM people.retention_runs r WHERE r.failure IS NOT NULL)
                 AS failed_rule,
-            EXISTS (SELECT FROM people.retention_runs r)
-                AND NOT EXISTS (SELECT FROM people.retention_runs r
-                    WHERE r.started_at > $1::timestamptz - interval '2 days') AS has_idle_rule
+            (SELECT count(*) FROM idle) AS idle, (SELECT min(i.name) FROM idle i) AS idle_rule
         FROM people.erasures e WHERE e.state IN ('requested', 'running')
         """
 
@@ -42,6 +50,6 @@ package struct PeopleHealth: Sendable, Equatable {
             overdue: Int(try row.int64("overdue")), failing: Int(try row.int64("failing")),
             failure: try row.optionalText("failure"), unlisted: Int(try row.int64("unlisted")),
             failedRule: try row.optionalText("failed_rule"),
-            hasIdleRule: try row.bool("has_idle_rule"))
+            idle: Int(try row.int64("idle")), idleRule: try row.optionalText("idle_rule"))
     }
 }

@@ -58,13 +58,21 @@ package struct PersonRows: Sendable {
             CASE WHEN erased_at IS NOT NULL THEN 'erased'
                 WHEN blocked_at IS NOT NULL THEN 'blocked' ELSE 'active' END AS state
         """
-    private static let page = """
-        SELECT \(columns) FROM people.people
-        WHERE id < coalesce($1::bigint, 9223372036854775807)
-          AND ($2::text IS NULL OR $2 = CASE WHEN erased_at IS NOT NULL THEN 'erased'
-            WHEN blocked_at IS NOT NULL THEN 'blocked' ELSE 'active' END)
-        ORDER BY id DESC LIMIT $3
-        """
+    /// Each in the words of an index; nobody is erased without being blocked.
+    private static func page(_ state: PersonState?) -> String {
+        let condition =
+            switch state {
+            case nil: "true"
+            case .active: "blocked_at IS NULL"
+            case .blocked: "blocked_at IS NOT NULL AND erased_at IS NULL"
+            case .erased: "erased_at IS NOT NULL"
+            }
+        return """
+            SELECT \(columns) FROM people.people
+            WHERE id < coalesce($1::bigint, 9223372036854775807) AND \(condition)
+            ORDER BY id DESC LIMIT $2
+            """
+    }
     private static let one = "SELECT \(columns) FROM people.people WHERE id = $1"
     private static let consents = """
         SELECT what, version, given_at, replaced_at, withdrawn_at
@@ -76,8 +84,7 @@ package struct PersonRows: Sendable {
         state: PersonState?, behind: Int64?, limit: Int
     ) async throws -> [PersonRecord] {
         try await session.query(
-            Self.page,
-            [.optional(behind), .optional(state?.rawValue), .int64(Int64(limit))]
+            Self.page(state), [.optional(behind), .int64(Int64(limit))]
         ).map(PersonRecord.init)
     }
 

@@ -9,6 +9,8 @@ package struct RunRetention: Job {
         queue: "people", priority: .low, maxAttempts: 3, backoff: Backoff(base: 60, ceiling: 600),
         timeout: .seconds(4 * 3_600))
     /// The rows of one transaction: so few that their locks are held for some 10 ms.
+    ///
+    /// Rules whose rows take longer have a number of their own.
     package static let batch: Int32 = 500
 
     package init() {}
@@ -42,7 +44,7 @@ package struct RunRetention: Job {
         package var failure: String?
     }
 
-    private static let rules = "SELECT name FROM people.retention_rules ORDER BY name"
+    private static let rules = "SELECT name, batch FROM people.retention_rules ORDER BY name"
     private static let one = "SELECT people.run_rule($1, $2, false, $3)"
     private static let note = "SELECT people.note_run($1, $2, $3, $4, $5)"
 
@@ -50,12 +52,16 @@ package struct RunRetention: Job {
     package static func apply(
         only: String? = nil, in database: Pool, now: Instant, batch: Int32 = batch
     ) async throws -> [Result] {
-        let names = try await database.withSession { session in
-            try await session.query(rules).map { try $0.text(0) }
+        let rules = try await database.withSession { session in
+            try await session.query(Self.rules).map { row in
+                (name: try row.text("name"), batch: try row.optionalInt32("batch"))
+            }
         }
         var results: [Result] = []
-        for name in names where only == nil || only == name {
-            results.append(try await apply(name, in: database, now: now, batch: batch))
+        for rule in rules where only == nil || only == rule.name {
+            results.append(
+                try await apply(
+                    rule.name, in: database, now: now, batch: min(rule.batch ?? batch, batch)))
         }
         return results
     }

@@ -3,16 +3,10 @@ import ErrandPostgres
 import ErrandRedis
 import ErrandTerminal
 
-/// The failures of commands, by the error that caused them.
-package enum Failures {
-    /// Returns the exit code, message and next step for an error; nil if only its module knows it.
-    ///
-    /// This is the one place where errors of servers become exit codes. A server that is away is
-    /// `.unreachable`, at the start of a command as in the middle of it: scripts may try again.
-    package static func failure(of error: any Error) -> CommandFailure? { describe(error) }
-}
-
-/// Describes the errors of other modules for the command line, with the next step.
+/// Returns the exit code, message and next step for an error; nil if only its module knows it.
+///
+/// The one place where errors of servers become exit codes. A server that is away is
+/// `.unreachable`, at the start of a command as in the middle of it: scripts may try again.
 @Sendable func describe(_ error: any Error) -> CommandFailure? {
     switch error {
     case let error as PostgresError: describe(postgres: error)

@@ -25,7 +25,11 @@ extension Session {
         do throws(PostgresError) {
             mistake = try feed(link, next)
             try link.endCopy(failing: mistake == nil ? nil : "the sender gave up")
-            while let result = try link.nextResult() { outcome.note(result) }
+            while let result = try link.nextResult() {
+                // A further COPY would be answered again and again until its rows have arrived.
+                try Self.refuseCopy(result)
+                outcome.note(result)
+            }
         } catch {
             throw brokenOff(error, after: outcome.failure)
         }
@@ -93,6 +97,9 @@ extension Session {
         do throws(PostgresError) {
             try link.sendScript(sql)
             mistake = try drain(link, &outcome, receive)
+        } catch .usage(let text) where link.isReady {
+            settle()
+            throw PostgresError.usage(text)
         } catch {
             throw brokenOff(error, after: outcome.failure)
         }
@@ -113,14 +120,21 @@ extension Session {
     private func drain(
         _ link: Link, _ outcome: inout CopyOutcome, _ receive: ([UInt8]) throws -> Void
     ) throws(PostgresError) -> (any Error)? {
+        var isCopy = false
         while let result = try link.nextResult() {
-            guard result.kind == .copyOut else {
-                outcome.note(result)
-                continue
+            switch result.kind {
+            // The server would answer this again and again until it has received rows.
+            case .copyIn: throw .usage("copyOut accepts only COPY … TO STDOUT")
+            case .copyOut:
+                isCopy = true
+                while let bytes = try link.getCopyData() {
+                    do { try receive(bytes) } catch { return error }
+                }
+            default: outcome.note(result)
             }
-            while let bytes = try link.getCopyData() {
-                do { try receive(bytes) } catch { return error }
-            }
+        }
+        guard isCopy || outcome.failure != nil else {
+            throw .usage("copyOut accepts only COPY … TO STDOUT")
         }
         return nil
     }

@@ -17,6 +17,9 @@ import Testing
         let turn = try await ground.number("SELECT occurrence_id FROM household.open_chores(1)")
         try await ground.call("done(2, \(turn))")
         #expect(try await ground.rows("chores(1)").isEmpty)
+        #expect(
+            try await ground.rows("chore_catalogue(3)", "title, is_custom").first
+                == "(\"Descale the kettle\",t)")
         try await ground.call("add_chore(1, 'Wash the dishes', '2027-01-01')")
         try await ground.call("add_to_catalogue(2, ' descale  THE kettle ')")
         let entry = try await ground.call("add_to_catalogue(2, 'Polish')")

@@ -124,8 +124,8 @@ import Testing
         }
     }
 
-    // The finding: "`notification.intend` takes any kind and any facts: `('coupon.bogus', …, '{}')`
-    // gives an id, as does `payout.issued` with none of its facts."
+    // "`notification.intend` takes any kind and any facts: `('coupon.bogus', …, '{}')` gives an
+    // id, as does `payout.issued` with none of its facts".
     @Test func `unknown kinds and missing facts are refused, and nothing is recorded`() async throws
     {
         let ground = try await Ground()
@@ -153,8 +153,8 @@ import Testing
         #expect(try await ground.number("SELECT count(*) FROM errand.jobs") == 0)
     }
 
-    // The finding: "a `dedupe_key` used by another kind returns that other kind's event (7450 both
-    // times), in silence."
+    // "a `dedupe_key` used by another kind returns that other kind's event (7450 both times), in
+    // silence".
     @Test(
         "the same key with other content is an error that names the notice",
         arguments: [

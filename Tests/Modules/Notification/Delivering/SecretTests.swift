@@ -35,7 +35,7 @@ import Testing
         return found
     }
 
-    // The finding: "E-mail codes lie in clear in `notification.notices.data` for ever".
+    // "E-mail codes lie in clear in `notification.notices.data` for ever".
     @Test func `a secret stands in one unlogged table, and is deleted when the notice has ended`()
         async throws
     {
@@ -99,6 +99,28 @@ import Testing
         #expect(try await ground.reasons()[0].hasPrefix("its secret facts are gone"))
     }
 
+    // "if `secrets` are too large the error says 'data: … found object of 40 bytes'".
+    @Test func `data and secrets that are too large are told apart`() async throws {
+        let ground = try await Ground()
+        _ = try await ground.person()
+        let large = String(repeating: "€", count: 30_000)
+        for (data, secret, message) in [
+            ("!", large, "secrets: expected a JSON object of at most 64 KiB"),
+            (large, "1", "data: expected a JSON object of at most 64 KiB, found object of 900"),
+        ] {
+            await #expect {
+                try await ground.run(
+                    """
+                    SELECT notification.intend('t.pin', 1, 's',
+                        jsonb_build_object('title', $1::text), 'k', '2099-01-01Z',
+                        secrets => jsonb_build_object('pin', $2::text))
+                    """, [.text(data), .text(secret)])
+            } throws: {
+                "\($0)".contains(message) && !"\($0)".contains("€")
+            }
+        }
+    }
+
     @Test func `secrets are expected apart from the data, and a job cannot record them`()
         async throws
     {
@@ -138,7 +160,7 @@ import Testing
         try await ground.number(
             """
             SELECT notification.mail_to('t.pin', '\(address)', 'en', '{"title": "Hello"}',
-                '{"pin": "\(secret)"}', '\(key)', '2099-01-01Z')
+                '{"pin": "\(secret)"}', '\(key)', now() + interval '14 days')
             """)
     }
 
@@ -197,7 +219,7 @@ import Testing
             try await ground.run(
                 """
                 SELECT notification.mail_to('t.note', 'a@example.org', 'en', '{"title": "!"}', NULL,
-                    'k', '2099-01-01Z')
+                    'k', now() + interval '1 day')
                 """)
         } throws: {
             "\($0)".contains("expected an urgent kind that is sent by email")

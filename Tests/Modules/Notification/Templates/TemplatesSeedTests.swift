@@ -28,7 +28,7 @@ import Testing
         "payout.held": payout, "payout.issued": payout, "payout.returned": payout,
         "vote.published": vote, "vote.review": vote,
         "account.code": account, "account.reset_link": account, "account.invitation": account,
-        "account.password_changed": account,
+        "account.password_changed": account, "account.unused": #"{"on": "2026-11-20"}"#,
         "company.news": #"""
         {"headline": "We <moved>", "summary": "A new address",
          "body": "First paragraph.\n\nSecond & last."}
@@ -178,7 +178,7 @@ import Testing
                 == "It is paid on Friday 15 January. Thank you for your answers.")
     }
 
-    // The finding: "Reset is a **link** that opens the app; `account.password_reset` mails a code.
+    // "Reset is a **link** that opens the app; `account.password_reset` mails a code.
     // The invitation e-mail has no kind".
     @Test func `codes and links are urgent and secret, mailed only and never in a subject`() throws
     {
@@ -258,6 +258,7 @@ import Testing
         "account.code": "<48 15 16>", "account.invitation": "Ann <&> Ben invites you",
         "account.reset_link": "Choose a new password",
         "account.password_changed": "Friday 20 November, 16:05 UTC",
+        "account.unused": "deleted on Friday 20 November",
         "household.invited": "Flat <7>", "household.balances": "CA$30.00 to <Ann>",
         "household.session_failed": "If that was not you",
         "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",

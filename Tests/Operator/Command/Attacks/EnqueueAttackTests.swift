@@ -42,6 +42,9 @@ import Testing
             "SELECT * FROM errand.enqueue_job('demo.noop', '{}', 'default', now(), 2, 20, NULL, "
                 + "NULL, 'waiting', NULL, 'skip', NULL, NULL, 1, NULL)",
             "INSERT INTO errand.jobs (kind, queue, args) VALUES ('demo.noop', 'default', '{}')",
+            // Without the sequence.
+            "INSERT INTO errand.jobs (id, kind, queue) VALUES (-1, 'demo.noop', 'default')",
+            "INSERT INTO errand.queues (name) VALUES ('attack.queue')",
             "INSERT INTO errand.unique_keys (kind, key, job_id) VALUES ('votes.count', '4', 1)",
             "SET ROLE errand_worker", "SELECT set_config('role', 'errand_worker', false)",
         ] {

@@ -23,7 +23,8 @@ import Testing
             "SELECT id::text FROM errand.workers WHERE \(job) = ANY (running)")[0]
         let attacker = ground.session("errand_scale")
         for payload in [
-            "cancel \(id) \(job)", "cancel \(id)", "worker \(id)", "beat \(id)", "resign feeder",
+            "cancel \(id) \(job)", "cancel \(id)", "worker \(id)", "beat \(id)", "stop \(id)",
+            "quiet \(id)", "resign feeder", "resign scheduler",
             "queues", "cancel", "", "cancel 99999999999999999999",
             String(repeating: "x", count: 7_000),
         ] {
@@ -40,6 +41,14 @@ import Testing
             try await ground.list(
                 "SELECT outcome::text FROM errand.finished_jobs WHERE id = \(job)")
                 == ["completed"])
+        // Nor has one stopped it, or made it quiet.
+        let next = try await ground.list(
+            "SELECT errand.enqueue('demo.noop', queue => 'attack.signal')::text")[0]
+        try await eventually("the worker to go on") {
+            try await ground.list(
+                "SELECT outcome::text FROM errand.finished_jobs WHERE id = \(next)")
+                == ["completed"]
+        }
         worker.signal(SIGTERM)
         #expect(try await worker.end(within: .seconds(30)) == .exited(0))
     }

@@ -140,5 +140,24 @@ extension AppCommands {
             try await errand(all + ["--person", "1"]).expect(2, "--kind KIND is required")
             try await errand(all + asked + ["--at", "noon"]).expect(2, "--at noon")
         }
+
+        // "A kind that no program has any more stays in `preferences_of` and `intend` accepts it".
+        @Test func `the doctor names kinds that nobody has declared for 30 days`() async throws {
+            func findings() async throws -> [JSON] {
+                try await errand("doctor", "-ojson").records.filter { $0["check"] == "notices" }
+            }
+            #expect(try await findings().isEmpty)
+            try await change(
+                """
+                UPDATE notification.kinds SET declared_at = now() - interval '31 days'
+                WHERE kind IN ('account.code', 'company.news')
+                """)
+            let found = try await findings()
+            #expect(found.map { $0["severity"] } == ["note"])
+            #expect(
+                found.first?["message"].text
+                    == "no program has declared 2 kinds of notice for 30 days: "
+                    + "account.code, company.news")
+        }
     }
 }

@@ -1,9 +1,10 @@
-import ErrandCommand
 import ErrandPostgres
 import ErrandRedis
 import ErrandTestServices
 import Foundation
 import Testing
+
+@testable import ErrandCommand
 
 extension CommandLine {
     /// "Exit 1 instead of 6 when PostgreSQL starts up or shuts down (57P03) …; a script that
@@ -40,20 +41,57 @@ extension CommandLine {
         @Test func `the servers' errors become exit codes`() {
             for (state, code) in Self.states {
                 for error in [Self.server(state), Self.server(state, "FATAL")] {
-                    #expect(Failures.failure(of: error)?.exit.rawValue == code, "\(error)")
+                    #expect(describe(error)?.exit.rawValue == code, "\(error)")
                 }
             }
             for (error, code) in Self.redis {
-                #expect(Failures.failure(of: error)?.exit.rawValue == code, "\(error)")
+                #expect(describe(error)?.exit.rawValue == code, "\(error)")
             }
         }
 
         @Test func `a lost connection is 6, also within a migration`() {
             let lost = PostgresError.unreachable("the server ended the connection")
-            #expect(Failures.failure(of: lost)?.exit == .unreachable)
+            #expect(describe(lost)?.exit == .unreachable)
             let within = MigrationError.failed(
                 module: "engine", file: "x", cause: Self.server("57P01"))
-            #expect(Failures.failure(of: within)?.exit == .unreachable)
+            #expect(describe(within)?.exit == .unreachable)
+        }
+
+        /// SQLSTATEs of the classes 08 and 53 to 58, also by their names.
+        private static let away = """
+            ERRCODE = '(08|5[3-8]|connection_|too_many_|insufficient_resources|disk_full\
+            |out_of_memory|configuration_limit|program_limit|statement_too_complex\
+            |object_not_in_prerequisite_state|object_in_use|cant_change_runtime_param\
+            |lock_not_available|operator_intervention|query_canceled|admin_shutdown\
+            |crash_shutdown|cannot_connect_now|database_dropped|system_error|io_error)
+            """
+
+        // "Household's business refusals have SQLSTATE 55000": "psycopg makes that class an
+        // `OperationalError`, which pools and retry wrappers take for a dead server".
+        @Test func `refusals have an SQLSTATE that no driver takes for a dead server`()
+            async throws
+        {
+            let session = try TestDatabase.here().session()
+            let raising = try await session.query(
+                // But for arguments that are too large, which are no refusal of a rule.
+                """
+                SELECT p.oid::regprocedure::text FROM pg_proc p
+                JOIN pg_namespace n ON n.oid = p.pronamespace
+                WHERE n.nspname IN (SELECT m.name FROM errand.modules m UNION SELECT 'errand')
+                    AND p.prosrc ~ $1 AND p.proname <> 'refuse_arguments'
+                """, [.text(Self.away)]
+            ).map { try $0.text(0) }
+            #expect(raising == [])
+            _ = try await session.query("SELECT people.put_person(1)")
+            do throws(PostgresError) {
+                _ = try await session.query("SELECT household.leave(1)")
+                Issue.record("left no group")
+            } catch {
+                guard case .server(let refused) = error else { throw error }
+                #expect(refused.sqlState == "RU001" && refused.detail == "no_group")
+                #expect(!error.isTransient)
+            }
+            await session.close()
         }
 
         static let commands = [

@@ -1,5 +1,6 @@
 import Foundation
 import ErrandTestServices
+import Testing
 
 /// Data of several modules, and what the commands of destruction and transfer need beside it.
 struct CustodyGround {
@@ -23,6 +24,18 @@ struct CustodyGround {
     static let day = "2020-01-01"
 
     static func by(_ name: String) -> [String: String] { ["ERRAND_OPERATOR": name] }
+
+    /// Plans and approves a destruction, as two people with one login.
+    static func approve(_ more: [String], environment: [String: String] = [:]) async throws {
+        try await change("UPDATE custody.rules SET allows_shared_login = true")
+        try await errand(
+            ["destruction", "plan", "--notified-on", day, "--yes", "--accept", "unpaid_balances"]
+                + more, environment: environment.merging(by("ann")) { $1 }
+        ).expect(0, "another operator approves it")
+        try await errand(
+            "destruction", "approve", "--yes", environment: environment.merging(by("bob")) { $1 }
+        ).expect(0)
+    }
 
     private static let data = """
         INSERT INTO people.people (id, email, birth_date, age_verified_at)

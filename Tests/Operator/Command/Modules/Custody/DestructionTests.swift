@@ -16,14 +16,7 @@ extension AppCommands {
 
         /// Plans and approves with two logins.
         private func approved(_ more: String...) async throws {
-            try await change("UPDATE custody.rules SET allows_shared_login = true")
-            try await errand(
-                ["destruction", "plan", "--notified-on", CustodyGround.day, "--yes"] + Self.accepted
-                    + more, environment: CustodyGround.by("ann")
-            ).expect(0, "another operator approves it")
-            try await errand(
-                "destruction", "approve", "--yes", environment: CustodyGround.by("bob")
-            ).expect(0)
+            try await CustodyGround.approve(more)
         }
 
         /// Rows in tables that must be empty in the end, counted here and not by the command.

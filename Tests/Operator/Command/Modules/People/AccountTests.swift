@@ -46,6 +46,33 @@ extension AppCommands {
                 .expect(0, "no reset links match")
         }
 
+        // "Operators see `sent` for what was never sent".
+        @Test func `what nobody got is not listed as sent`() async throws {
+            try await ground()
+            try await change(
+                """
+                INSERT INTO people.people (id, email, blocked_at)
+                VALUES (41, 'gone@example.org', now());
+                SELECT accounts.issue_code('gone@example.org', 'verify_address', 'account', '5');
+                SELECT accounts.issue_code('new@example.org', 'verify_address', 'account', '6');
+                SELECT accounts.invite(40, 'Ann', 'gone@example.org', 'account', '7')
+                """)
+            try await work()
+            // A crash of the server loses the keys.
+            try await change(
+                """
+                SELECT accounts.issue_code('ann@example.org', 'sign_in', 'account', '8');
+                TRUNCATE accounts.code_keys
+                """)
+            try await work()
+            let codes = try await errand("account", "codes", "-ojson").records
+            #expect(
+                codes.map { $0["state"].text }
+                    == ["not_sent", "sent", "not_sent", "no_account", "replaced"])
+            let invitations = try await errand("account", "invitations", "-ojson").records
+            #expect(invitations.map { $0["state"].text } == ["not_sent", "sent"])
+        }
+
         @Test func `a locked address is unlocked, and the audit log does not name it`() async throws
         {
             try await ground()

@@ -27,6 +27,16 @@ extension AppCommands {
             #expect(people.map { $0["id"] } == [43, 42, 41])
             #expect(people.map { $0["state"] } == ["active", "active", "active"])
             try await errand("person", "ls", "--state", "erased").expect(0, "no people match")
+            try await change(
+                """
+                UPDATE people.people SET blocked_at = now() WHERE id <> 42;
+                UPDATE people.people SET erased_at = now() WHERE id = 43
+                """)
+            for (state, id) in [("active", "42"), ("blocked", "41"), ("erased", "43")] {
+                let listed = try await errand("person", "ls", "--state", state, "-ojson").records
+                #expect(listed.map { $0["id"].id } == [id])
+                #expect(listed.map { $0["state"].text } == [state])
+            }
             let shown = try await errand("person", "show", "41", "-ojson").record
             #expect(shown["consents"].elements.map { $0["version"] } == ["2026-01"])
             #expect(shown["facts"] == .null)
@@ -85,39 +95,20 @@ extension AppCommands {
             try await errand("person", "export", "9").expect(3, "there is no person 9")
         }
 
-        @Test func `a list outside of the database erases again after a restore`() async throws {
+        // "`errand person erase` says \"there is no person 42\" (exit 3) after it worked"
+        @Test func `an erasure that a worker has begun is shown as it is`() async throws {
             try await fill()
-            let file = FileManager.default.temporaryDirectory
-                .appending(path: "suppressions-\(UUID().uuidString)").path
-            defer { try? FileManager.default.removeItem(atPath: file) }
-            try await errand("person", "erase", "41", "--reason", "a letter", "--yes").expect(0)
-            try await work()
-            func note() async throws -> Bool {
-                try await errand("doctor", "-ojson").records.contains {
-                    $0["message"].text?.contains("list of suppressions") == true
-                }
-            }
-            #expect(try await note())
-            #expect(
-                try await errand("person", "suppressions", "--to", file, "-ojson")
-                    .record["people"] == 1)
-            #expect(try await !note())
-            // The backup was made before.
             try await change(
                 """
-                DELETE FROM people.certificates; DELETE FROM people.erasure_counts;
-                DELETE FROM people.erasure_steps; DELETE FROM people.erasures;
-                UPDATE people.people SET erased_at = NULL, blocked_at = NULL, email = 'a@b.example'
-                WHERE id = 41
+                CREATE FUNCTION people.begin_at_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    UPDATE people.erasures SET state = 'running'; RETURN NULL; END $$;
+                CREATE TRIGGER begin_at_once AFTER INSERT ON errand.audit
+                    FOR EACH ROW EXECUTE FUNCTION people.begin_at_once()
                 """)
-            let suppress = ["person", "suppress", "--from", file, "-ojson"]
-            try await errand(suppress).expect(5, "not confirmed")
-            #expect(try await errand(suppress + ["--yes"]).record["requested"] == 1)
-            try await work()
-            #expect(try await errand(suppress + ["--yes"]).record["requested"] == 0)
-            #expect(try await errand("person", "show", "41", "-ojson").record["state"] == "erased")
-            try await errand("person", "suppress", "--from", "/nowhere", "--yes")
-                .expect(3, "cannot read")
+            let asked = try await errand(
+                "person", "erase", "41", "--reason", "a letter", "--yes", "-ojson")
+            asked.expect(0)
+            #expect(try asked.record["state"] == "running")
         }
 
         @Test func `the doctor warns of late erasures and of a module that fails`() async throws {
@@ -136,7 +127,7 @@ extension AppCommands {
                     failure = 'coupons 23503'
                 """)
             #expect(try await finding("after 72 hours: 1")?["severity"] == "warning")
-            #expect(try await finding("the module coupons 23503")?["severity"] == "warning")
+            #expect(try await finding("the step coupons 23503")?["severity"] == "warning")
             try await change("UPDATE people.erasures SET due_at = now() - interval '1 hour'")
             #expect(try await finding("after 30 days: 1")?["severity"] == "critical")
         }
@@ -179,6 +170,28 @@ extension AppCommands {
             let lines = try await errand("audit", "ls", "-ojson").records
             #expect(lines.first?["action"] == "retention set")
             #expect(lines.first?["change"]["before"] == "90 days")
+        }
+
+        // "The doctor is silent when retention has never run"
+        @Test func `a rule that does not run is named, whether others run or not`() async throws {
+            try await fill()
+            func idle() async throws -> String? {
+                try await errand("doctor", "-ojson").records.compactMap { $0["message"].text }
+                    .first { $0.contains("not run for two days") }
+            }
+            try await change(
+                """
+                DELETE FROM people.people;
+                UPDATE errand.migrations SET applied_at = now() - interval '3 days'
+                """)
+            // There is nothing to delete.
+            #expect(try await idle() == nil)
+            try await change("SELECT people.put_person(7)")
+            #expect(try await idle()?.hasSuffix("days: 3, such as people.toy") == true)
+            try await errand("retention", "run", "--rule", "people.toy", "--yes").expect(0)
+            #expect(try await idle()?.hasSuffix("days: 2, such as people.unused") == true)
+            try await errand("retention", "run", "--yes").expect(0)
+            #expect(try await idle() == nil)
         }
 
         @Test func `a rule that fails ends with exit 7, and the doctor names it`() async throws {

@@ -5,8 +5,8 @@ import Testing
 
 /// Payouts of people who are under 16, blocked or erased.
 ///
-/// "`payouts.lack` asks that the age is *verified*, not that it is 16"; "payout held"; "sealed bank
-/// data" deleted, "names and addresses of payouts until their legal term".
+/// "Payout held"; "sealed bank data" deleted, "names and addresses of payouts until their legal
+/// term".
 @Suite("Payouts of blocked and erased people", .database) struct ErasureTests {
     private func texts(_ ground: QuarterGround, _ sql: String) async throws -> [String] {
         try await ground.session.query(
@@ -14,6 +14,7 @@ import Testing
         ).map { try $0.text(0) }
     }
 
+    // "`payouts.lack` asks that the age is *verified*, not that it is 16".
     @Test func `a close pays nobody under 16, and nobody who is blocked`() async throws {
         let ground = try await QuarterGround(people: 4)
         for person in 1...4 { try await ground.earn(Int64(person), 500, at: "2026-08-01Z") }
@@ -75,6 +76,47 @@ import Testing
         #expect(try await ground.faults() == [])
     }
 
+    @Test func `nobody is asked about the payouts of an erased person, and no run makes any`()
+        async throws
+    {
+        let ground = try await QuarterGround(people: 3)
+        for person in 1...3 { try await ground.earn(Int64(person), 500, at: "2026-02-01Z") }
+        try await ground.close("2026-Q1")
+        let back = try await ground.payout(of: 2)
+        try await ground.issue(back)
+        for person in 1...2 {
+            _ = try await ground.session.query(
+                "SELECT people.request_erasure($1, $2)",
+                [.int64(Int64(person)), .text("r\(person)")])
+        }
+        // Issued before, and returned by the bank.
+        _ = try await ground.session.query(
+            "SELECT payouts.take_back($1, 'ann', '910 payee deceased', false, NULL)",
+            [.int64(back)])
+        var health = try await PayoutHealth.read(ground.session, now: .now())
+        #expect((health.held, health.undecided, health.erased) == (1, 1, 0))
+        try await ground.session.script(
+            """
+            SELECT count(*) FROM generate_series(1, 2) AS n, payouts.erase(n) AS x;
+            UPDATE people.people SET erased_at = now() WHERE id IN (1, 2)
+            """)
+        for quarter in ["2026-Q2", "2026-Q3"] { try await ground.close(quarter) }
+        #expect(
+            try await ground.payouts("2026-Q1") == [
+                "1 500 void: the person was erased", "2 500 returned: 910 payee deceased",
+                "3 500 pending",
+            ])
+        #expect(try await ground.payouts("2026-Q3") == [])
+        health = try await PayoutHealth.read(ground.session, now: .now())
+        #expect((health.held, health.undecided, health.erased) == (0, 0, 2))
+        #expect(health.firstErased == 1)
+        // Who gives it up later is owed nothing any more.
+        _ = try await ground.session.query("SELECT * FROM payouts.forfeit(1, 'f1')")
+        health = try await PayoutHealth.read(ground.session, now: .now())
+        #expect((health.erased, health.firstErased) == (1, 2))
+        #expect(try await ground.faults() == [])
+    }
+
     @Test func `erasure deletes payee and bank details, and keeps issued names by law`()
         async throws
     {
@@ -95,11 +137,13 @@ import Testing
             try await erase() == [
                 "payouts.payees deleted 1", "payouts.bank_details deleted 1",
                 "payouts.items anonymized 1", "payouts.items kept 1", "payouts.payouts kept 1",
+                "payouts.forfeits kept 0",
             ])
         #expect(
             try await erase() == [
                 "payouts.payees deleted 0", "payouts.bank_details deleted 0",
                 "payouts.items anonymized 0", "payouts.items kept 1", "payouts.payouts kept 1",
+                "payouts.forfeits kept 0",
             ])
         #expect(
             try await ground.number(
