@@ -73,6 +73,8 @@ import ErrandVotes
                 UPDATE votes.casts SET sealed = votes.encrypt_link(votes.random_bytes(32), '{1}',
                     1, votes.random_bytes(32), votes.random_bytes(16))
                 """,
+                // The same without a function.
+                "UPDATE votes.casts SET sealed = '\\x00'", "UPDATE votes.casts SET person_id = 5",
                 "INSERT INTO votes.casts VALUES (1, 5, '\\x00')",
                 "INSERT INTO votes.open_keys (key_id) VALUES (1)",
                 "SELECT * FROM votes.link_keys(1)", "SELECT votes.wrapping_key(0::smallint)",

@@ -63,7 +63,7 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RAISE EXCEPTION 'the arguments of a % job take % bytes; the limit is 1048576 (1 MiB)',
         kind, bytes
-        USING ERRCODE = 'program_limit_exceeded',
+        USING ERRCODE = 'RU001', DETAIL = 'too_large',
             HINT = 'Store the data in a table or object store and pass its id.';
 END $$;
 

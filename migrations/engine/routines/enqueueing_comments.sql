@@ -23,10 +23,11 @@ Arguments:
   retention: how long the finished job is kept; that of the kind
 Returns:
   id: the job, or the job that holds the key
+Reasons:
+  too_large: the arguments take more than 1 MiB
 Errors:
   22023: an argument is invalid; the text says which
   42501: the kind is not open to apps, or no program has declared it
-  54000: the arguments are larger than 1 MiB
 Repeated: adds another job, unless a unique_key holds: then it returns the job that holds the key.
 Sample:
   SELECT errand.enqueue('receipt.send', '{"orderID": 18}', delay => '1 minute',
@@ -48,10 +49,11 @@ Returns:
   job_id: the jobs, in the order of the arguments
   due_at: their earliest start
   outcome: null for a new job, else what became of the duplicate
+Reasons:
+  too_large: the arguments of a job take more than 1 MiB
 Errors:
   22023: an argument is invalid; the text says which
   42501: the kind is not open to apps, or no program has declared it
-  54000: the arguments of a job are larger than 1 MiB
 Repeated: adds more jobs, unless a unique_key holds.
 Sample:
   SELECT job_id FROM errand.enqueue_jobs(queue => 'default', kind => 'receipt.send',

@@ -122,7 +122,8 @@ DECLARE
     is_done boolean := true;
     ending bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('people.sweep_jobs', 0));
+    -- Any login could take an advisory lock; this one only the owner.
+    LOCK TABLE people.job_sweeps IN SHARE ROW EXCLUSIVE MODE;
     SELECT * INTO sweep FROM people.job_sweeps s WHERE s.ended_at IS NULL;
     IF NOT FOUND THEN
         PERFORM FROM people.erasures e WHERE e.state = 'running' AND e.holders_at IS NOT NULL

@@ -184,7 +184,7 @@ import Testing
         ("'k', priority => -1", "23514", "jobs_priority_check"),
         ("'k', max_attempts => 0", "23514", "jobs_max_attempts_check"),
         ("'k', max_attempts => 32768", "22003", "smallint"),
-        ("'k', jsonb_build_object('x', repeat('x', 1048577))", "54000", "1 MiB"),
+        ("'k', jsonb_build_object('x', repeat('x', 1048577))", "RU001", "1 MiB"),
     ])
     func `SQL refuses what cannot be meant`(
         _ call: String, _ state: String, _ text: String

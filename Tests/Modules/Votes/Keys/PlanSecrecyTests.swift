@@ -31,8 +31,13 @@ import Testing
                 SELECT votes.cast(\(vote), 3, '{1,2}', 'geheim', \(nonce));
                 SELECT votes.cast(\(vote), 3, '{1,2}', 'geheim', \(nonce));
                 SELECT votes.cast(\(vote), 4, '{2}', 'falsch');
-                SELECT votes.open('S', '{a,b}', 1, now() + interval '1 hour', password => 'p')
+                SELECT votes.open('S', '{a,b}', 1, now() + interval '1 hour', password => 'p');
+                SELECT votes.close(\(vote), true);
+                SELECT votes.count_ballots(\(vote));
+                SELECT votes.rotate_wrapping_key();
+                SELECT votes.destroy_keys()
                 """)
+        #expect(try await ground.state(vote).hasPrefix("counted"))
         // As plans show bytes: signed, with spaces between them.
         for secret in secrets {
             let text = secret.map { String(Int8(bitPattern: $0)) }.joined(separator: " ")

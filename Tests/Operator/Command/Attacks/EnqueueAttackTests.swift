@@ -58,7 +58,7 @@ import Testing
 
     @Test(arguments: [
         (#"queue => E'a\tb'"#, "22023"), (#"queue => E'\x1b[2J'"#, "22023"),
-        ("args => jsonb_build_object('a', repeat('x', 12000000))", "54000"),
+        ("args => jsonb_build_object('a', repeat('x', 12000000))", "RU001"),
         ("run_at => 'infinity'", "22023"), ("not_after => 'infinity'", "22023"),
         ("run_at => '10000-01-01'", "22023"), ("priority => 9", "23514"),
         ("max_attempts => 0", "23514"), ("max_attempts => 99999", "22003"),
@@ -83,8 +83,8 @@ import Testing
         ([5: "'infinity'"], "22023"), ([5: "'10000-01-01'"], "22023"),
         ([6: "array_fill('t'::text, ARRAY[101])"], "22023"), ([6: "'{\"\"}'"], "22023"),
         ([6: "ARRAY[repeat('t', 201)]"], "22023"),
-        ([8: "ARRAY[jsonb_build_object('a', repeat('x', 12000000))]"], "54000"),
-        ([8: "ARRAY['{}', jsonb_build_object('a', repeat('x', 12000000))]"], "54000"),
+        ([8: "ARRAY[jsonb_build_object('a', repeat('x', 12000000))]"], "RU001"),
+        ([8: "ARRAY['{}', jsonb_build_object('a', repeat('x', 12000000))]"], "RU001"),
         ([8: "ARRAY[NULL]::jsonb[]"], "23502"),
         ([9: "'{infinity}'"], "22023"), ([9: "'{10000-01-01}'"], "22023"),
         ([8: "ARRAY['{}', '{}']::jsonb[]", 9: "'{2026-01-01, infinity}'"], "22023"),
@@ -94,7 +94,7 @@ import Testing
         ([11: "'k'", 0: #"E'a\tb'"#], "22023"), ([11: "'k'", 9: "'{infinity}'"], "22023"),
         ([11: "'k'", 3: "9"], "23514"),
         ([11: "'k'", 6: "array_fill('t'::text, ARRAY[101])"], "22023"),
-        ([11: "'k'", 8: "ARRAY[jsonb_build_object('a', repeat('x', 12000000))]"], "54000"),
+        ([11: "'k'", 8: "ARRAY[jsonb_build_object('a', repeat('x', 12000000))]"], "RU001"),
     ]
 
     @Test func `a bad value of a bulk enqueue is refused`() async throws {

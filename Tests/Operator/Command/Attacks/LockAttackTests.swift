@@ -32,6 +32,15 @@ struct LockAttackTests {
         await attacker.close()
     }
 
+    @Test func `a lock of the pass over jobs holds up no erasure`() async throws {
+        try await holding("pg_advisory_lock(hashtextextended('people.sweep_jobs', 0))") { ground in
+            let session = ground.session("errand_work")
+            try await session.script("SET lock_timeout = '5s'")
+            _ = try await session.query("SELECT people.sweep_jobs(10)")
+            await session.close()
+        }
+    }
+
     private func later(_ count: Int, _ ground: RoleGround) async throws {
         _ = try await ground.list(
             """

@@ -120,6 +120,8 @@ import Testing
                 "is encrypted, but the server is not verified"
             ),
             (there, elsewhere, [:], "(sslmode prefer)"),
+            // A name, not an address of this machine.
+            (there, "127.example.com", [:], "(sslmode prefer)"),
             // The certificate's authority is verified, and its name is not.
             (
                 "\(there)&sslmode=verify-ca&sslrootcert=\(authority)", elsewhere, [:],

@@ -73,12 +73,11 @@ extension CommandLine {
         {
             let session = try TestDatabase.here().session()
             let raising = try await session.query(
-                // But for arguments that are too large, which are no refusal of a rule.
                 """
                 SELECT p.oid::regprocedure::text FROM pg_proc p
                 JOIN pg_namespace n ON n.oid = p.pronamespace
                 WHERE n.nspname IN (SELECT m.name FROM errand.modules m UNION SELECT 'errand')
-                    AND p.prosrc ~ $1 AND p.proname <> 'refuse_arguments'
+                    AND p.prosrc ~ $1
                 """, [.text(Self.away)]
             ).map { try $0.text(0) }
             #expect(raising == [])
