@@ -11,9 +11,10 @@ DECLARE
     obstacle text;
 BEGIN
     SELECT CASE WHEN c.is_suspended THEN 'blocked' ELSE coupons.state_of(c, at) END,
-        people.obstacle(c.person_id, at)
+        CASE WHEN people.is_clear(p) THEN 'none' ELSE people.obstacle(c.person_id, at) END
     INTO state, obstacle
-    FROM coupons.coupons c WHERE c.id = coupon AND c.person_id = person;
+    FROM coupons.coupons c LEFT JOIN people.people p ON p.id = c.person_id
+    WHERE c.id = coupon AND c.person_id = person;
     IF state IN ('usable', 'blocked') AND obstacle <> 'none' THEN
         state := obstacle;
     END IF;

@@ -105,20 +105,27 @@ EXCEPTION WHEN data_exception THEN
     RETURN true;
 END $$;
 
+-- Whether a kind may have this name.
+CREATE OR REPLACE FUNCTION errand.is_kind(kind text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN kind ~ '^[a-z0-9][a-z0-9_.-]{0,99}$';
+
+-- Whether the start of a job is near enough, and its latest start; null for none.
+CREATE OR REPLACE FUNCTION errand.is_time(run_at timestamptz, not_after timestamptz)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (run_at > '9999-12-31 00:00Z' OR not_after > '9999-12-31 00:00Z') IS NOT TRUE;
+
 -- Raises an error unless a job may have these values, and creates its queue if it is new.
 CREATE OR REPLACE FUNCTION errand.expect_job(
     queue text, kind text, run_at timestamptz, not_after timestamptz, tags text[],
     unique_key text, unique_within interval
 ) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
-DECLARE
-    latest CONSTANT timestamptz := '9999-12-31 00:00Z';
 BEGIN
-    IF kind ~ '^[a-z0-9][a-z0-9_.-]{0,99}$' IS NOT TRUE THEN
+    IF errand.is_kind(kind) IS NOT TRUE THEN
         RAISE EXCEPTION 'kind %: expected up to 100 of a-z, 0-9, dot, dash, underscore', kind
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF run_at > latest OR not_after > latest THEN
+    IF NOT errand.is_time(run_at, not_after) THEN
         RAISE EXCEPTION 'run_at, not_after: expected a time before the year 9999'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;

@@ -8,16 +8,28 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     payee bigint; payer bigint; share bigint;
-    is_adult boolean;
-    limits record;
+    is_clear boolean;
+    max_reward bigint;
+    max_age interval;
     key CONSTANT text := 'reward:' || person || ':' || source;
     payer_kind CONSTANT text := CASE WHEN establishment IS NULL THEN 'company'
         ELSE 'establishment' END;
 BEGIN
-    SELECT r.max_reward, r.max_reward_age INTO limits FROM ledger.pay_rules r;
-    IF (cut > 0 AND cut <= paid AND paid <= limits.max_reward) IS NOT TRUE THEN
+    -- An existing account proves that its owner exists.
+    SELECT
+        (SELECT a.id FROM ledger.accounts a
+            WHERE a.owner = person AND a.kind = 'person' AND a.currency = currency),
+        (SELECT a.id FROM ledger.accounts a WHERE a.owner = coalesce(establishment, 0)
+            AND a.kind = payer_kind AND a.currency = currency),
+        (SELECT a.id FROM ledger.accounts a
+            WHERE a.owner = 0 AND a.kind = 'commission' AND a.currency = currency),
+        (SELECT people.is_clear(p) FROM people.people p WHERE p.id = person),
+        r.max_reward, r.max_reward_age
+    INTO payee, payer, share, is_clear, max_reward, max_age
+    FROM ledger.pay_rules r;
+    IF (cut > 0 AND cut <= paid AND paid <= max_reward) IS NOT TRUE THEN
         RAISE EXCEPTION 'expected paid and cut in minor units, 0 < cut <= paid <= %; found % and %',
-            coalesce(limits.max_reward::text, 'ledger.pay_rules.max_reward'),
+            coalesce(max_reward::text, 'ledger.pay_rules.max_reward'),
             coalesce(paid::text, 'null'), coalesce(cut::text, 'null')
             USING ERRCODE = 'invalid_parameter_value', HINT = 'See ledger.pay_rules.max_reward.';
     END IF;
@@ -33,8 +45,8 @@ BEGIN
         RAISE EXCEPTION 'at %: the time of a reward must not be in the future', at
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF at < clock_timestamp() - limits.max_reward_age THEN
-        RAISE EXCEPTION 'at %: the reward is older than %', at, limits.max_reward_age
+    IF at < clock_timestamp() - max_age THEN
+        RAISE EXCEPTION 'at %: the reward is older than %', at, max_age
             USING ERRCODE = 'invalid_parameter_value',
                 HINT = 'ledger.pay_rules.max_reward_age is how old a reward may be.';
     END IF;
@@ -43,20 +55,8 @@ BEGIN
             'paid and cut must be equal, found % and %', paid, cut
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    -- An existing account proves that its owner exists.
-    SELECT
-        (SELECT a.id FROM ledger.accounts a
-            WHERE a.owner = person AND a.kind = 'person' AND a.currency = currency),
-        (SELECT a.id FROM ledger.accounts a WHERE a.owner = coalesce(establishment, 0)
-            AND a.kind = payer_kind AND a.currency = currency),
-        (SELECT a.id FROM ledger.accounts a
-            WHERE a.owner = 0 AND a.kind = 'commission' AND a.currency = currency),
-        -- 17 years ago is old enough in every time zone, and cheap to say here.
-        (SELECT p.blocked_at IS NULL AND p.birth_date < current_date - 6210
-            FROM people.people p WHERE p.id = person)
-    INTO payee, payer, share, is_adult;
     -- A reward that is known is answered as the first time, whatever became of the person.
-    IF is_adult IS NOT TRUE
+    IF is_clear IS NOT TRUE
         AND NOT EXISTS (SELECT FROM ledger.transactions t WHERE t.key = key) THEN
         PERFORM people.expect_of_age(person);
     END IF;

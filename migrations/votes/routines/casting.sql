@@ -121,7 +121,8 @@ END $$;
 --
 -- The query counts the ballot in its gate first, and so waits for a closing. After it, there is no
 -- gate, although the snapshot shows an open vote. In a large vote that expects a number, it takes
--- the connection's gate of the moment if that is far from full, else a gate that is free.
+-- the connection's gate of the moment if that is far from full, else a gate that is free; the last
+-- ballots of each gate look whether all gates are full.
 CREATE OR REPLACE FUNCTION votes.cast(
     vote bigint, person bigint, options int[], password text DEFAULT NULL,
     nonce bytea DEFAULT NULL
@@ -137,21 +138,20 @@ BEGIN
         PERFORM votes.expect_read_committed();
     END IF;
     WITH entrance AS MATERIALIZED (
-        SELECT v.expected, v.max_choices, b.casts, o.cipher_key, o.mac_key, k.share,
-            CASE WHEN v.expected > 256 THEN votes.gate_at(vote, v.expected, b.casts)
-                ELSE votes.gate_for(v.expected) END AS number,
+        SELECT v.expected, v.max_choices, o.cipher_key, o.mac_key, k.share,
+            CASE WHEN coalesce(v.expected <= 256, true) THEN votes.gate_for(v.expected)
+                WHEN votes.room_of(v.expected, m.gate) - 32 > (SELECT a.casts FROM votes.gates a
+                    WHERE a.vote_id = vote AND a.number = m.gate) THEN m.gate
+                ELSE votes.free_gate(vote, v.expected) END AS number,
             votes.random_bytes(48) AS drawn
         FROM votes.votes v JOIN votes.open_keys o ON o.key_id = v.key_id
         CROSS JOIN LATERAL (
             SELECT votes.unwrap(s.wrapped, votes.wrapping_key(s.slot)) AS share
             FROM votes.key_shares s WHERE s.vote_id = vote OFFSET 0
-        ) k CROSS JOIN LATERAL (
-            SELECT coalesce(sum(a.casts), 0) AS casts FROM votes.gates a
-            WHERE v.expected IS NOT NULL AND a.vote_id = vote AND a.number >= 0
-        ) b
+        ) k CROSS JOIN (SELECT votes.moving_gate() AS gate OFFSET 0) m
         WHERE v.id = vote AND v.state = 'open'
           AND v.opens_at <= clock_timestamp() AND v.closes_at > clock_timestamp()
-          AND coalesce(b.casts < v.expected, true) AND votes.is_share(k.share)
+          AND votes.is_share(k.share)
           AND cardinality(options) = 1 AND options[1] BETWEEN 1 AND v.options
           AND (v.password_hash IS NULL
             OR sha256(o.password_mac) = sha256(votes.password_mac(password, o.mac_key))
@@ -161,8 +161,7 @@ BEGIN
         UPDATE votes.gates g SET casts = g.casts + 1 FROM entrance e
         WHERE g.vote_id = vote AND g.number = e.number
           AND coalesce(g.casts < votes.room_of(e.expected, g.number), true)
-        -- A single gate has the whole count; of several, the previous sum plus this ballot.
-        RETURNING e.*, greatest(g.casts, e.casts + 1) >= votes.last_from(e.expected) AS is_last
+        RETURNING e.*, g.casts >= votes.last_in(e.expected, g.number) AS is_last
     ), marked AS (
         UPDATE votes.participants p SET has_cast = true FROM gate g
         WHERE p.vote_id = vote AND p.person_id = person AND NOT p.has_cast

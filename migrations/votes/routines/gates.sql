@@ -21,10 +21,24 @@ CREATE OR REPLACE FUNCTION votes.gate_for(expected int)
 RETURNS smallint LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (pg_backend_pid() & (votes.gates_for(expected) - 1))::smallint;
 
+-- Returns the gate of a connection in a large vote. It moves on every 10 ms, so that also few
+-- connections fill all gates evenly, and seldom meet.
+CREATE OR REPLACE FUNCTION votes.moving_gate()
+RETURNS smallint LANGUAGE sql STABLE PARALLEL SAFE
+RETURN ((pg_backend_pid() + date_part('epoch', statement_timestamp()) * 100)::bigint & 63)
+    ::smallint;
+
 -- Returns how many ballots a gate accepts; null for any number.
 CREATE OR REPLACE FUNCTION votes.room_of(expected int, gate smallint)
 RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN expected > 256 THEN expected / 64 + (gate < expected % 64)::int ELSE expected END;
+
+-- Returns the count of a gate from which on its ballot may be the last of the vote: the last of all
+-- fills a gate. Of many gates, four ballots each, so that whoever comes after a closing that was
+-- too early enqueues the next.
+CREATE OR REPLACE FUNCTION votes.last_in(expected int, gate smallint)
+RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN votes.room_of(expected, gate) - CASE WHEN expected > 256 THEN 3 ELSE 0 END;
 
 -- Returns the count from which on a ballot may be the last. In a large vote, concurrent ballots are
 -- invisible here; closing counts them.
@@ -91,22 +105,6 @@ BEGIN
     RETURN (SELECT g.number FROM votes.gates g
         WHERE g.vote_id = vote AND g.number >= 0 AND g.casts < votes.room_of(expected, g.number)
         ORDER BY g.number # votes.gate_for(expected) LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
-END $$;
-
--- Returns the gate for a ballot of a large vote that has so far this number of ballots: the
--- connection's, if that is far from full, else one that is free, locked. The connection's gate
--- moves on with the number, so that few connections fill all gates evenly.
-CREATE OR REPLACE FUNCTION votes.gate_at(vote bigint, expected int, casts bigint)
-RETURNS smallint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    gate CONSTANT smallint := (pg_backend_pid() + casts * 64 / expected) & 63;
-BEGIN
-    IF (SELECT g.casts FROM votes.gates g WHERE g.vote_id = vote AND g.number = gate)
-        < votes.room_of(expected, gate) - 32 THEN
-        RETURN gate;
-    END IF;
-    RETURN votes.free_gate(vote, expected);
 END $$;
 
 -- Locks a gate that has room, and waits for it if need be; null if all are full, or gone with a
