@@ -56,6 +56,11 @@ import Testing
             "job ls --limit 99999999999999999999",
             "--limit 99999999999999999999: expected a whole number from 1 to 10000", jobList
         ),
+        (
+            "job ls --limit " + String(repeating: "9", count: 5_000),
+            "--limit " + String(repeating: "9", count: 100)
+                + "…: expected a whole number from 1 to 10000", jobList
+        ),
         ("job ls --queue a,,b", "--queue '': expected a non-empty text", jobList),
         (
             "job ls --state ded", "--state ded: expected available, running or dead",

@@ -74,6 +74,16 @@ import Testing
     }
 }
 
+@Suite("Ids of people", .database) struct PersonIDTests {
+    // 0 is the company's number in the ledger.
+    @Test(arguments: [0, -1]) func `start at 1`(id: Int) async throws {
+        let ground = try await PeopleGround()
+        #expect(try await ground.refusal("SELECT people.put_person(\(id))") == "22023")
+        let known = "SELECT count(*)::text FROM people.people WHERE id < 1"
+        #expect(try await ground.text(known) == "0")
+    }
+}
+
 /// What the modules are told of facts that cannot be.
 @Suite("Days and times that do not exist", .database) struct ImpossibleFactTests {
     // "`put_person` prints a malformed birth date"

@@ -25,7 +25,7 @@ BEGIN
         expires_at := known.expires_at;
         RETURN;
     END IF;
-    PERFORM accounts.lock_source('caller:' || caller);
+    PERFORM accounts.lock_source('caller:' || caller, at);
     SELECT * INTO rules FROM accounts.rules;
     SELECT * INTO reason, ask_again_at FROM accounts.limit_of(
         ARRAY(SELECT c.requested_at FROM accounts.codes c

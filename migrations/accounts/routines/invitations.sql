@@ -49,7 +49,7 @@ BEGIN
         reason := 'blocked';
         RETURN;
     END IF;
-    PERFORM accounts.lock_source('inviter:' || inviter);
+    PERFORM accounts.lock_source('inviter:' || inviter, at);
     SELECT * INTO rules FROM accounts.rules;
     SELECT * INTO reason, ask_again_at FROM accounts.limit_of(
         ARRAY(SELECT l.requested_at FROM accounts.links l

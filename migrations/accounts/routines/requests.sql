@@ -48,10 +48,16 @@ LANGUAGE sql AS $$
 $$;
 
 -- Locks a caller or an inviter, so that their requests to several addresses are counted one by one.
--- Always after the address, so that no two wait for each other.
-CREATE OR REPLACE FUNCTION accounts.lock_source(source text) RETURNS void LANGUAGE sql AS $$
-    SELECT pg_advisory_xact_lock(hashtextextended('accounts.' || $1, 0)) WHERE $1 IS NOT NULL
-$$;
+-- Always after the address, so that no two wait for each other. A row, because any login may take
+-- an advisory lock; its key has no @, so that it is no address, and does not name the caller.
+CREATE OR REPLACE FUNCTION accounts.lock_source(source text, at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF source IS NOT NULL THEN
+        PERFORM accounts.lock_address(
+            'source:' || encode(sha256(convert_to(source, 'UTF8')), 'hex'), at);
+    END IF;
+END $$;
 
 -- Why an address or a caller has to wait, and until when; 'ok' if not.
 --   sent_to, sent_by   the times of the requests of the period, of the address and the caller

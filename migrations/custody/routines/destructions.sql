@@ -92,6 +92,23 @@ BEGIN
         approved_by = actor, approved_by_login = session_user WHERE d.id = of.id;
 END $$;
 
+-- Claims the run of a destruction for this session, until the session ends; returns whether no
+-- other session has it.
+CREATE OR REPLACE FUNCTION custody.claim_run(destruction bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    INSERT INTO custody.runners AS c (destruction_id, backend_started, backend)
+    SELECT destruction, a.backend_start, a.pid
+    FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()
+    ON CONFLICT ON CONSTRAINT runners_pkey DO UPDATE
+    SET claimed_at = excluded.claimed_at, backend_started = excluded.backend_started,
+        backend = excluded.backend, login = excluded.login
+    WHERE c.backend = excluded.backend
+        OR NOT coalesce(errand.session_lives(c.backend, c.backend_started), true);
+    RETURN FOUND;
+END $$;
+
 -- Starts an approved destruction; a started one is left as it is. Returns its id.
 CREATE OR REPLACE FUNCTION custody.begin_destruction(destruction bigint, actor text) RETURNS bigint
 LANGUAGE plpgsql AS $$

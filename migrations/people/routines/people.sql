@@ -11,6 +11,7 @@ BEGIN
         RAISE EXCEPTION 'put_person needs a person, and facts as a JSON object'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    PERFORM errand.expect(person >= 1, 'put_person: person: expected a number from 1');
     PERFORM people.expect_facts(facts);
     INSERT INTO people.people (id) VALUES (person) ON CONFLICT DO NOTHING;
     is_new := FOUND;
@@ -50,7 +51,7 @@ a fact or sets its default. A changed birth date loses its verification, unless 
 unless an operator objects.
 
 Arguments:
-  person: the person's id
+  person: the person's id, from 1
   facts: an object with any of email, time_zone, birth_date, age_verified_at, location_consent_at,
     notice_time, quiet_from, quiet_until and muted_until
 Returns:

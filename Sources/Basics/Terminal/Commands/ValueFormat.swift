@@ -46,12 +46,14 @@ struct GivenText: Equatable, Sendable {
     var source: Source
     var text: String
 
-    /// As the user wrote it, for an error: `--limit many`, `ERRAND_LIMIT=many`, `ID 'many'`.
+    /// As the user wrote it, for an error: `--limit many`, `ERRAND_LIMIT=many`, `ID 'many'`; of a
+    /// long text, the start.
     var described: String {
-        switch source {
-        case .option(let name): "--\(name) \(text.isEmpty ? "''" : text)"
-        case .environment(let name): "\(name)=\(text)"
-        case .argument(let name): "\(name) '\(text)'"
+        let start = text.count > 200 ? text.prefix(100) + "…" : text[...]
+        return switch source {
+        case .option(let name): "--\(name) \(text.isEmpty ? "''" : start)"
+        case .environment(let name): "\(name)=\(start)"
+        case .argument(let name): "\(name) '\(start)'"
         }
     }
 }

@@ -77,14 +77,15 @@ enum DestructionRunCommands {
         }
     }
 
-    /// Takes the lock of the running destruction, which the server keeps for some seconds after its
-    /// process was killed.
+    /// Claims the run of the destruction.
+    ///
+    /// The server may keep the session of a killed process for some seconds.
     private static func expectAlone(
         _ session: Session, _ found: DestructionRecord
     ) async throws {
         let end = ContinuousClock.now + .seconds(15)
-        while try await !session.query(
-            "SELECT pg_try_advisory_lock(hashtextextended('custody.destructions', 0))")[0].bool(0)
+        while try await !session.query("SELECT custody.claim_run($1)", [.int64(found.id)])[0]
+            .bool(0)
         {
             guard ContinuousClock.now < end else {
                 throw CommandFailure(

@@ -269,5 +269,23 @@ extension AppCommands {
             try await errand("destruction", "start", "--yes").expect(0)
             #expect(try await rowsLeft() == [])
         }
+
+        @Test func `has one run at a time, whatever locks another login holds`() async throws {
+            let ground = try await CustodyGround()
+            defer { ground.remove() }
+            try await approved()
+            let first = try TestDatabase.here().session()
+            let second = try TestDatabase.here().session()
+            _ = try await second.query(
+                "SELECT pg_advisory_lock(hashtextextended('custody.destructions', 0))")
+            let claim = "SELECT custody.claim_run(max(id)) FROM custody.destructions"
+            #expect(try await first.query(claim)[0].bool(0))
+            #expect(try await !second.query(claim)[0].bool(0))
+            #expect(try await first.query(claim)[0].bool(0))
+            await first.close()
+            try await errand("destruction", "start", "--yes").expect(0)
+            await second.close()
+            #expect(try await rowsLeft() == [])
+        }
     }
 }
