@@ -148,7 +148,7 @@ let package = Package(
             "Payouts",
             uses: "Command Crypto DurableFiles Errand Gregorian JSONText Keys Ledger "
                 + "Notification PaymentFiles People Postgres Recurrence Sealing Terminal"),
-        module("Establishments", uses: "Command"),
+        module("Establishments", uses: "Command Errand Postgres Terminal"),
         module(
             "Coupons",
             uses: "Command Crypto Errand Keys Notification Postgres QRCode Recurrence Sealing "
@@ -164,13 +164,31 @@ let package = Package(
             "Household",
             uses: "Command Errand Gregorian Ledger Notification Postgres Recurrence RepeatRules "
                 + "Terminal"),
+        module(
+            "Badges",
+            uses: "Command Errand Notification Postgres Terminal"),
+        module(
+            "Surveys",
+            uses: "Command Coupons Crypto Errand JSONText Keys Ledger Notification Postgres "
+                + "QRCode Recurrence Sealing Terminal"),
+        module(
+            "Reports",
+            uses: "Command Crypto DurableFiles Errand Gregorian JSONText Ledger Notification "
+                + "PaymentFiles PDF Postgres Terminal"),
+        module(
+            "News",
+            uses: "Command Errand Notification Postgres Recurrence Terminal"),
+        module(
+            "Inquiries",
+            uses: "Command Errand Notification Postgres Terminal"),
 
         // The program: a list of modules.
         .executableTarget(
             name: "ErrandProgram",
             dependencies: dependencies(
-                "Accounts Command Coupons Custody Demo Establishments Household Keys Ledger "
-                    + "Missions Notification Payouts People Votes"),
+                "Accounts Badges Command Coupons Custody Demo Establishments Household Inquiries "
+                    + "Keys Ledger Missions News Notification Payouts People Reports Surveys "
+                    + "Votes"),
             path: "Sources/errand", swiftSettings: strict),
         .plugin(
             name: "ErrandEmbedSQL", capability: .buildTool(), path: "Plugins/EmbedSQL"),
@@ -179,9 +197,9 @@ let package = Package(
         .target(
             name: "ErrandTestServices",
             dependencies: dependencies(
-                "Accounts CSystem Command Coupons Crypto Custody Demo Errand Establishments "
-                    + "Household Keys Ledger Missions Notification Payouts People Postgres "
-                    + "Redis Votes"),
+                "Accounts Badges CSystem Command Coupons Crypto Custody Demo Errand "
+                    + "Establishments Household Inquiries Keys Ledger Missions News Notification "
+                    + "Payouts People Postgres Redis Reports Surveys Votes"),
             path: "Tests/Services", swiftSettings: strict),
         tests("Wrappers/Memory", of: "Memory"),
         tests("Wrappers/Postgres", of: "Postgres Threads"),
@@ -215,6 +233,7 @@ let package = Package(
             of: "Accounts Administration Command Crypto Delivery Errand Notification Postgres"),
         tests("Modules/Ledger", of: "Errand Gregorian Ledger Postgres Recurrence"),
         tests("Modules/Establishments", of: "Errand Postgres"),
+        tests("Modules/Badges", of: "Badges Coupons Errand Notification Postgres"),
         tests(
             "Modules/Payouts",
             of:
@@ -231,9 +250,23 @@ let package = Package(
             "Modules/Missions",
             of: "Administration Errand Matching Missions Notification Postgres"),
         tests(
+            "Modules/Surveys",
+            of: "Administration Coupons Crypto Errand Missions Notification Postgres Recurrence "
+                + "Sealing Surveys"),
+        tests(
+            "Modules/Reports",
+            of: "Administration Crypto DurableFiles Errand Gregorian Ledger Notification Postgres "
+                + "Reports"),
+        tests(
             "Modules/Household",
             of: "Administration Errand Gregorian Household Notification Postgres Recurrence "
                 + "RepeatRules"),
+        tests(
+            "Modules/News",
+            of: "Administration Errand News Notification Postgres"),
+        tests(
+            "Modules/Inquiries",
+            of: "Administration Errand Inquiries Notification Postgres"),
         tests("Modules/Custody", of: "Command Crypto Errand Postgres"),
         tests("Documentation", of: "Command Demo Errand Keys Postgres Terminal"),
         tests("Examples", of: "HTTP Postgres"),

@@ -31,7 +31,8 @@ SELECT count(establishments.put_establishment(id => n, name => (ARRAY['Café', '
 FROM generate_series(1, 120) AS n;
 
 SELECT count(establishments.put_branch(id => n, establishment => e.id,
-    name => e.name || ', ' || s.name, longitude => ST_X(b.place), latitude => ST_Y(b.place)))
+    name => e.name || ', ' || 100 + n * 7 || ' ' || s.name,
+    longitude => ST_X(b.place), latitude => ST_Y(b.place)))
 FROM generate_series(1, 400) AS n
 JOIN establishments.listing(max_rows => 120) e ON e.id = 1 + (n * 7) % 120
 JOIN demo.streets s ON s.id = 1 + n % 8

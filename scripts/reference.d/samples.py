@@ -3,8 +3,9 @@ import re
 import time
 
 # In the order of the modules' needs.
-ORDER = ["engine", "people", "notification", "accounts", "ledger", "establishments", "coupons",
-         "payouts", "missions", "votes", "household"]
+ORDER = ["engine", "people", "notification", "accounts", "ledger", "establishments", "badges",
+         "coupons", "payouts", "missions", "surveys", "reports", "news", "inquiries", "votes",
+         "household"]
 
 
 def run(ground, setup, functions, modules):

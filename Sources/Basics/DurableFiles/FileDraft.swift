@@ -222,7 +222,8 @@ import Glibc
             && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
-    private static func digest(
+    /// The SHA-256 of a file in a folder.
+    static func digest(
         of name: String, in folder: OwnFolder
     ) throws(FileError) -> [UInt8] {
         let path = "\(folder.path)/\(name)"

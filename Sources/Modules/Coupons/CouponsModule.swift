@@ -6,7 +6,7 @@ package import ErrandSealing
 /// People's coupons, the rotating codes that redeem them, and notices about nearby coupons.
 package struct CouponsModule: Module, NotifyingModule, SealingModule {
     package let migrations = MigrationLine(
-        module: "coupons", needs: ["establishments", "notification", "people"],
+        module: "coupons", needs: ["badges", "establishments", "notification", "people"],
         files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
     package let extensions = ["postgis"]
     package let notices = NoticeKind.coupon

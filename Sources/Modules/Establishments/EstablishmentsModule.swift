@@ -6,6 +6,9 @@ package struct EstablishmentsModule: Module {
         module: "establishments", needs: ["ledger", "people"],
         files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
     package let extensions = ["postgis", "btree_gist"]
+    package var fieldNames: [FieldName] { EstablishmentFieldNames.all }
+    package var commands: [Command] { EstablishmentCommands.all }
+    package let nouns = ["establishment": "Show establishments, their branches and payments"]
 
     package init() {}
 }

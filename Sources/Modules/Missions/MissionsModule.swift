@@ -4,7 +4,8 @@ package import ErrandNotification
 /// Secret shoppers: who they are, what they are sent on, and what they bring back.
 package struct MissionsModule: Module, NotifyingModule {
     package let migrations = MigrationLine(
-        module: "missions", needs: ["establishments", "notification", "ledger", "people"],
+        module: "missions",
+        needs: ["coupons", "establishments", "ledger", "notification", "people"],
         files: EmbeddedFiles.migrations.map { .init($0.path, $0.text) })
     package let extensions = ["postgis"]
     package let notices = NoticeKind.mission

@@ -6,6 +6,7 @@ private struct NoticeDeclaration: Encodable {
     var kind: String
     var app: String
     var urgency: String
+    var isMandatory: Bool
     var channels: [String]
     var facts: [String: String]
     var secrets: [String]
@@ -14,9 +15,15 @@ private struct NoticeDeclaration: Encodable {
         self.kind = kind.name
         app = kind.app.name
         urgency = kind.urgency.rawValue
+        isMandatory = kind.isMandatory
         channels = kind.channels.map(\.rawValue)
         facts = kind.fields.mapValues { "\($0)" }
         secrets = kind.secrets.sorted()
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case kind, app, urgency, channels, facts, secrets
+        case isMandatory = "is_mandatory"
     }
 }
 
@@ -52,16 +59,19 @@ extension NoticeCatalogue {
         """
 
     private static let declare = """
-        INSERT INTO notification.kinds AS k (kind, app, urgency, channels, facts, secrets)
-        SELECT d.kind, d.app, d.urgency, d.channels, d.facts, d.secrets
-        FROM jsonb_to_recordset($1) AS d (kind text, app text, urgency text, channels text[],
-            facts jsonb, secrets text[])
+        INSERT INTO notification.kinds AS k (kind, app, urgency, is_mandatory, channels, facts,
+            secrets)
+        SELECT d.kind, d.app, d.urgency, d.is_mandatory, d.channels, d.facts, d.secrets
+        FROM jsonb_to_recordset($1) AS d (kind text, app text, urgency text, is_mandatory boolean,
+            channels text[], facts jsonb, secrets text[])
         ORDER BY d.kind
         ON CONFLICT (kind) DO UPDATE
-        SET app = excluded.app, urgency = excluded.urgency, channels = excluded.channels,
-            facts = excluded.facts, secrets = excluded.secrets, declared_at = clock_timestamp()
-        WHERE (k.app, k.urgency, k.channels, k.facts, k.secrets) IS DISTINCT FROM
-            (excluded.app, excluded.urgency, excluded.channels, excluded.facts, excluded.secrets)
+        SET app = excluded.app, urgency = excluded.urgency, is_mandatory = excluded.is_mandatory,
+            channels = excluded.channels, facts = excluded.facts, secrets = excluded.secrets,
+            declared_at = clock_timestamp()
+        WHERE (k.app, k.urgency, k.is_mandatory, k.channels, k.facts, k.secrets)
+            IS DISTINCT FROM (excluded.app, excluded.urgency, excluded.is_mandatory,
+                excluded.channels, excluded.facts, excluded.secrets)
             OR k.declared_at < clock_timestamp() - interval '1 hour'
         """
 }

@@ -75,6 +75,9 @@ package struct NoticeKind: Sendable, Equatable {
     /// Whether a dropped notice is recorded: false for events that recur with each report of a
     /// device.
     package var recordsDrops = true
+    /// Whether each person gets it, such as changed terms: quiet hours apply, but nobody can mute
+    /// it or turn it off.
+    package var isMandatory = false
     /// Whether it is a reminder from one person to another, which the policy limits.
     package var isReminder = false
     /// Whether several held notices merge into one: see ``digest``.
@@ -98,6 +101,9 @@ package struct NoticeKind: Sendable, Equatable {
         self.fields = fields
     }
 
+    /// Whether it is sent whatever the person has muted or turned off.
+    package var ignoresPreferences: Bool { urgency == .urgent || isMandatory }
+
     /// The kind of the digest of several held notices; nil if they do not merge.
     ///
     /// Its facts are their count and one fact of each.
@@ -108,6 +114,7 @@ package struct NoticeKind: Sendable, Equatable {
             fields: ["count": .count, "items": .list])
         digest.chosenAs = chosenAs
         digest.urgency = urgency
+        digest.isMandatory = isMandatory
         digest.needsLocationConsent = needsLocationConsent
         digest.mailsOnlyWithoutPush = mailsOnlyWithoutPush
         return digest

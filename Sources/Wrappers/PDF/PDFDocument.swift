@@ -102,6 +102,15 @@ package enum PDFFont: String, Sendable, CaseIterable {
         try check("a line") { unsafe HPDF_Page_Stroke(page) }
     }
 
+    /// Draws on the current page by calls that return libharu's codes.
+    func drawing(_ doing: String, _ body: (HPDF_Page) -> [HPDF_STATUS]) throws(PDFError) {
+        guard let page = unsafe page else {
+            throw .library(doing: "\(doing) before a page", code: 0)
+        }
+        let codes = unsafe body(page)
+        for code in codes { try check(doing) { code } }
+    }
+
     /// Returns the whole document.
     ///
     /// Nothing can be added afterwards.

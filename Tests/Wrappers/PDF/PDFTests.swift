@@ -94,3 +94,69 @@ struct PDFTests {
         #expect(info.contains("Pages:           2"))
     }
 }
+
+@Suite("Charts in PDF documents")
+struct PDFDrawingTests {
+    private func page() throws -> PDFDocument {
+        let document = try PDFDocument(
+            title: "", author: "", created: CivilDate(year: 2026, month: 12, day: 31))
+        try document.addPage(width: 612, height: 792)
+        return document
+    }
+
+    /// The picture of a page: rows of pixels at 72 dpi, a byte for red, green and blue each.
+    private func picture(_ bytes: [UInt8]) async throws -> (width: Int, pixels: [UInt8]) {
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "document.pdf")
+        try Data(bytes).write(to: file)
+        let name = folder.appending(path: "page").path
+        _ = try await output(of: ["pdftoppm", "-r", "72", "-singlefile", file.path, name])
+        let picture = Array(try Data(contentsOf: URL(filePath: name + ".ppm")))
+        return (612, Array(picture.suffix(612 * 792 * 3)))
+    }
+
+    @Test func `rectangles are filled, lines are drawn, and texts stay black`() async throws {
+        let document = try page()
+        let red = PDFColor(red: 1, green: 0, blue: 0)
+        try document.fill(x: 100, y: 100, width: 50, height: 30, color: red)
+        try document.polyline(
+            [PDFPoint(x: 200, y: 200), PDFPoint(x: 300, y: 300), PDFPoint(x: 400, y: 200)],
+            width: 6, color: PDFColor(red: 0, green: 0, blue: 1))
+        try document.polyline([PDFPoint(x: 1, y: 1)])
+        try document.line(fromX: 100, y: 400, toX: 200, y: 400, width: 6)
+        let (width, pixels) = try await picture(try document.finish())
+        func color(_ x: Int, _ y: Int) -> [UInt8] {
+            let place = ((792 - y) * width + x) * 3
+            return Array(pixels[place..<(place + 3)])
+        }
+        #expect(color(125, 115) == [255, 0, 0])
+        #expect(color(160, 115) == [255, 255, 255])
+        #expect(color(250, 250) == [0, 0, 255])
+        #expect(color(350, 250) == [0, 0, 255])
+        #expect(color(300, 220) == [255, 255, 255])
+        #expect(color(150, 400) == [0, 0, 0])
+    }
+
+    @Test func `texts are broken into lines that fit`() throws {
+        let document = try page()
+        func lines(_ text: String, _ limit: Int = 9) throws -> [String] {
+            // The letters of Courier are 6 points wide here.
+            try document.lines(of: text, width: 60, font: .courier, size: 10, limit: limit)
+        }
+        #expect(try lines("one two three four") == ["one two", "three four"])
+        #expect(try lines("  one\ntwo ") == ["one two"])
+        #expect(try lines("") == [])
+        #expect(try lines("abcdefghijklmnop q") == ["abcdefghij", "klmnop q"])
+        #expect(try lines("one two three four five", 2) == ["one two", "three fou…"])
+        #expect(try lines(String(repeating: "x", count: 1_000), 3).count == 3)
+    }
+
+    @Test func `drawing before a page is an error`() throws {
+        let document = try PDFDocument(
+            title: "", author: "", created: CivilDate(year: 2026, month: 12, day: 31))
+        #expect(throws: PDFError.self) {
+            try document.fill(x: 0, y: 0, width: 1, height: 1, color: .black)
+        }
+    }
+}

@@ -25,6 +25,7 @@ DECLARE
     said CONSTANT coupons.reading := coupons.read_code(code);
     answer coupons.answer;
     coupon bigint;
+    person bigint;
     code_hash CONSTANT bytea := sha256(said.plain::bytea);
     done coupons.redemptions;
 BEGIN
@@ -44,16 +45,25 @@ BEGIN
     IF answer.is_accepted THEN
         coupon := answer.coupon_id;
         -- Waits for concurrent redemptions of the coupon, then sees their result.
-        UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
-        WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
-          AND c.expires_at > clock_timestamp()
-        RETURNING c.redeemed_at INTO answer.redeemed_at;
+        WITH used AS (
+            UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
+            WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+              AND c.expires_at > clock_timestamp()
+            RETURNING c.redeemed_at, c.person_id
+        ), kept AS (
+            INSERT INTO coupons.redemptions AS r
+            SELECT coupon, u.redeemed_at, establishment, terminal, request_id, code_hash,
+                coupons.base32(
+                    ('x' || encode(uuid_send(gen_random_uuid()), 'hex'))::bit(45)::bigint, 9)
+            FROM used u RETURNING r.confirmation
+        )
+        SELECT u.redeemed_at, k.confirmation, u.person_id
+        INTO answer.redeemed_at, answer.confirmation, person FROM used u CROSS JOIN kept k;
         IF FOUND THEN
-            answer.confirmation := coupons.base32(
-                ('x' || encode(uuid_send(gen_random_uuid()), 'hex'))::bit(45)::bigint, 9);
-            INSERT INTO coupons.redemptions VALUES (coupon, answer.redeemed_at, establishment,
-                terminal, request_id, code_hash, answer.confirmation);
-            PERFORM errand.enqueue_own('coupons.redeemed', jsonb_build_object('coupon_id', coupon));
+            -- The deed last, because it locks a row of the person.
+            PERFORM errand.enqueue_own('coupons.redeemed',
+                    jsonb_build_object('coupon_id', coupon)),
+                badges.count_deed(person, 'coupon_used', establishment);
             RETURN answer;
         END IF;
     ELSIF done.coupon_id IS NULL AND answer.reason <> 'redeemed' THEN
@@ -76,7 +86,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION coupons.redeem(text, bigint, text, text) IS $doc$
 Redeems a coupon by its code, once: of any number of terminals one receives the confirmation. The
-person and the webhooks of the establishment are notified after the commit.
+person and the webhooks of the establishment are notified after the commit, and it counts for the
+person's badges.
 
 Arguments:
   code: as scanned or typed; spaces, hyphens and the case of letters do not matter

@@ -105,6 +105,21 @@ EXCEPTION WHEN data_exception THEN
     RETURN true;
 END $$;
 
+-- Raises an error unless these are the words of a unique key and the arguments are small enough.
+CREATE OR REPLACE FUNCTION errand.expect_options_of(
+    kind text, args jsonb, unique_while text, on_duplicate text
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF (unique_while IN ('waiting', 'unfinished') AND on_duplicate IN ('skip', 'replace'))
+        IS NOT TRUE THEN
+        PERFORM errand.refuse_duplicates(unique_while, on_duplicate);
+    END IF;
+    -- A value from a table may be compressed, at most to a 255th.
+    IF pg_column_size(args) > 4000 THEN
+        PERFORM errand.expect_size(kind, args);
+    END IF;
+END $$;
+
 -- Whether a kind may have this name.
 CREATE OR REPLACE FUNCTION errand.is_kind(kind text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN kind ~ '^[a-z0-9][a-z0-9_.-]{0,99}$';

@@ -25,14 +25,7 @@ BEGIN
         AND unique_while = 'waiting' AND on_duplicate = 'skip' AND errand.is_kind(kind)
         AND errand.is_time(run_at, not_after)
         AND EXISTS (SELECT FROM errand.queues q WHERE q.name = queue)) IS NOT TRUE THEN
-        IF (unique_while IN ('waiting', 'unfinished') AND on_duplicate IN ('skip', 'replace'))
-            IS NOT TRUE THEN
-            PERFORM errand.refuse_duplicates(unique_while, on_duplicate);
-        END IF;
-        -- A value from a table may be compressed, at most to a 255th.
-        IF pg_column_size(args) > 4000 THEN
-            PERFORM errand.expect_size(kind, args);
-        END IF;
+        PERFORM errand.expect_options_of(kind, args, unique_while, on_duplicate);
         PERFORM errand.expect_job(queue, kind, run_at, not_after, tags, unique_key, unique_within);
     END IF;
     -- Before the due time: a snapshot without the job shows its transaction as open (OpenWriters).

@@ -1,32 +1,11 @@
 -- Rewards of people: crediting them, and reading balances.
 
-CREATE OR REPLACE FUNCTION ledger.credit_reward(
-    person bigint, source text, establishment bigint, paid bigint, cut bigint,
-    currency text DEFAULT 'CAD', at timestamptz DEFAULT NULL
-) RETURNS bigint LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    payee bigint; payer bigint; share bigint;
-    is_clear boolean;
-    max_reward bigint;
-    max_age interval;
-    key CONSTANT text := 'reward:' || person || ':' || source;
-    payer_kind CONSTANT text := CASE WHEN establishment IS NULL THEN 'company'
-        ELSE 'establishment' END;
+-- Raises an error unless a reward may have these values.
+CREATE OR REPLACE FUNCTION ledger.expect_reward(
+    source text, establishment bigint, paid bigint, cut bigint, at timestamptz, max_reward bigint,
+    max_age interval
+) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    -- An existing account proves that its owner exists.
-    SELECT
-        (SELECT a.id FROM ledger.accounts a
-            WHERE a.owner = person AND a.kind = 'person' AND a.currency = currency),
-        (SELECT a.id FROM ledger.accounts a WHERE a.owner = coalesce(establishment, 0)
-            AND a.kind = payer_kind AND a.currency = currency),
-        (SELECT a.id FROM ledger.accounts a
-            WHERE a.owner = 0 AND a.kind = 'commission' AND a.currency = currency),
-        (SELECT people.is_clear(p) FROM people.people p WHERE p.id = person),
-        r.max_reward, r.max_reward_age
-    INTO payee, payer, share, is_clear, max_reward, max_age
-    FROM ledger.pay_rules r;
     IF (cut > 0 AND cut <= paid AND paid <= max_reward) IS NOT TRUE THEN
         RAISE EXCEPTION 'expected paid and cut in minor units, 0 < cut <= paid <= %; found % and %',
             coalesce(max_reward::text, 'ledger.pay_rules.max_reward'),
@@ -55,10 +34,47 @@ BEGIN
             'paid and cut must be equal, found % and %', paid, cut
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    -- A reward that is known is answered as the first time, whatever became of the person.
-    IF is_clear IS NOT TRUE
-        AND NOT EXISTS (SELECT FROM ledger.transactions t WHERE t.key = key) THEN
-        PERFORM people.expect_of_age(person);
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.credit_reward(
+    person bigint, source text, establishment bigint, paid bigint, cut bigint,
+    currency text DEFAULT 'CAD', at timestamptz DEFAULT NULL
+) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    payee bigint; payer bigint; share bigint;
+    is_clear boolean;
+    max_reward bigint;
+    max_age interval;
+    key CONSTANT text := 'reward:' || person || ':' || source;
+    payer_kind CONSTANT text := CASE WHEN establishment IS NULL THEN 'company'
+        ELSE 'establishment' END;
+BEGIN
+    -- An existing account proves that its owner exists.
+    SELECT
+        (SELECT a.id FROM ledger.accounts a
+            WHERE a.owner = person AND a.kind = 'person' AND a.currency = currency),
+        (SELECT a.id FROM ledger.accounts a WHERE a.owner = coalesce(establishment, 0)
+            AND a.kind = payer_kind AND a.currency = currency),
+        (SELECT a.id FROM ledger.accounts a
+            WHERE a.owner = 0 AND a.kind = 'commission' AND a.currency = currency),
+        (SELECT people.is_clear(p) FROM people.people p WHERE p.id = person),
+        r.max_reward, r.max_reward_age
+    INTO payee, payer, share, is_clear, max_reward, max_age
+    FROM ledger.pay_rules r;
+    -- PL/pgSQL prepares every expression again in each transaction: one says that all is in order.
+    IF (cut > 0 AND cut <= paid AND paid <= max_reward AND length(source) <= 100
+        AND source ~ '^[a-z][a-z_]*(:[a-z0-9_-]+)+$' AND source !~ ':0[0-9]+(:|$)'
+        AND coalesce(at BETWEEN clock_timestamp() - max_age
+            AND clock_timestamp() + interval '1 minute', true)
+        AND (establishment IS NOT NULL OR paid = cut) AND is_clear) IS NOT TRUE THEN
+        PERFORM ledger.expect_reward(source, establishment, paid, cut, at, max_reward, max_age);
+        -- A reward that is known is answered as the first time, whatever became of the person.
+        IF is_clear IS NOT TRUE
+            AND NOT EXISTS (SELECT FROM ledger.transactions t WHERE t.key = key) THEN
+            PERFORM people.expect_of_age(person);
+        END IF;
     END IF;
     IF payee IS NULL OR payer IS NULL OR share IS NULL THEN
         payee := ledger.account('person', person, currency);

@@ -69,9 +69,10 @@ BEGIN
         OR s.radius_m <> 10000 OR s.daily_capacity <> 2 OR s.reason IS NOT NULL
         OR s.actor IS NOT NULL);
     GET DIAGNOSTICS shoppers = ROW_COUNT;
-    UPDATE missions.assignments a SET reason = NULL, request_id = NULL, distance_m = NULL
+    UPDATE missions.assignments a SET reason = NULL, request_id = NULL, distance_m = NULL,
+        review_code = NULL, review_tasks = '{}'
     WHERE a.person_id = $1 AND (a.reason IS NOT NULL OR a.request_id IS NOT NULL
-        OR a.distance_m IS NOT NULL);
+        OR a.distance_m IS NOT NULL OR a.review_code IS NOT NULL OR a.review_tasks <> '{}');
     GET DIAGNOSTICS assignments = ROW_COUNT;
     RETURN QUERY VALUES
         ('missions.steps', 'deleted', steps, NULL),
@@ -102,7 +103,8 @@ BEGIN
                 'arrived_at', people.written(a.arrived_at),
                 'submitted_at', people.written(a.submitted_at),
                 'ended_at', people.written(a.ended_at), 'pay', m.pay, 'currency', m.currency,
-                'distance_m', a.distance_m, 'request_id', a.request_id, 'reason', a.reason)
+                'distance_m', a.distance_m, 'request_id', a.request_id, 'reason', a.reason,
+                'review_code', a.review_code)
                 ORDER BY a.id)
             FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
             JOIN establishments.branches b ON b.id = a.branch_id

@@ -41,74 +41,12 @@ BEGIN
     PERFORM missions.seek(held.mission_id, at);
 END $$;
 
--- Raises an error unless a mission can have these; see missions.open_mission.
-CREATE OR REPLACE FUNCTION missions.expect_setting(
-    is_urgent boolean, currency text, time_zone text
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM errand.expect(is_urgent IS NOT NULL, 'is_urgent: expected true or false');
-    PERFORM errand.expect(currency ~ '^[A-Z]{3}$',
-        'currency: expected an ISO 4217 code such as CAD');
-    PERFORM errand.expect(errand.is_zone(time_zone),
-        'time_zone: expected an IANA name such as America/Toronto');
-END $$;
-
--- The mission that a request opened, or null; raises an error if its content was another.
-CREATE OR REPLACE FUNCTION missions.opened_by(request_id text, hash bytea)
-RETURNS bigint LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    known record;
-BEGIN
-    SELECT m.id, m.request_hash INTO known FROM missions.missions m
-    WHERE m.request_id = request_id;
-    IF known.request_hash <> hash THEN
-        RAISE EXCEPTION 'the request % is known with other content: mission %', request_id, known.id
-            USING ERRCODE = 'unique_violation',
-                HINT = 'Use another request_id for another mission.';
-    END IF;
-    RETURN known.id;
-END $$;
-
--- Raises an error unless these can be the conditions of a mission.
-CREATE OR REPLACE FUNCTION missions.expect_conditions(
-    slots int, freebies text, min_quality real, radius_m real, min_age int, rest_days int
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM errand.expect(slots BETWEEN 1 AND 100, 'slots: expected 1 to 100');
-    PERFORM errand.expect(coalesce(length(freebies) <= 500, true),
-        'freebies: expected at most 500 characters');
-    PERFORM errand.expect(min_quality BETWEEN 0 AND 1, 'min_quality: expected 0 to 1');
-    PERFORM errand.expect(radius_m BETWEEN 100 AND 200000,
-        'radius_m: expected 100 to 200000 metres');
-    PERFORM errand.expect(coalesce(min_age BETWEEN 16 AND 99, true),
-        'min_age: expected 16 to 99 years, or null');
-    PERFORM errand.expect(coalesce(rest_days BETWEEN 0 AND 3650, true),
-        'rest_days: expected 0 to 3650, or null');
-END $$;
-
--- Raises an error unless these can be the tasks of a mission.
-CREATE OR REPLACE FUNCTION missions.expect_tasks(tasks jsonb) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM errand.expect(CASE WHEN jsonb_typeof(tasks) = 'array'
-        THEN jsonb_array_length(tasks) BETWEEN 1 AND 50 END, 'tasks: expected an array of 1 to 50');
-    PERFORM errand.expect((SELECT bool_and((
-            t ->> 'kind' IN ('interaction', 'photos', 'video', 'survey', 'report')
-            AND jsonb_typeof(t -> 'title') = 'string'
-            AND length(t ->> 'title') BETWEEN 1 AND 200 AND t ->> 'title' !~ '[[:cntrl:]]'
-            AND coalesce(jsonb_typeof(t -> 'is_required') = 'boolean', true)
-            ) IS TRUE) FROM jsonb_array_elements(tasks) t),
-        'tasks: expected each to have a kind (interaction, photos, video, survey, report), a '
-        'title of 1 to 200 characters, and optionally is_required, true or false');
-END $$;
-
 CREATE OR REPLACE FUNCTION missions.open_mission(
     branch bigint, title text, opens_at timestamptz, closes_at timestamptz, paid bigint,
     pay bigint, tasks jsonb, time_zone text, slots int DEFAULT 1, freebies text DEFAULT NULL,
     min_quality real DEFAULT 0, radius_m real DEFAULT 25000, min_age int DEFAULT NULL,
     rest_days int DEFAULT NULL, is_urgent boolean DEFAULT false, currency text DEFAULT 'CAD',
-    request_id text DEFAULT NULL
+    request_id text DEFAULT NULL, coupons jsonb DEFAULT '[]'
 ) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -117,29 +55,26 @@ DECLARE
     mission bigint;
     hash bytea;
 BEGIN
+    coupons := coalesce(coupons, '[]');
     PERFORM errand.expect(coalesce(length(request_id) BETWEEN 1 AND 100, true),
         'request_id: expected 1 to 100 characters, or null');
     IF request_id IS NOT NULL THEN
-        hash := sha256(convert_to(jsonb_build_array(branch, title, extract(epoch FROM opens_at),
+        hash := sha256(convert_to((jsonb_build_array(branch, title, extract(epoch FROM opens_at),
             extract(epoch FROM closes_at), paid, pay, tasks, time_zone, slots, freebies,
-            min_quality, radius_m, min_age, rest_days, is_urgent, currency)::text, 'UTF8'));
+            min_quality, radius_m, min_age, rest_days, is_urgent, currency)
+            || CASE coupons WHEN '[]' THEN '[]' ELSE jsonb_build_array(coupons) END)::text,
+            'UTF8'));
         mission := missions.opened_by(request_id, hash);
         IF mission IS NOT NULL THEN
             RETURN mission;
         END IF;
     END IF;
-    PERFORM errand.expect(opens_at < closes_at AND closes_at > at
-            AND opens_at >= at - interval '1 year' AND closes_at <= at + interval '10 years',
-        'opens_at, closes_at: expected opens_at < closes_at, a closes_at within the next ten '
-        'years, and an opens_at of at most one year ago');
-    PERFORM errand.expect(pay >= 1 AND pay <= paid AND paid <= 1000000000,
-        'paid, pay: expected minor units, 1 <= pay <= paid <= 10^9');
-    PERFORM errand.expect(length(title) BETWEEN 1 AND 200 AND title !~ '[[:cntrl:]]',
-        'title: expected 1 to 200 characters on one line');
+    PERFORM missions.expect_terms(title, opens_at, closes_at, paid, pay, at);
     PERFORM missions.expect_conditions(
         slots, freebies, min_quality, radius_m, min_age, rest_days);
     PERFORM missions.expect_setting(is_urgent, currency, time_zone);
     PERFORM missions.expect_tasks(tasks);
+    PERFORM missions.expect_rewards(coupons);
     IF EXISTS (SELECT FROM establishments.branches b
         WHERE b.id = branch AND b.closed_at IS NOT NULL) THEN
         PERFORM errand.refuse('closed', format('branch %s is closed', branch));
@@ -168,6 +103,7 @@ BEGIN
     SELECT mission, t.number, (t.task ->> 'kind')::missions.task_kind,
         coalesce((t.task ->> 'is_required')::boolean, true), t.task ->> 'title'
     FROM jsonb_array_elements(tasks) WITH ORDINALITY AS t (task, number);
+    PERFORM missions.add_rewards(mission, coupons);
     IF is_urgent THEN
         PERFORM missions.seek(mission, at);
     END IF;
@@ -175,7 +111,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION missions.open_mission(
     bigint, text, timestamptz, timestamptz, bigint, bigint, jsonb, text, int, text, real, real, int,
-    int, boolean, text, text) IS $doc$
+    int, boolean, text, text, jsonb) IS $doc$
 Opens a mission at a branch. The next assignment run offers it to shoppers; at once if it is urgent.
 
 Arguments:
@@ -198,20 +134,23 @@ Arguments:
   currency: of both amounts
   request_id: 1 to 100 characters, the same when the app repeats the request; null: each call opens
     another mission
+  coupons: what a shopper gets besides the pay when the submission is approved: an array of at most
+    10 objects with establishment, title and days, 1 to 365, for which the coupon is valid
 Returns:
   open_mission: the mission's id
 Reasons:
-  closed: the branch is closed
+  closed: the branch, or the establishment of a coupon, is closed
 Errors:
   22023: an argument is out of range; the text names it
-  23503: no such branch
+  23503: no such branch, or no such establishment of a coupon
   23505: the request_id is known with other content
 Repeated: with a request_id, answers the same id and opens nothing.
 Sample:
   SELECT missions.open_mission(branch => 3, title => 'Ask about size', opens_at => now(),
       closes_at => now() + interval '3 days', paid => 2500, pay => 1500,
       tasks => '[{"kind": "photos", "title": "The shelf"},
-          {"kind": "report", "title": "How it was"}]', time_zone => 'America/Toronto');
+          {"kind": "report", "title": "How it was"}]', time_zone => 'America/Toronto',
+      coupons => '[{"establishment": 7, "title": "A free coffee", "days": 30}]');
 $doc$;
 
 -- Locks a mission; raises an error if it does not exist.

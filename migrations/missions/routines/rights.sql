@@ -5,8 +5,8 @@ SELECT errand.grant_rights('missions', '{
     "steps": ["content"]
 }');
 
--- Only operators change settings.
-REVOKE INSERT, UPDATE, DELETE ON missions.rules FROM errand_worker;
+-- Only operators change settings, and only the servers of apps promise coupons.
+REVOKE INSERT, UPDATE, DELETE ON missions.rules, missions.rewards FROM errand_worker;
 GRANT EXECUTE ON FUNCTION missions.has_home(bigint) TO errand_worker, errand_inspector;
 
 GRANT USAGE ON SCHEMA missions TO errand_app;
@@ -20,7 +20,7 @@ GRANT EXECUTE ON FUNCTION
     missions.come_back(bigint),
     missions.standing(bigint),
     missions.open_mission(bigint, text, timestamptz, timestamptz, bigint, bigint, jsonb, text, int,
-        text, real, real, int, int, boolean, text, text),
+        text, real, real, int, int, boolean, text, text, jsonb),
     missions.cancel_mission(bigint, text),
     missions.lock_mission(bigint, boolean),
     missions.listing(bigint),

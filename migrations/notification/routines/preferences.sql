@@ -33,9 +33,9 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION notification.set_preference(bigint, text, text, boolean) IS $doc$
-Records whether a person wants a kind of notice by a channel. Urgent kinds are sent whatever is
-turned off. Mail that was turned on is sent beside pushes, also by kinds that mail only to people
-without a device.
+Records whether a person wants a kind of notice by a channel. Urgent kinds and changed terms are
+sent whatever is turned off. Mail that was turned on is sent beside pushes, also by kinds that mail
+only to people without a device.
 
 Arguments:
   person: who chooses
@@ -59,13 +59,14 @@ RETURNS TABLE (app text, kind text, channel text, is_on boolean, choice boolean,
     can_be_off boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT k.app, k.kind, c.channel,
-        k.urgency = 'urgent' OR coalesce(own.is_on, general.is_on, true), own.is_on,
-        k.urgency <> 'urgent'
+        k.is_mandatory OR coalesce(own.is_on, general.is_on, true), own.is_on,
+        NOT k.is_mandatory
     FROM (
         SELECT '*' AS kind, '*' AS app, '{push,email,inbox}'::text[] AS channels,
-            'normal' AS urgency
+            false AS is_mandatory
         UNION ALL
-        SELECT n.kind, n.app, n.channels, n.urgency FROM notification.kinds n
+        SELECT n.kind, n.app, n.channels, n.is_mandatory OR n.urgency = 'urgent'
+        FROM notification.kinds n
     ) AS k
     CROSS JOIN LATERAL unnest(k.channels) WITH ORDINALITY AS c (channel, place)
     LEFT JOIN notification.preferences own
@@ -87,7 +88,7 @@ Returns:
   channel: push, email or inbox
   is_on: what applies: the choice, that for all kinds, or true
   choice: the person's own choice for this kind; null if there is none
-  can_be_off: false for urgent kinds, which are sent whatever is turned off
+  can_be_off: false for urgent kinds and changed terms, which are sent whatever is turned off
 Repeated: Reads only.
 Sample:
   SELECT kind, channel, is_on, choice FROM notification.preferences_of(17) WHERE app = 'survey';

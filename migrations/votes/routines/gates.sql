@@ -34,7 +34,7 @@ RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN expected > 256 THEN expected / 64 + (gate < expected % 64)::int ELSE expected END;
 
 -- Returns the count of a gate from which on its ballot may be the last of the vote: the last of all
--- fills a gate. Of many gates, four ballots each, so that whoever comes after a closing that was
+-- fills a gate. Of many gates, four ballots each, so that one that comes after a closing that was
 -- too early enqueues the next.
 CREATE OR REPLACE FUNCTION votes.last_in(expected int, gate smallint)
 RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -108,7 +108,7 @@ package struct Expiry: Sendable {
         package var windows: [ExpiryWindow]
         /// The last scanned coupon.
         package var last: (expiry: Instant, id: Int64)
-        let through: Instant
+        package let through: Instant
 
         /// Nil when there are no windows.
         package init?(_ windows: [ExpiryWindow]) {

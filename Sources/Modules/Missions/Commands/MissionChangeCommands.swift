@@ -70,36 +70,76 @@ enum MissionChangeCommands {
         "verdict", .choice(of: MissionChanges.Verdict.self, "VERDICT"),
         help: "approve: pay it; return: have the shopper complete it; reject: do not pay it"
     ).required()
+    private static let code = Option<MissionChanges.ReviewCode?>.value(
+        "code", .choice(of: MissionChanges.ReviewCode.self, "CODE"),
+        help: "Why it is returned or rejected; the shopper reads it")
+    private static let tasks = Option<[Int]>.list(
+        "task", .integer("NUMBER", in: 1...50),
+        help: "The tasks that --code is about; 'errand mission show' lists them")
 
     private static let review = Command(
         "mission", "review", effect: .write, summary: "Approve, return or reject a submission",
         discussion: """
-            Approval pays the shopper immediately, exactly once. Approval and rejection affect \
-            the shopper's quality. return and reject need --reason, which the shopper can read.
+            Approval pays the shopper immediately, exactly once, and grants the coupons of the \
+            mission. Approval and rejection affect the shopper's quality. return and reject need \
+            --code or --reason, which the shopper can read.
+
+            --code faces deletes the results of its tasks at once, also of a submission that was \
+            returned or rejected before, and a shopper does them again.
             """,
         examples: [
             .init("errand mission review 4711 --verdict approve", "pay it"),
             .init(
                 "errand mission review 4711 --verdict return --reason 'no receipt'",
                 "have the shopper complete it"),
+            .init(
+                "errand mission review 4711 --verdict return --code faces --task 1",
+                "delete the picture of task 1 and have it taken again"),
         ],
-        options: [verdict, MissionFormatting.note], arguments: [MissionFormatting.assignment]
+        options: [verdict, code, tasks, MissionFormatting.note],
+        arguments: [MissionFormatting.assignment]
     ) { invocation in
         let (id, session) = (invocation[MissionFormatting.assignment], try invocation.session())
         let (said, reason) = (invocation[verdict], invocation[MissionFormatting.note])
-        guard said == .approve || reason != nil else {
-            throw CommandFailure(
-                exit: .usage, message: "--verdict \(said.rawValue) needs --reason",
-                hint: "the shopper can read the reason")
-        }
-        try invocation.confirm("\(said.rawValue) the submission of assignment \(id)?")
+        let (code, tasks) = (invocation[code], invocation[tasks])
+        try expectReasons(said, code, tasks, reason: reason)
+        try invocation.confirm(
+            "\(said.rawValue) the submission of assignment \(id)"
+                + (code == .faces ? ", and delete the results of its tasks?" : "?"))
         let isNew = try await MissionFormatting.refusing {
             try await changes(invocation, session).review(
-                Int64(id), said, reason: reason, now: .now())
+                Int64(id), said, code: code, tasks: tasks.map(Int32.init), reason: reason,
+                now: .now())
         }
         if !isNew { invocation.output.note("the same verdict was already recorded") }
         try await MissionFormatting.show(assignment: id, session, invocation)
         return .done
+    }
+
+    private static func expectReasons(
+        _ said: MissionChanges.Verdict, _ code: MissionChanges.ReviewCode?, _ tasks: [Int],
+        reason: String?
+    ) throws {
+        if said == .approve, code != nil {
+            throw CommandFailure(
+                exit: .usage, message: "--verdict approve takes no --code",
+                hint: "codes say why a submission is returned or rejected")
+        }
+        if said != .approve, code == nil, reason == nil {
+            throw CommandFailure(
+                exit: .usage, message: "--verdict \(said.rawValue) needs --code or --reason",
+                hint: "the shopper can read both")
+        }
+        if code == .faces, tasks.isEmpty {
+            throw CommandFailure(
+                exit: .usage, message: "--code faces needs --task",
+                hint: "name the tasks whose pictures show faces; 'errand mission show' lists them")
+        }
+        if code == nil, !tasks.isEmpty {
+            throw CommandFailure(
+                exit: .usage, message: "--task needs --code",
+                hint: "tasks say what the code is about")
+        }
     }
 
     // MARK: Missions

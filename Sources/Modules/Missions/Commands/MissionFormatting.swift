@@ -114,6 +114,8 @@ enum MissionFormatting {
             ("transaction", .optional(assignment.transaction) { .id(Int($0)) }),
             ("actor", .optional(assignment.actor) { .text($0) }),
             ("reason", .optional(assignment.reason) { .text($0) }),
+            ("code", .optional(assignment.code) { .text($0) }),
+            ("review_tasks", .list(assignment.reviewTasks.map { String($0) })),
         ])
     }
 
@@ -149,6 +151,16 @@ enum MissionFormatting {
                     Record([
                         ("number", .int(task.number)), ("kind", .text(task.kind)),
                         ("title", .text(task.title)), ("is_required", .flag(task.isRequired)),
+                    ])
+                }))
+        record.append(
+            "coupons",
+            .records(
+                found.rewards.map { reward in
+                    Record([
+                        ("number", .int(reward.number)),
+                        ("establishment", .id(Int(reward.establishment))),
+                        ("title", .text(reward.title)), ("days", .int(reward.days)),
                     ])
                 }))
         record.append("assignments", .records(found.assignments.map(Self.record)))

@@ -23,6 +23,14 @@ package struct MissionChanges: Sendable {
         case reject
     }
 
+    /// Why a submission is returned or rejected.
+    package enum ReviewCode: String, Sendable, CaseIterable {
+        /// People can be recognized: the results of the tasks are deleted at once.
+        case faces
+        case wrongPlace = "wrong_place"
+        case unclear, copied, incomplete
+    }
+
     // Behind one who waits for a lock others wait too: not for long.
     private static let limit = Statement("SET LOCAL lock_timeout = '5s'")
 
@@ -90,15 +98,21 @@ package struct MissionChanges: Sendable {
     }
 
     /// Says what a submission is worth; false when the same was said before.
+    ///
+    /// - Parameters:
+    ///   - code: of a return or rejection.
+    ///   - tasks: the tasks that the code is about; needed with `faces`.
     package func review(
-        _ assignment: Int64, _ verdict: Verdict, reason: String?, now: Instant
+        _ assignment: Int64, _ verdict: Verdict, code: ReviewCode? = nil, tasks: [Int32] = [],
+        reason: String?, now: Instant
     ) async throws -> Bool {
-        try await run(
-            "mission review", "assignment \(assignment): \(verdict.rawValue)", reason: reason,
-            "SELECT missions.review($1, $2, $3, $4, $5)",
+        let said = [verdict.rawValue, code?.rawValue].compactMap { $0 }.joined(separator: " ")
+        return try await run(
+            "mission review", "assignment \(assignment): \(said)", reason: reason,
+            "SELECT missions.review($1, $2, $3, $4, $5, $6, $7)",
             [
                 .int64(assignment), .text(actor), .text(verdict.rawValue), .optional(reason),
-                .timestamp(now),
+                .timestamp(now), .optional(code?.rawValue), .int32Array(tasks),
             ]
         ) { try $0.bool(0, 0) }
     }

@@ -90,6 +90,21 @@ package struct TaskRecord: Sendable {
     }
 }
 
+/// A coupon that a shopper gets whose submission is approved.
+package struct RewardRecord: Sendable {
+    package var number: Int
+    package var establishment: Int64
+    package var title: String
+    package var days: Int
+
+    init(_ row: Row) throws {
+        number = Int(try row.int16("number"))
+        establishment = try row.int64("establishment_id")
+        title = try row.text("title")
+        days = Int(try row.int16("days"))
+    }
+}
+
 /// A shopper at a slot, from the offer to the end.
 package struct AssignmentRecord: Sendable {
     package var id: Int64
@@ -112,11 +127,15 @@ package struct AssignmentRecord: Sendable {
     /// Who last decided by hand, and why.
     package var actor: String?
     package var reason: String?
+    /// Why the last review returned or rejected it, and the tasks that it is about.
+    package var code: String?
+    package var reviewTasks: [Int32]
 
     static let columns = """
         a.id, a.mission_id, a.person_id, a.slot, a.state::text AS state, a.offered_at,
         a.answer_by, a.accepted_at, a.arrived_at, a.submitted_at, a.ended_at, a.score,
-        a.distance_m, a.returns, a.payment_id, a.actor, a.reason
+        a.distance_m, a.returns, a.payment_id, a.actor, a.reason, a.review_code,
+        a.review_tasks
         """
 
     init(_ row: Row) throws {
@@ -137,6 +156,8 @@ package struct AssignmentRecord: Sendable {
         transaction = try row.optionalInt64("payment_id")
         actor = try row.optionalText("actor")
         reason = try row.optionalText("reason")
+        code = try row.optionalText("review_code")
+        reviewTasks = try row.int32Array("review_tasks")
     }
 }
 

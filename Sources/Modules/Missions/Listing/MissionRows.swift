@@ -56,6 +56,10 @@ package struct MissionRows: Sendable {
         SELECT number, kind::text AS kind, title, is_required FROM missions.tasks
         WHERE mission_id = $1 ORDER BY number
         """
+    private static let rewards = """
+        SELECT number, establishment_id, title, days FROM missions.rewards
+        WHERE mission_id = $1 ORDER BY number
+        """
     private static let assignments = """
         SELECT \(AssignmentRecord.columns) FROM missions.assignments a
         WHERE a.mission_id = $1 ORDER BY a.id DESC LIMIT 1000
@@ -65,16 +69,20 @@ package struct MissionRows: Sendable {
     package struct Whole: Sendable {
         package var mission: MissionRecord
         package var tasks: [TaskRecord]
+        package var rewards: [RewardRecord]
         package var assignments: [AssignmentRecord]
     }
 
     /// Nil when there is none of that id.
     package func mission(_ id: Int64) async throws -> Whole? {
         let rows = try await session.pipeline(
-            [Self.one, Self.tasks, Self.assignments].map { Statement($0, [.int64(id)]) })
+            [Self.one, Self.tasks, Self.assignments, Self.rewards].map {
+                Statement($0, [.int64(id)])
+            })
         guard let row = rows[0].first else { return nil }
         return Whole(
             mission: try MissionRecord(row), tasks: try rows[1].map(TaskRecord.init),
+            rewards: try rows[3].map(RewardRecord.init),
             assignments: try rows[2].map(AssignmentRecord.init))
     }
 

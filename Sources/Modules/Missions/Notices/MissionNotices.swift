@@ -90,7 +90,9 @@ extension NoticeKind {
     /// What they handed in came back to them.
     package static let missionReturned = NoticeKind(
         "mission.returned", app: .survey, channels: [.push, .email, .inbox],
-        fields: ["title": .text, "branch": .text, "reason": .text, "ends_at": .time])
+        fields: [
+            "title": .text, "branch": .text, "reason": .text, "code": .text, "ends_at": .time,
+        ])
 
     /// A mission of theirs was approved, and its pay is in their balance.
     package static let missionPaid = NoticeKind(
@@ -100,5 +102,5 @@ extension NoticeKind {
     /// What they handed in is worth nothing.
     package static let missionRejected = NoticeKind(
         "mission.rejected", app: .survey, channels: [.push, .email, .inbox],
-        fields: ["title": .text, "branch": .text, "reason": .text])
+        fields: ["title": .text, "branch": .text, "reason": .text, "code": .text])
 }

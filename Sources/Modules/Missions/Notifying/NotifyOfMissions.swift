@@ -110,7 +110,8 @@ extension NotifyOfMissions {
                 CASE WHEN a.arrived_at IS NULL THEN m.closes_at ELSE a.due_at END,
                 'answer_by', a.answer_by,
                 'ends_at', CASE WHEN a.state = 'arrived' THEN a.due_at ELSE m.closes_at END,
-                'reason', coalesce(a.reason, 'it is not needed any more'))) f
+                'reason', coalesce(a.reason, 'it is not needed any more'),
+                'code', coalesce(a.review_code, ''))) f
                 WHERE f.key = ANY ($2)) AS data
         FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
         JOIN establishments.branches b ON b.id = m.branch_id

@@ -102,7 +102,7 @@ package struct Policy: Sendable {
     ) -> NoticeDecision {
         guard expires > now else { return .expire("the notice has expired") }
         if let objection = objection(to: kind, person, now) { return .drop(objection) }
-        if kind.urgency != .urgent, let muted = person.mutedUntil, muted > now {
+        if !kind.ignoresPreferences, let muted = person.mutedUntil, muted > now {
             return .drop("the person has muted all notices until \(muted)")
         }
         let wanted = kind.channels.filter { isWanted(kind, $0, by: person) }
@@ -173,7 +173,7 @@ package struct Policy: Sendable {
     func isWanted(
         _ kind: NoticeKind, _ channel: NoticeKind.Channel, by person: PersonFacts
     ) -> Bool {
-        kind.urgency == .urgent || choice(of: channel, kind, by: person) ?? true
+        kind.ignoresPreferences || choice(of: channel, kind, by: person) ?? true
     }
 
     /// Returns what the person has chosen for a channel; nil for no choice.

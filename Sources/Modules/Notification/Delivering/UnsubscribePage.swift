@@ -26,9 +26,10 @@ package struct UnsubscribePage: Sendable, CustomStringConvertible {
         self.url = url
     }
 
-    /// Returns the link for mails of a kind to a person; nil for urgent kinds.
+    /// Returns the link for mails of a kind to a person; nil for kinds that nobody can turn
+    /// off.
     func link(for kind: NoticeKind, token: String?) -> UnsubscribeLink? {
-        guard let token, kind.urgency != .urgent else { return nil }
+        guard let token, !kind.ignoresPreferences else { return nil }
         let joint = !url.contains("?") ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
         return UnsubscribeLink(
             url: "\(url)\(joint)person=\(token)&kind=\(kind.chosenAs)", token: token)

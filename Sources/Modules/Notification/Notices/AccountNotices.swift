@@ -2,7 +2,7 @@
 extension NoticeKind {
     static let account = [
         accountCode, accountResetLink, accountInvitation, accountPasswordChanged, accountUnused,
-        companyNews,
+        companyNews, companyTerms,
     ]
 
     /// A code that proves that a person reads an address; it expires after `minutes`.
@@ -47,6 +47,17 @@ extension NoticeKind {
             fields: ["headline": .text, "summary": .text, "body": .text])
         kind.urgency = .promotional
         kind.timing = .ownTime
+        return kind
+    }()
+
+    /// New terms of the company; the data contain their texts.
+    ///
+    /// Each person gets them, whatever they have muted or turned off.
+    package static let companyTerms: NoticeKind = {
+        var kind = NoticeKind(
+            "company.terms", app: .account, channels: [.email, .inbox],
+            fields: ["headline": .text, "summary": .text, "body": .text, "version": .text])
+        kind.isMandatory = true
         return kind
     }()
 }

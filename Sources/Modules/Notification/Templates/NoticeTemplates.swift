@@ -45,7 +45,7 @@ package struct NoticeTemplates: Sendable {
             EmbeddedFiles.notices + texts, folder: overrides, expected: Set(names))
         self.kinds = Dictionary(
             kinds.map {
-                ($0.name, Kind(facts: TemplateFacts(of: $0), isUrgent: $0.urgency == .urgent))
+                ($0.name, Kind(facts: TemplateFacts(of: $0), isUrgent: $0.ignoresPreferences))
             }, uniquingKeysWith: { first, _ in first })
         let base = try LocaleTemplates(
             TemplateSources.base, sources.files[TemplateSources.base] ?? [:], of: kinds,

@@ -77,6 +77,38 @@ import Testing
         #expect(try state.text(0, 0) == "redeemed")
     }
 
+    @Test func `a coupon counts once for the person's badges, when it is redeemed`() async throws {
+        let ground = try await CodeGround()
+        try await ground.rotate(at: nil)
+        let code = try await shown(ground).payload
+        func badges() async throws -> [String] {
+            try await ground.town.session.query(
+                """
+                SELECT concat_ws(' ', kind, level, progress) FROM badges.of_person($1)
+                WHERE kind = 'coupons_used'
+                """, [.int64(ground.person)]
+            ).map { try $0.text(0) }
+        }
+        _ = try await verify(code, ground)
+        #expect(
+            try await redeem(code, ground, shop: try await ground.town.establishment())
+                .isAccepted == false)
+        #expect(try await badges() == ["coupons_used 0"])
+        for request in ["1", "1", "2"] { _ = try await redeem(code, ground, request: request) }
+        #expect(try await badges() == ["coupons_used 1 1"])
+        #expect(try await ground.town.jobs("badges.earned").count == 1)
+        // The recount finds the same.
+        let found = try await ground.town.session.query(
+            "SELECT corrected, awarded FROM badges.recount(0, $1)", [.int64(ground.person)])
+        #expect(try found.int64(0, 0) == 0 && found.int64(0, 1) == 0)
+        let deeds = try await ground.town.session.query(
+            "SELECT deeds FROM coupons.deeds('coupon_used', 0, $1)", [.int64(ground.person)])
+        #expect(try deeds.map { try $0.int64(0) } == [1])
+        let others = try await ground.town.session.query(
+            "SELECT deeds FROM coupons.deeds('survey_done', 0, $1)", [.int64(ground.person)])
+        #expect(others.isEmpty)
+    }
+
     @Test("who comes second is told when the first one was")
     func second() async throws {
         let ground = try await CodeGround()

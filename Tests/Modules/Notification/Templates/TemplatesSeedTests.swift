@@ -18,6 +18,28 @@ import Testing
         {"title": "A free <coffee>", "establishment": "Café & Co",
          "redeemed_at": "2026-11-20T16:05:00Z", "confirmation": "7K3M9QX2T"}
         """#,
+        "survey.invited": #"""
+        {"title": "Your <visit>", "establishment": "Café & Co", "minutes": 3,
+         "reward": {"minor": 300, "currency": "CAD"}, "last_day": "2026-11-20"}
+        """#,
+        "survey.expiring": #"""
+        {"titles": ["Café <& thé>: your visit", "A surprise"], "count": 5, "more": 3,
+         "days_left": 3, "last_day": "2026-11-20"}
+        """#,
+        "survey.invited.digest": digest,
+        "badge.earned": #"""
+        {"badge": "Surveys <done>: 10", "title": "Surveys <done>", "establishment": "",
+         "level": 10}
+        """#,
+        "badge.earned.digest": digest,
+        "inquiry.answered": inquiry, "inquiry.answered_now": inquiry,
+        "report.ready": #"""
+        {"establishment": "Café & Co", "title": "Week <47>", "summary": "12 completed & 3 expired"}
+        """#,
+        "company.terms": #"""
+        {"headline": "New <terms>", "summary": "What changes", "version": "2026-12",
+         "body": "First paragraph.\n\nSecond & last."}
+        """#,
         "mission.offered.digest": digest,
         "mission.due_soon.digest": digest, "mission.waiting.digest": digest,
         "mission.unfinished.digest": digest, "mission.unfinished": mission,
@@ -54,8 +76,10 @@ import Testing
         {"title": "Ask about <size>", "branch": "Queen & King",
          "pay": {"minor": 2500, "currency": "CAD"}, "starts_at": "2026-11-20T14:00:00Z",
          "ends_at": "2026-11-21T02:00:00Z", "ended_at": "2026-11-21T02:00:00Z",
-         "answer_by": "2026-11-19T17:00:00Z", "reason": "the <receipt> cannot be read"}
+         "answer_by": "2026-11-19T17:00:00Z", "reason": "the <receipt> cannot be read",
+         "code": "unclear"}
         """#
+    private static let inquiry = #"{"thread": 12, "about": "Ask about <size>"}"#
     private static let digest = #"{"count": 2, "items": ["Tea <or> coffee?", "Ask about <size>"]}"#
     private static let payout = #"""
         {"amount": {"minor": 123456, "currency": "CAD"}, "cheque": "000<123>",
@@ -80,9 +104,11 @@ import Testing
 
     @Test func `the built-in words are those of the folder, and of declared kinds`() throws {
         var files: [String] = []
-        for module in ["Notification", "Coupons", "Payouts", "Missions", "Votes", "Household"] {
-            let folder = Checkout.root.appending(path: "Sources/Modules/\(module)/Notices/en")
-            files += try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let modules = Checkout.root.appending(path: "Sources/Modules").path
+        for module in try FileManager.default.contentsOfDirectory(atPath: modules) {
+            let folder = "\(modules)/\(module)/Notices/en"
+            guard FileManager.default.fileExists(atPath: folder) else { continue }
+            files += try FileManager.default.contentsOfDirectory(atPath: folder)
         }
         files.sort()
         var expected = ["layout.email.txt", "layout.email.html"]
@@ -232,7 +258,10 @@ import Testing
         for (name, mail) in zip(mails, read) {
             #expect(mail.problems.isEmpty, "\(name): \(mail.problems)")
             #expect(!mail.tags.contains("script"))
-            let isUrgent = EveryNotice.kinds.contains { $0.name == name && $0.urgency == .urgent }
+            // Nobody can turn these off.
+            let isUrgent = EveryNotice.kinds.contains {
+                $0.name == name && ($0.urgency == .urgent || $0.isMandatory)
+            }
             let own =
                 Self.samples[name]?.contains("\"link\"") == true
                 && EveryNotice.kinds.contains { $0.name == name && $0.fields["link"] == .link }
@@ -262,6 +291,11 @@ import Testing
         "household.invited": "Flat <7>", "household.balances": "CA$30.00 to <Ann>",
         "household.session_failed": "If that was not you",
         "company.news": "Second & last.", "mission.offered.digest": "Ask about <size>",
+        "company.terms": "Second & last.", "badge.earned": "Surveys <done>",
+        "badge.earned.digest": "Ask about <size>", "survey.invited.digest": "Ask about <size>",
+        "survey.invited": "Café & Co", "survey.expiring": "Café <& thé>: your visit",
+        "inquiry.answered": "Ask about <size>", "inquiry.answered_now": "Ask about <size>",
+        "report.ready": "12 completed & 3 expired",
     ]
 
     private struct ReadMail: Decodable {

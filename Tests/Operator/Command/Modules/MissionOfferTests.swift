@@ -146,7 +146,7 @@ extension AppCommands {
             let waiting = try await errand("mission", "ls", "--submitted", "-oname")
             #expect(waiting.output == "1\n")
             try await errand("mission", "review", id, "--verdict", "return", "--yes")
-                .expect(2, "needs --reason")
+                .expect(2, "needs --code or --reason")
             let back = try await made(
                 "mission", "review", id, "--verdict", "return", "--reason", "no receipt", "--yes")
             #expect(back["state"] == "arrived" && back["returns"] == 1)
@@ -161,6 +161,49 @@ extension AppCommands {
             #expect(
                 try await number("SELECT sum(amount)::bigint FROM ledger.reward_balance(43)")
                     == 1_500)
+        }
+
+        @Test func `a code says why, and faces delete the result of a task`() async throws {
+            try await fill()
+            let id = try await made("mission", "offer", "1", "43", "--yes")["id"].id
+            try await finish(id, 43)
+            let review = ["mission", "review", id, "--yes", "--verdict"]
+            try await errand(review + ["return", "--code", "faces"]).expect(2, "needs --task")
+            try await errand(review + ["return", "--reason", "x", "--task", "1"])
+                .expect(2, "--task needs --code")
+            try await errand(review + ["approve", "--code", "unclear"])
+                .expect(2, "takes no --code")
+            try await errand(review + ["return", "--code", "ugly"]).expect(2, "wrong_place")
+            try await errand(review + ["return", "--code", "faces", "--task", "7"])
+                .expect(2, "mission 1 has no task 7")
+            try await errand(
+                "mission", "review", id, "--verdict", "return", "--code", "faces", "--task", "1"
+            ).expect(5, "not confirmed")
+            #expect(try await number("SELECT count(*) FROM missions.steps") == 1)
+            let run = try await errand(
+                review + ["return", "--code", "faces", "--task", "1", "-ojson"])
+            run.expect(0)
+            let back = try run.record
+            #expect(back["state"] == "arrived" && back["code"] == "faces")
+            #expect(back["reason"] == "people can be recognized")
+            #expect(back["review_tasks"].elements == ["1"])
+            #expect(try await number("SELECT count(*) FROM missions.steps") == 0)
+            let audit = try await errand("audit", "ls", "-ojson").records
+            #expect(audit.contains { $0["subject"] == .text("assignment \(id): return faces") })
+        }
+
+        @Test func `the coupons of a mission are shown`() async throws {
+            try await fill()
+            try await change(
+                """
+                SELECT missions.open_mission(3, 'Lunch', now(), now() + interval '1 day', 25, 15,
+                    '[{"kind":"report","title":"How it was"}]', 'UTC',
+                    coupons => '[{"establishment": 7, "title": "Tea", "days": 30}]')
+                """)
+            let shown = try await made("mission", "show", "3")
+            #expect(shown["coupons"].elements.map { $0["title"] } == ["Tea"])
+            #expect(shown["coupons"].elements.map { $0["days"] } == [30])
+            #expect(try await made("mission", "show", "1")["coupons"] == [])
         }
 
         @Test func `shoppers are hired, refused and suspended`() async throws {

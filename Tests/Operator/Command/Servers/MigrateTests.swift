@@ -100,9 +100,10 @@ extension CommandLine {
             #expect(order.last == "coupons")
             #expect(
                 Set(order) == [
-                    "engine", "people", "notification", "ledger", "establishments", "coupons",
+                    "engine", "people", "notification", "ledger", "establishments", "badges",
+                    "coupons",
                 ])
-            #expect(order.count == 6, "each is applied as a whole")
+            #expect(order.count == 7, "each is applied as a whole")
             let found = try await found(empty)
             #expect(!found.schemas.contains("votes") && found.schemas.contains("coupons"))
             // The rest, by the environment.
@@ -120,6 +121,7 @@ extension CommandLine {
                 ("votes", ["vote", "ls"]), ("coupons", ["coupon", "ls"]),
                 ("household", ["household", "ls"]), ("ledger", ["ledger", "balance"]),
                 ("payouts", ["payout", "ls"]), ("missions", ["mission", "ls"]),
+                ("badges", ["badge", "kinds"]),
                 ("notification", ["notification", "ls"]), ("notification", ["webhook", "ls"]),
             ] {
                 try await errand(command, environment: empty).expect(

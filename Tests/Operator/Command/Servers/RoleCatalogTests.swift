@@ -7,8 +7,9 @@ import Testing
 /// do.
 @Suite("Rights in the catalog", .serialized, .database) struct RoleCatalogTests {
     private static let schemas = """
-        ('errand', 'people', 'notification', 'establishments', 'coupons', 'ledger', 'payouts',
-            'votes', 'missions', 'household')
+        ('errand', 'people', 'notification', 'accounts', 'establishments', 'badges', 'coupons',
+            'ledger', 'payouts', 'votes', 'missions', 'surveys', 'reports', 'news', 'inquiries',
+            'household')
         """
     private static let roles = """
         unnest('{errand_worker,errand_scheduler,errand_app,errand_till,errand_inspector,\

@@ -6,7 +6,8 @@ import Testing
 /// Each role of `deploy/postgres` does its work with the real program, and is refused the rest.
 @Suite("Roles", .serialized, .database) struct RoleTests {
     private static let queues =
-        "default,coupons,votes,ledger,payouts,notices,missions,household,notification,operator"
+        "default,people,coupons,votes,ledger,payouts,notices,missions,surveys,reports,news,"
+        + "household,notification,operator"
 
     /// What a login runs; a command that is refused ends with 5.
     private func run(_ login: String, _ words: String...) async throws -> Run {
@@ -46,7 +47,7 @@ import Testing
             try await ground.list(
                 "SELECT DISTINCT kind FROM errand.finished_jobs WHERE outcome = 'completed'"))
         for domain in [
-            "demo", "notification", "coupons", "ledger", "payouts", "votes", "missions",
+            "demo", "notification", "badges", "coupons", "ledger", "payouts", "votes", "missions",
             "household",
         ] {
             #expect(done.contains { $0.hasPrefix(domain + ".") }, "\(domain): \(done)")

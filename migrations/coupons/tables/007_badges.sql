@@ -1,0 +1,2 @@
+-- Used coupons count for badges; see coupons.deeds.
+INSERT INTO badges.sources VALUES ('coupons', 'coupon_used', 'deeds');

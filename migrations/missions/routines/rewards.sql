@@ -1,0 +1,85 @@
+-- Coupons as rewards of missions.
+
+-- Raises an error unless these can be the coupons of a mission; see missions.open_mission.
+CREATE OR REPLACE FUNCTION missions.expect_rewards(coupons jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    reward record;
+BEGIN
+    PERFORM errand.expect(CASE WHEN jsonb_typeof(coupons) = 'array'
+        THEN jsonb_array_length(coupons) <= 10 END, 'coupons: expected an array of at most 10');
+    PERFORM errand.expect((SELECT coalesce(bool_and((
+            jsonb_typeof(c -> 'establishment') = 'number'
+            AND c ->> 'establishment' ~ '^[1-9][0-9]{0,17}$'
+            AND jsonb_typeof(c -> 'days') = 'number' AND c ->> 'days' ~ '^[1-9][0-9]{0,2}$'
+            AND (c ->> 'days')::int <= 365 AND jsonb_typeof(c -> 'title') = 'string'
+            AND length(c ->> 'title') BETWEEN 1 AND 200 AND c ->> 'title' !~ '[[:cntrl:]]'
+            ) IS TRUE), true) FROM jsonb_array_elements(coupons) c),
+        'coupons: expected each to have an establishment, a title of 1 to 200 characters on one '
+        'line, and days, 1 to 365');
+    FOR reward IN
+        SELECT DISTINCT (c ->> 'establishment')::bigint AS establishment
+        FROM jsonb_array_elements(coupons) c ORDER BY 1
+    LOOP
+        PERFORM establishments.expect_establishment(reward.establishment);
+        IF EXISTS (SELECT FROM establishments.establishments e
+            WHERE e.id = reward.establishment AND e.closed_at IS NOT NULL) THEN
+            PERFORM errand.refuse('closed',
+                format('coupons: establishment %s is closed', reward.establishment));
+        END IF;
+    END LOOP;
+END $$;
+
+-- Adds the coupons to a mission that is opened.
+CREATE OR REPLACE FUNCTION missions.add_rewards(mission bigint, coupons jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO missions.rewards (mission_id, number, establishment_id, title, days)
+    SELECT mission, c.number, (c.coupon ->> 'establishment')::bigint, c.coupon ->> 'title',
+        (c.coupon ->> 'days')::int
+    FROM jsonb_array_elements(coupons) WITH ORDINALITY AS c (coupon, number);
+END $$;
+
+-- Grants the coupons of an approved submission. One that is refused, as its establishment has
+-- closed since, is left out: the work is paid all the same. Returns how many were granted.
+CREATE OR REPLACE FUNCTION missions.grant_rewards(held missions.assignments) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    starts_at CONSTANT timestamptz := clock_timestamp();
+    reward missions.rewards;
+    granted int := 0;
+BEGIN
+    FOR reward IN
+        SELECT * FROM missions.rewards r WHERE r.mission_id = held.mission_id ORDER BY r.number
+    LOOP
+        BEGIN
+            PERFORM coupons.grant_coupon(held.person_id, reward.establishment_id, reward.title,
+                starts_at + make_interval(days => reward.days),
+                'mission:' || held.id || ':' || reward.number, starts_at);
+            granted := granted + 1;
+        EXCEPTION WHEN SQLSTATE 'RU001' THEN
+            NULL;
+        END;
+    END LOOP;
+    RETURN granted;
+END $$;
+
+-- The coupons of a mission, as shoppers read them.
+--   assignment  adds the id of the coupon that this assignment got; null: none is granted yet
+CREATE OR REPLACE FUNCTION missions.rewards_of(mission bigint, assignment bigint DEFAULT NULL)
+RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('establishment', e.name,
+            'establishment_id', r.establishment_id, 'title', r.title, 'days', r.days)
+            || CASE WHEN assignment IS NULL THEN '{}' ELSE jsonb_build_object('coupon', (
+                SELECT c.id FROM missions.assignments a
+                JOIN coupons.coupons c ON c.person_id = a.person_id
+                    AND c.origin = 'mission:' || a.id || ':' || r.number
+                WHERE a.id = assignment)) END
+            ORDER BY r.number), '[]')
+        FROM missions.rewards r
+        JOIN establishments.establishments e ON e.id = r.establishment_id
+        WHERE r.mission_id = mission);
+END $$;

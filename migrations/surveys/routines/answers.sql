@@ -1,0 +1,83 @@
+-- Answers: whether they fit the questions, and what establishments see of them.
+--
+-- An answer is, by the number of its question, a rating as a number from 1 to 5, a choice as the
+-- number of the option from 1, many as an array of these, yes_no as a boolean, a text as a string.
+
+-- Whether a JSON value is the number of an option; numbers have no fraction and no zeros before.
+CREATE OR REPLACE FUNCTION surveys.is_option(value jsonb, options int) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN jsonb_typeof(value) = 'number' AND value #>> '{}' ~ '^[1-9][0-9]?$'
+    THEN (value #>> '{}')::int <= options ELSE false END;
+
+-- Whether a JSON value is a list of different options.
+CREATE OR REPLACE FUNCTION surveys.are_options(value jsonb, options int) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN (SELECT count(*) <= options AND count(*) = count(DISTINCT o)
+            AND coalesce(bool_and(surveys.is_option(o, options)), true)
+        FROM jsonb_array_elements(value) AS o);
+END $$;
+
+-- Whether a JSON value answers a question of this kind.
+CREATE OR REPLACE FUNCTION surveys.is_answer(
+    value jsonb, kind surveys.question_kind, options int
+) RETURNS boolean LANGUAGE sql IMMUTABLE
+RETURN CASE kind
+    WHEN 'rating' THEN surveys.is_option(value, 5)
+    WHEN 'choice' THEN surveys.is_option(value, options)
+    WHEN 'yes_no' THEN jsonb_typeof(value) = 'boolean'
+    WHEN 'text' THEN jsonb_typeof(value) = 'string' AND length(value #>> '{}') <= 1000
+    ELSE CASE WHEN jsonb_typeof(value) = 'array' AND jsonb_array_length(value) <= options
+        THEN surveys.are_options(value, options) ELSE false END END;
+
+-- Whether a value that fits its question says nothing.
+CREATE OR REPLACE FUNCTION surveys.is_empty(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE
+RETURN value IS NULL OR value = '[]'
+    OR jsonb_typeof(value) = 'string' AND value #>> '{}' ~ '^[[:space:]]*$';
+
+-- What is wrong with the answers to a version: malformed, wrong_version for numbers that it does
+-- not have, incomplete without a required answer; null for nothing.
+CREATE OR REPLACE FUNCTION surveys.fault_in(answers jsonb, survey bigint, version int)
+RETURNS text LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    IF (jsonb_typeof(answers) = 'object' AND pg_column_size(answers) <= 524288) IS NOT TRUE THEN
+        RETURN 'malformed';
+    END IF;
+    RETURN (SELECT CASE
+            WHEN count(a.value) < (SELECT count(*) FROM jsonb_object_keys(answers))
+                THEN 'wrong_version'
+            WHEN NOT bool_and(a.value IS NULL OR surveys.is_answer(a.value, q.kind,
+                cardinality(q.options))) THEN 'malformed'
+            WHEN bool_or(q.is_required AND surveys.is_empty(a.value)) THEN 'incomplete' END
+        FROM surveys.questions q
+        CROSS JOIN LATERAL (SELECT answers -> q.number::text AS value OFFSET 0) AS a
+        WHERE q.survey_id = survey AND q.version = version);
+END $$;
+
+-- A text without what may identify a person: addresses of mail and web, names behind @, Canadian
+-- postal codes, and telephone numbers and other long numbers.
+CREATE OR REPLACE FUNCTION surveys.masked(words text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN regexp_replace(regexp_replace(words,
+        '[^[:space:]@]*@[^[:space:]]+|(https?://|www\.)[^[:space:]]+'
+        '|\m[a-z][0-9][a-z][ -]?[0-9][a-z][0-9]\M', '[…]', 'gi'),
+        '[+(]?[0-9][0-9 ()./-]{4,}[0-9]', '[…]', 'g');
+END $$;
+
+-- The answers with masked texts.
+CREATE OR REPLACE FUNCTION surveys.masked_answers(answers jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(jsonb_object_agg(a.key, CASE jsonb_typeof(a.value)
+            WHEN 'string' THEN to_jsonb(surveys.masked(a.value #>> '{}')) ELSE a.value END), '{}')
+        FROM jsonb_each(answers) AS a);
+END $$;
+
+-- The answers without texts.
+CREATE OR REPLACE FUNCTION surveys.without_texts(answers jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(jsonb_object_agg(a.key, a.value), '{}')
+        FROM jsonb_each(answers) AS a WHERE jsonb_typeof(a.value) <> 'string');
+END $$;
