@@ -39,10 +39,11 @@ BEGIN
     WHERE c.person_id = reached.person_id AND c.kind = reached.kind
       AND c.establishment_id = reached.establishment_id;
     IF awarded <> '{}' THEN
+        -- A job that is due at once notifies workers, for which commits wait for each other.
         PERFORM errand.enqueue_own('badges.earned', jsonb_build_object(
             'person_id', reached.person_id, 'kind', reached.kind,
             'establishment_id', reached.establishment_id,
-            'level', (SELECT max(l) FROM unnest(awarded) AS l)));
+            'level', (SELECT max(l) FROM unnest(awarded) AS l)), delay => '5 seconds');
     END IF;
     RETURN cardinality(awarded);
 END $$;

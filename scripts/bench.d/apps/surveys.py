@@ -10,8 +10,9 @@ INNER, OUTER = ("decode(repeat('ab', 64), 'hex')", "decode(repeat('cd', 64), 'he
 SHOPS = 100
 CITY = (
     """
-    INSERT INTO people.people (id, birth_date, time_zone)
-    SELECT n, '1990-05-17', 'America/Toronto' FROM generate_series(1, {people}) n
+    INSERT INTO people.people (id, email, birth_date, age_verified_at, time_zone)
+    SELECT n, 'person' || n || '@example.org', '1990-05-17', now(), 'America/Toronto'
+    FROM generate_series(1, {people}) n
     """,
     f"""
     SELECT count(establishments.put_establishment(n, 'Shop ' || n)),
@@ -32,12 +33,18 @@ CITY = (
     """,
     "UPDATE surveys.rules SET scans_a_day = 1000, scans_of_branch = 1000",
 )
+# Each person has an account, and has done a survey, before the measurement.
+FIRST = f"""
+    SELECT count(ledger.account('person', n, 'CAD')), count(badges.count_deed(
+        n, 'survey_done', 1 + n % {SHOPS}))
+    FROM generate_series(1, {{people}}) n
+    """
 # As if receipts had been scanned.
 INVITED = f"""
     INSERT INTO surveys.invitations (survey_id, version, establishment_id, branch_id, person_id,
         source, request_id, purchased_at, invited_at, expires_at)
     SELECT s, 1, s, s, 1 + n % {{people}}, 'receipt', 'q' || n, now(), now(), {{expires}}
-    FROM generate_series(1, {{count}}) n, LATERAL (SELECT 1 + n % {SHOPS} AS s) x
+    FROM generate_series(1, {{count}}) n, LATERAL (SELECT 1 + n / 7 % {SHOPS} AS s) x
     """
 RECEIPTS = f"""
     CREATE UNLOGGED TABLE public.bench_receipts (n bigint PRIMARY KEY, code text);
@@ -82,7 +89,7 @@ BEGIN;
 UPDATE public.raw_invitations SET is_done = true WHERE id = :n;
 INSERT INTO public.raw_answers VALUES (:n, :n % {people},
     '{{"1": 5, "2": 4, "3": 2, "4": [1, 3], "5": true, "6": "More chairs, please"}}');
-INSERT INTO public.raw_lines VALUES (:n, :n % {people}, 300), (:n, 0, -300);
+INSERT INTO public.raw_lines VALUES (:n, 1 + :n % {people}, 300), (:n, 0, -300);
 INSERT INTO public.raw_coupons VALUES (:n, :n % {people}, 'A free coffee');
 UPDATE public.raw_people SET balance = balance + 300, deeds = deeds + 1
 WHERE id = 1 + :n % {people};
@@ -93,7 +100,8 @@ COMMIT;
 def filled(place, ours, name, people):
     env = {**ours.fresh(name), **keys(place)}
     for text in CITY:
-        place.servers.sql(text.format(people=people), name)
+        # No format(): the text has JSON.
+        place.servers.sql(text.replace("{people}", str(people)), name)
     return env
 
 
@@ -131,6 +139,7 @@ def surveys(place, ours, _peers):
     sql(INVITED.format(
         people=people, count=amount + 2_000, expires="now() + interval '14 days'"), name)
     sql(RECEIPTS.format(count=amount + 2_000), name)
+    sql(FIRST.format(people=people), name)
     for text in RAW:
         sql(text.format(count=amount + 2_000, people=people), name)
     sql("VACUUM ANALYZE", name)
