@@ -91,7 +91,7 @@ struct BadgeGround: Sendable {
 
     /// Recounts all people; how many counts were corrected, and how many badges awarded.
     func recount() async throws -> [Int] {
-        let found = try await Recount.all { try await session.pipeline([$0])[0] }
+        let found = try await Recount.all(from: .now()) { try await session.pipeline([$0])[0] }
         return [found.corrected, found.awarded]
     }
 

@@ -71,11 +71,14 @@ import Testing
         #expect(
             try await ground.answer("finish_step(1, \(id), 1, '{\"photo\": \"p-78\"}')").reason
                 == "ok")
+        // A review that is repeated after the new picture does not delete that one.
+        #expect(try await review(ground, id, "'return', code => 'faces', tasks => '{1}'") == "f")
         #expect(try await ground.answer("submit(1, \(id), 's')").reason == "ok")
         #expect(try await review(ground, id, "'approve'") == "t")
         #expect(
             try await ground.text(
-                "SELECT concat(review_code, review_tasks) FROM missions.assignments") == "{}")
+                "SELECT concat(review_code, review_tasks, faces_tasks) FROM missions.assignments")
+                == "{}{1}")
     }
 
     @Test func `faces that are seen later are deleted from a decided submission too`() async throws

@@ -107,7 +107,10 @@ import Testing
         arguments: [
             ("Call me at 514-555-0199 please", "Call me at […] please"),
             ("514 555 0199", "[…]"), ("(514) 555-0199!", "[…]"), ("+33 6 12 34 56 78", "[…]"),
+            ("call 514 - 555 - 0199 or 06 / 12 / 34 / 56 / 78", "call […] or […]"),
             ("write ann.lee@example.org now", "write […] now"),
+            ("write ann.lee @ example.org", "write […]"), ("ann (at) example.org", "[…]"),
+            ("write ann.lee @example.org now", "write […] now"),
             ("ann@exa\u{200B}mple.org", "[…]"),
             ("see https://example.org/x?y=1 there", "see […] there"),
             ("see www.example.org, example.com/me and (insta.me)", "see […] and […]"),

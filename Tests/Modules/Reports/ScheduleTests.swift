@@ -183,9 +183,19 @@ import Testing
                 try await ground.number("SELECT reports.forget_reports('2026-11-02Z', 10, false)")
                     == 1)
             #expect(FileManager.default.fileExists(atPath: folder))
-            try await OpenReports.removeFolders(below: ground.root, in: ground.pool)
+            // A foreign file keeps its folder, and no other.
+            let other = URL(filePath: ground.root).appending(path: "7/other")
+            try FileManager.default.createDirectory(
+                at: other, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700]
+            )
+            try Data().write(to: other.appending(path: "notes.txt"))
+            try await ground.session.script(
+                "INSERT INTO reports.old_folders VALUES ('7/a'), ('7/other')")
+            try await OpenReports.removeFolders(
+                below: ground.root, in: ground.pool, log: .silent)
             #expect(!FileManager.default.fileExists(atPath: folder))
-            #expect(try await ground.number("SELECT count(*) FROM reports.old_folders") == 0)
+            #expect(try await ground.texts("SELECT folder FROM reports.old_folders") == ["7/other"])
+            #expect(FileManager.default.fileExists(atPath: other.path))
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
         try await ground.session.script(
             """
             UPDATE ledger.pay_rules SET max_reward_age = '10 years';
-            SELECT ledger.credit_reward(n, 'survey:12', 7, 500, 300, 'CAD',
+            SELECT ledger.credit_reward(n, 'survey:12:' || n, 7, 500, 300, 'CAD',
                 timestamptz '2026-09-25Z' + n * interval '1 day') FROM generate_series(1, 10) AS n;
             SELECT ledger.credit_reward(n, 'mission:4:' || n, 7, 4999, 3001, 'CAD',
                 '2026-10-15Z') FROM generate_series(1, 3) AS n;

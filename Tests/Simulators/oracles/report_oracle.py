@@ -11,6 +11,11 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 
+def says(answer):
+    """Whether an answer says something: no list or text without content."""
+    return answer is not None and answer != [] and (not isinstance(answer, str) or answer.strip())
+
+
 def rounded(value, places):
     value = Fraction(value)
     number = Decimal(value.numerator) / Decimal(value.denominator)
@@ -63,7 +68,7 @@ def main():
                  == (question["survey"], question["version"])]
         for branch in branches:
             said = [c["answers"][str(question["number"])] for c in asked
-                    if here(c, branch) and str(question["number"]) in c["answers"]]
+                    if here(c, branch) and says(c["answers"].get(str(question["number"])))]
             if not said:
                 continue
             name = (branch, question["survey"], question["version"], question["number"])

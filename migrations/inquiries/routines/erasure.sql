@@ -11,7 +11,8 @@ DECLARE
 BEGIN
     -- In the order of a thread's other writers: the thread, then its messages.
     PERFORM FROM inquiries.threads t WHERE t.person_id = $1 ORDER BY t.id FOR UPDATE;
-    DELETE FROM inquiries.messages m WHERE m.person_id = $1;
+    DELETE FROM inquiries.messages m WHERE m.thread_id IN (
+        SELECT t.id FROM inquiries.threads t WHERE t.person_id = $1);
     GET DIAGNOSTICS messages = ROW_COUNT;
     DELETE FROM inquiries.threads t WHERE t.person_id = $1;
     GET DIAGNOSTICS threads = ROW_COUNT;
@@ -33,7 +34,8 @@ BEGIN
         'messages', coalesce((SELECT jsonb_agg(jsonb_build_object('thread', m.thread_id,
                 'at', people.written(m.at), 'by', CASE WHEN m.actor IS NULL THEN 'you'
                     ELSE 'an agent' END, 'text', m.text) ORDER BY m.id)
-            FROM inquiries.messages m WHERE m.person_id = $1), '[]'));
+            FROM inquiries.threads t JOIN inquiries.messages m ON m.thread_id = t.id
+            WHERE t.person_id = $1), '[]'));
 END $$;
 
 -- Deletes messages from before a time, and the threads whose last word is from before it.

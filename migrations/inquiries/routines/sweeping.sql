@@ -10,7 +10,7 @@ DECLARE
     alerted bigint := 0;
 BEGIN
     FOR waiting IN
-        SELECT m.id, m.thread_id, m.at, t.mission_id
+        SELECT m.id, m.thread_id, coalesce(t.waiting_since, m.at) AS since, t.mission_id
         FROM inquiries.messages m JOIN inquiries.threads t ON t.id = m.thread_id
         WHERE m.alert_at <= at
         ORDER BY m.alert_at, m.id LIMIT max_rows FOR NO KEY UPDATE OF m SKIP LOCKED
@@ -19,7 +19,7 @@ BEGIN
         WHERE m.id = waiting.id;
         PERFORM notification.emit('inquiry.waiting', 'operator', jsonb_build_object(
             'thread', waiting.thread_id::text, 'mission', waiting.mission_id::text,
-            'waiting_since', people.written(waiting.at)), 'inquiry:waiting:' || waiting.id);
+            'waiting_since', people.written(waiting.since)), 'inquiry:waiting:' || waiting.id);
         alerted := alerted + 1;
     END LOOP;
     RETURN alerted;

@@ -6,7 +6,7 @@ RETURNS TABLE (assignment_id bigint, mission_id bigint, state missions.assignmen
     latitude double precision, distance_m real, opens_at timestamptz, closes_at timestamptz,
     due_at timestamptz, time_zone text, pay bigint, currency text, freebies text,
     answer_by timestamptz, open_tasks int, reason text, reason_code text, reason_tasks int[],
-    coupons jsonb)
+    faces_tasks int[], coupons jsonb)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -15,7 +15,7 @@ BEGIN
         m.closes_at, a.due_at, m.time_zone, m.pay, m.currency, m.freebies, a.answer_by,
         (SELECT count(*)::int FROM missions.tasks t WHERE t.mission_id = m.id AND NOT EXISTS (
             SELECT FROM missions.steps s WHERE s.assignment_id = a.id AND s.number = t.number)),
-        a.reason, a.review_code, a.review_tasks, missions.rewards_of(m.id)
+        a.reason, a.review_code, a.review_tasks, a.faces_tasks, missions.rewards_of(m.id)
     FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
     JOIN establishments.branches b ON b.id = a.branch_id
     JOIN establishments.establishments e ON e.id = m.establishment_id
@@ -50,9 +50,9 @@ Returns:
   answer_by: until when an offer may be accepted
   open_tasks: how many tasks are not done
   reason: why a submission was returned
-  reason_code: faces, wrong_place, unclear, copied or incomplete; null for none. After faces, the
-    app deletes the pictures of reason_tasks
+  reason_code: faces, wrong_place, unclear, copied or incomplete; null for none
   reason_tasks: the numbers of the tasks that it is about
+  faces_tasks: the tasks whose submitted pictures the app deletes, because people can be recognized
   coupons: what the shopper gets besides the pay, an array of objects with establishment (its name),
     establishment_id, title and days, for which the coupon is valid from the approval on
 Repeated: Reads only.
@@ -66,7 +66,7 @@ CREATE OR REPLACE FUNCTION missions.done(
 ) RETURNS TABLE (assignment_id bigint, mission_id bigint, state text, title text, branch_id bigint,
     branch text, establishment text, submitted_at timestamptz, decided_at timestamptz,
     amount bigint, pending bigint, credited bigint, currency text, freebies text, reason text,
-    reason_code text, coupons jsonb)
+    reason_code text, reason_tasks int[], faces_tasks int[], coupons jsonb)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -75,7 +75,7 @@ BEGIN
         b.name, e.name, a.submitted_at, a.ended_at, m.pay,
         CASE a.state WHEN 'submitted' THEN m.pay ELSE 0 END,
         CASE a.state WHEN 'paid' THEN m.pay ELSE 0 END, m.currency, m.freebies, a.reason,
-        a.review_code, missions.rewards_of(m.id, a.id)
+        a.review_code, a.review_tasks, a.faces_tasks, missions.rewards_of(m.id, a.id)
     FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
     JOIN establishments.branches b ON b.id = a.branch_id
     JOIN establishments.establishments e ON e.id = m.establishment_id
@@ -108,6 +108,8 @@ Returns:
   freebies: what the shopper may keep
   reason: why it was rejected
   reason_code: faces, wrong_place, unclear, copied or incomplete; null for none
+  reason_tasks: the numbers of the tasks that it is about
+  faces_tasks: the tasks whose submitted pictures the app deletes, because people can be recognized
   coupons: as in missions.listing, each with coupon, the id of the one that was granted, or null
 Repeated: Reads only.
 Sample:

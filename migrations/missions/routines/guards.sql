@@ -41,9 +41,11 @@ BEGIN
             IS DISTINCT FROM (NEW.arrived_at, NEW.barred)
         OR OLD.ended_at IS NOT NULL
             AND (to_jsonb(OLD)
-                    - '{reason,actor,request_id,distance_m,review_code,review_tasks}'::text[]
+                    - '{reason,actor,request_id,distance_m}'::text[]
+                    - '{review_code,review_tasks,faces_tasks}'::text[]
                 <> to_jsonb(NEW)
-                    - '{reason,actor,request_id,distance_m,review_code,review_tasks}'::text[]
+                    - '{reason,actor,request_id,distance_m}'::text[]
+                    - '{review_code,review_tasks,faces_tasks}'::text[]
             -- The erasure of the person forgets these.
             OR NEW.request_id <> OLD.request_id OR NEW.distance_m <> OLD.distance_m
             OR (NEW.request_id IS NOT NULL AND OLD.request_id IS NULL)

@@ -82,7 +82,7 @@ CREATE OR REPLACE FUNCTION missions.review(
 #variable_conflict use_variable
 DECLARE
     held missions.assignments;
-    has_deleted boolean;
+    has_deleted boolean := false;
 BEGIN
     tasks := ARRAY(SELECT DISTINCT t FROM unnest(tasks) AS t ORDER BY t);
     reason := coalesce(reason, missions.reason_of(code));
@@ -104,13 +104,19 @@ BEGIN
         RAISE EXCEPTION 'assignment % is %: no submission to %', assignment, held.state, verdict
             USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
     END IF;
-    has_deleted := code = 'faces' AND missions.delete_steps(assignment, tasks);
-    IF held.state <> 'submitted' AND has_deleted IS NOT TRUE THEN
+    IF code = 'faces' THEN
+        has_deleted := missions.delete_steps(assignment, tasks, held.submitted_at);
+    END IF;
+    IF held.state <> 'submitted' AND NOT has_deleted THEN
         RETURN false;
     END IF;
-    UPDATE missions.assignments a SET review_code = code, review_tasks = tasks, actor = actor,
-        reason = reason
-    WHERE a.id = assignment AND verdict <> 'approve';
+    IF verdict <> 'approve' THEN
+        UPDATE missions.assignments a SET review_code = code, review_tasks = tasks, actor = actor,
+            reason = reason, faces_tasks = CASE WHEN code = 'faces' THEN ARRAY(
+                SELECT DISTINCT t FROM unnest(a.faces_tasks || tasks) AS t ORDER BY t)
+                ELSE a.faces_tasks END
+        WHERE a.id = assignment;
+    END IF;
     IF verdict = 'return' THEN
         PERFORM missions.return_submission(held, at);
     ELSIF verdict = 'approve' THEN
@@ -134,11 +140,14 @@ BEGIN
         array_to_string(unknown, ', ', 'null')));
 END $$;
 
--- Deletes the results of tasks; returns whether there were any.
-CREATE OR REPLACE FUNCTION missions.delete_steps(assignment bigint, tasks int[]) RETURNS boolean
-LANGUAGE plpgsql AS $$
+-- Deletes the submitted results of tasks; returns whether there were any. What the shopper has done
+-- again since the submission was not seen by the review.
+CREATE OR REPLACE FUNCTION missions.delete_steps(
+    assignment bigint, tasks int[], submitted_at timestamptz
+) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM missions.steps s WHERE s.assignment_id = assignment AND s.number = ANY (tasks);
+    DELETE FROM missions.steps s
+    WHERE s.assignment_id = assignment AND s.number = ANY (tasks) AND s.done_at <= submitted_at;
     RETURN FOUND;
 END $$;
 

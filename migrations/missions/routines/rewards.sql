@@ -42,13 +42,13 @@ BEGIN
 END $$;
 
 -- Grants the coupons of an approved submission. One that is refused, as its establishment has
--- closed since, is left out: the work is paid all the same. Returns how many were granted.
-CREATE OR REPLACE FUNCTION missions.grant_rewards(held missions.assignments) RETURNS int
+-- closed since, is left out: the work is paid all the same. So is one whose origin an app has used
+-- for another coupon.
+CREATE OR REPLACE FUNCTION missions.grant_rewards(held missions.assignments) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     starts_at CONSTANT timestamptz := clock_timestamp();
     reward missions.rewards;
-    granted int := 0;
 BEGIN
     FOR reward IN
         SELECT * FROM missions.rewards r WHERE r.mission_id = held.mission_id ORDER BY r.number
@@ -57,12 +57,10 @@ BEGIN
             PERFORM coupons.grant_coupon(held.person_id, reward.establishment_id, reward.title,
                 starts_at + make_interval(days => reward.days),
                 'mission:' || held.id || ':' || reward.number, starts_at);
-            granted := granted + 1;
-        EXCEPTION WHEN SQLSTATE 'RU001' THEN
+        EXCEPTION WHEN SQLSTATE 'RU001' OR unique_violation THEN
             NULL;
         END;
     END LOOP;
-    RETURN granted;
 END $$;
 
 -- The coupons of a mission, as shoppers read them.

@@ -16,7 +16,9 @@ ALTER TABLE missions.assignments
     -- Why the last review returned or rejected the submission, and the tasks that it is about.
     ADD review_code text COLLATE "C"
         CHECK (review_code IN ('faces', 'wrong_place', 'unclear', 'copied', 'incomplete')),
-    ADD review_tasks int[] NOT NULL DEFAULT '{}' CHECK (cardinality(review_tasks) <= 50);
+    ADD review_tasks int[] NOT NULL DEFAULT '{}' CHECK (cardinality(review_tasks) <= 50),
+    -- The tasks whose pictures had to be deleted because of faces; never fewer.
+    ADD faces_tasks int[] NOT NULL DEFAULT '{}' CHECK (cardinality(faces_tasks) <= 50);
 
 -- They take or return more now; see routines.
 DROP FUNCTION IF EXISTS missions.open_mission(bigint, text, timestamptz, timestamptz, bigint,

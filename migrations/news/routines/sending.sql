@@ -67,9 +67,11 @@ BEGIN
     ELSIF audience = 'all' THEN
         RETURN (SELECT count(*) FROM people.people p WHERE p.created_at <= at);
     END IF;
-    RETURN (SELECT count(*) FROM people.people p WHERE p.created_at <= at AND (
-        p.id IN (SELECT d.person_id FROM notification.devices d WHERE d.app = app)
-        OR p.id IN (SELECT n.person_id FROM notification.notices n WHERE n.app = app)));
+    RETURN (SELECT count(*) FROM people.people p
+        JOIN (SELECT d.person_id FROM notification.devices d WHERE d.app = app
+            UNION SELECT n.person_id FROM notification.notices n WHERE n.app = app) AS u
+            ON u.person_id = p.id
+        WHERE p.created_at <= at);
 END $$;
 
 -- The job of a sending that has not ended; null if there is none.
@@ -103,7 +105,7 @@ DECLARE
     at timestamptz;
 BEGIN
     -- Two operators who start the same text at once: the second sees the first.
-    PERFORM pg_advisory_xact_lock(hashtextextended('news.start', 0));
+    PERFORM FROM news.starts FOR NO KEY UPDATE;
     SELECT * INTO held FROM news.sendings s WHERE s.id = sending FOR NO KEY UPDATE;
     reason := coalesce(held.state::text, 'unknown');
     IF reason <> 'draft' THEN
@@ -112,9 +114,16 @@ BEGIN
     at := clock_timestamp();
     SELECT s.id INTO other FROM news.sendings s
     WHERE s.kind = held.kind AND s.audience = held.audience AND s.id <> sending
-      AND s.headline = held.headline AND s.body = held.body AND s.audience <> 'list'
+      AND s.headline = held.headline AND s.body = held.body
       AND s.version IS NOT DISTINCT FROM held.version
-      AND s.started_at > at - interval '7 days' AND s.state <> 'cancelled'
+      AND (s.state IN ('running', 'paused')
+          OR s.started_at > at - interval '7 days' AND s.state = 'done')
+      AND (s.audience <> 'list' OR NOT EXISTS (
+          (SELECT r.person_id FROM news.recipients r WHERE r.sending_id = s.id
+          EXCEPT SELECT r.person_id FROM news.recipients r WHERE r.sending_id = sending)
+          UNION ALL
+          (SELECT r.person_id FROM news.recipients r WHERE r.sending_id = sending
+          EXCEPT SELECT r.person_id FROM news.recipients r WHERE r.sending_id = s.id)))
     LIMIT 1;
     IF other IS NOT NULL THEN
         reason := 'same';

@@ -45,6 +45,10 @@ CREATE TABLE news.sendings (
 CREATE INDEX sendings_under_way ON news.sendings (id) WHERE state IN ('running', 'paused');
 CREATE INDEX sendings_terms ON news.sendings (id) WHERE version IS NOT NULL;
 
+-- Whose row is locked by who starts a sending. Not an advisory lock, which any login may take.
+CREATE TABLE news.starts (is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only));
+INSERT INTO news.starts DEFAULT VALUES;
+
 -- The people of sendings with a list.
 CREATE TABLE news.recipients (
     sending_id bigint NOT NULL REFERENCES news.sendings,

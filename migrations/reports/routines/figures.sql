@@ -92,7 +92,7 @@ BEGIN
     ), said AS MATERIALIZED (
         SELECT k.survey_id, k.version, k.branch, a.number, a.kind, k.answers -> a.name AS answer
         FROM kept k JOIN asked a ON a.survey_id = k.survey_id AND a.version = k.version
-        WHERE k.answers ? a.name
+        WHERE NOT surveys.is_empty(k.answers -> a.name)
     ), picked AS (
         SELECT s.survey_id, s.version, s.branch, s.number, s.kind,
             CASE s.kind WHEN 'yes_no' THEN CASE s.answer WHEN 'true' THEN 1 ELSE 2 END
@@ -201,7 +201,7 @@ BEGIN
             SELECT string_agg(CASE WHEN jsonb_typeof(v.value) = 'boolean'
                     THEN CASE v.value WHEN 'true' THEN 'yes' ELSE 'no' END
                     ELSE v.value #>> '{}' END, ' | ' ORDER BY v.place)
-            FROM jsonb_path_query(s.content, 'lax $.** ? (@.type() != "object"
+            FROM jsonb_path_query(s.content, 'strict $.** ? (@.type() != "object"
                 && @.type() != "array" && @.type() != "null")')
                 WITH ORDINALITY AS v (value, place)) AS words
         FROM approved a JOIN missions.tasks t ON t.mission_id = a.mission_id

@@ -28,6 +28,8 @@ CREATE OR REPLACE FUNCTION reports.record_revision(
 ) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
+    -- A report of the same period may have been forgotten, and made again.
+    DELETE FROM reports.old_folders o WHERE o.folder = folder;
     INSERT INTO reports.revisions (report_id, revision, folder, made_at, manifest_sha256)
     VALUES (report, revision, folder, at, manifest_sha256);
     INSERT INTO reports.files (report_id, revision, name, bytes, sha256)
@@ -148,6 +150,10 @@ BEGIN
         ORDER BY r.until_at LIMIT max_rows FOR UPDATE SKIP LOCKED);
     INSERT INTO reports.old_folders (folder)
     SELECT v.folder FROM reports.revisions v WHERE v.report_id = ANY (ids)
+    -- A worker that was killed may have left the files of the next revision.
+    UNION ALL SELECT r.establishment_id || '/' || r.kind || '-' || r.period || '-r'
+        || r.revision + 1
+    FROM reports.reports r WHERE r.id = ANY (ids)
     ON CONFLICT ON CONSTRAINT old_folders_pkey DO NOTHING;
     DELETE FROM reports.reports r WHERE r.id = ANY (ids);
     RETURN cardinality(ids);

@@ -33,7 +33,8 @@ BEGIN
         WHERE a.owner = r.establishment_id AND a.kind = 'establishment'
     ), posted AS (
         SELECT a.currency, -p.amount AS amount, t.id, t.kind, t.source, t.note,
-            CASE WHEN t.kind = 'reward' AND t.source ~ '^survey:[0-9]{1,18}$' THEN 'surveys'
+            CASE WHEN t.kind = 'reward' AND t.source ~ '^survey:[0-9]{1,18}(:[0-9]{1,18})?$'
+                    THEN 'surveys'
                 WHEN t.kind = 'reward' AND t.source ~ '^mission:[0-9]{1,18}:' THEN 'missions'
                 WHEN t.kind = 'reversal' THEN 'reversals'
                 WHEN t.kind = 'establishment_payment' THEN 'payments'
@@ -43,9 +44,9 @@ BEGIN
         WHERE p.at >= r.from_at AND p.at < r.until_at
     ), named AS (
         SELECT p.currency, p.line, p.amount,
-            CASE p.line WHEN 'surveys' THEN p.source
-                WHEN 'missions' THEN 'mission:' || split_part(p.source, ':', 2)
-                WHEN 'payments' THEN p.source
+            -- What follows the survey or mission names one person's completion.
+            CASE WHEN p.line <> 'payments' AND p.source ~ '^(survey|mission):[0-9]{1,18}(:|$)'
+                THEN split_part(p.source, ':', 1) || ':' || split_part(p.source, ':', 2)
                 ELSE coalesce(p.source, p.kind) END AS source,
             CASE WHEN p.line IN ('payments', 'reversals') THEN p.id END AS alone
         FROM posted p

@@ -174,7 +174,8 @@ Errors:
   22023: an argument is invalid; the text names it
   23503: no such establishment
   23505: the survey belongs to another establishment, or another one is for the receipts
-Repeated: with the same content, answers the same version and changes nothing.
+Repeated: with the same content, answers the same version and changes nothing; after close_survey it
+  opens the survey again. So leave closed ones out of what you repeat for all surveys.
 Sample:
   SELECT surveys.put_survey(id => 12, establishment => 7, title => 'How was your visit?',
       minutes => 3, paid => 500, cut => 300, coupon_title => 'A free coffee',

@@ -30,13 +30,20 @@ DECLARE
         'completed_hour', people.written(date_trunc('hour', c.completed_at, 'UTC')),
         'respondent', surveys.respondent(c.establishment_id, c.person_id),
         'answers', surveys.masked_answers(c.answers));
+    event bigint;
 BEGIN
     IF octet_length(data::text) > 19000 THEN
         data := data || jsonb_build_object('answers', surveys.without_texts(c.answers),
             'texts_left_out', true);
     END IF;
-    PERFORM notification.emit('survey.completed', 'establishment:' || c.establishment_id, data,
+    IF octet_length(data::text) > 19000 THEN
+        data := (data - 'answers') || '{"answers_left_out": true}';
+    END IF;
+    event := notification.emit('survey.completed', 'establishment:' || c.establishment_id, data,
         'survey:' || c.invitation_id || ':completed');
+    -- The exact time would lead to the person who was at the till then.
+    UPDATE notification.events e SET occurred_at = date_trunc('hour', c.completed_at, 'UTC')
+    WHERE e.id = event;
 END $$;
 
 -- Completes an invitation at a time. The ledger comes last, because it locks balances that many

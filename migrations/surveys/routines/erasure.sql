@@ -78,7 +78,8 @@ BEGIN
     GET DIAGNOSTICS days = ROW_COUNT;
     RETURN QUERY VALUES
         ('surveys.completions', 'anonymized', answers,
-            'the establishment''s results; texts are masked, and nothing leads to the person'),
+            'the establishment''s results; texts are masked, and only the ledger''s transaction, by
+                the person''s id, names the invitation'),
         ('surveys.invitations', 'anonymized', invitations,
             'for the completion rates of reports, and so that no receipt is scanned twice'),
         ('surveys.scan_days', 'deleted', days, NULL);

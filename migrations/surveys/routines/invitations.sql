@@ -112,7 +112,8 @@ BEGIN
     JOIN surveys.invitations i ON i.person_id = p.id AND i.expires_at > $3 AND i.state = 'open'
     JOIN surveys.versions v ON v.survey_id = i.survey_id AND v.version = i.version
     JOIN establishments.establishments e ON e.id = i.establishment_id
-    WHERE p.id = $1
+    -- A scan may have ended beside the block.
+    WHERE p.id = $1 AND p.blocked_at IS NULL
     ORDER BY i.expires_at, i.id LIMIT least(greatest(max_rows, 0), 1000);
 END $$;
 

@@ -83,7 +83,8 @@ BEGIN
     SELECT k.establishment_id, k.version, coalesce(k.good_until, 'infinity'), inner_block,
         outer_block
     FROM surveys.receipt_keys k
-    WHERE k.establishment_id = establishment AND k.version = version
+    -- Waits for a rotation that retires the key now.
+    WHERE k.establishment_id = establishment AND k.version = version FOR SHARE
     ON CONFLICT ON CONSTRAINT open_receipt_keys_pkey DO UPDATE
     SET good_until = excluded.good_until, inner_block = excluded.inner_block,
         outer_block = excluded.outer_block;

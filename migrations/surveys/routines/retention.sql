@@ -53,3 +53,24 @@ BEGIN
     GET DIAGNOSTICS rows = ROW_COUNT;
     RETURN rows;
 END $$;
+
+-- Deletes what people scanned on days before a time.
+CREATE OR REPLACE FUNCTION surveys.forget_scan_days(
+    before timestamptz, max_rows int, only_count boolean
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    last CONSTANT date := (before AT TIME ZONE 'UTC')::date - 1;
+    rows bigint;
+BEGIN
+    IF only_count THEN
+        RETURN (SELECT count(*) FROM (SELECT FROM surveys.scan_days d
+            WHERE d.day < last LIMIT max_rows) AS old);
+    END IF;
+    DELETE FROM surveys.scan_days d USING (
+        SELECT o.person_id FROM surveys.scan_days o WHERE o.day < last
+        ORDER BY o.day LIMIT max_rows FOR UPDATE SKIP LOCKED
+    ) AS old WHERE d.person_id = old.person_id AND d.day < last;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    RETURN rows;
+END $$;

@@ -26,6 +26,8 @@ BEGIN
         RAISE EXCEPTION 'invitation % has no answers', coalesce(invitation::text, 'null')
             USING ERRCODE = 'no_data_found';
     END IF;
+    -- Of verdicts on two answers of a person at once, the second sees the first: see is_fraud().
+    PERFORM FROM people.people p WHERE p.id = c.person_id FOR NO KEY UPDATE;
     IF actor IN (c.person_id::text, 'person ' || c.person_id, 'person:' || c.person_id) THEN
         RAISE EXCEPTION 'invitation % belongs to %: people cannot review their own answers',
             invitation, actor USING ERRCODE = 'insufficient_privilege';

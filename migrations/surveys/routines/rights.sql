@@ -9,8 +9,8 @@ SELECT errand.grant_rights('surveys', '{
     "respondent_keys": ["key"]
 }');
 
--- Workers write keys alone. Sweeps, samples, reviews and all that apps do run with the rights of
--- the owner.
+-- Workers write the tables of keys alone. Sweeps, samples, reviews, surveys that operators put, and
+-- all that apps do run with the rights of the owner.
 REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA surveys FROM errand_worker;
 GRANT INSERT, UPDATE, DELETE ON surveys.receipt_keys, surveys.open_receipt_keys TO errand_worker;
 REVOKE SELECT ON surveys.respondent_keys FROM errand_worker;

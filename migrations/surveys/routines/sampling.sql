@@ -63,6 +63,8 @@ CREATE OR REPLACE FUNCTION surveys.sample(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
+    -- Read once, so that it is a bound of the index.
+    through CONSTANT timestamptz := least(at, clock_timestamp()) - interval '10 minutes';
     swept surveys.sweeps;
     rules surveys.rules;
 BEGIN
@@ -74,7 +76,7 @@ BEGIN
         FROM surveys.completions c
         JOIN surveys.versions v ON v.survey_id = c.survey_id AND v.version = c.version
         WHERE c.person_id IS NOT NULL AND (c.completed_at, c.invitation_id) > (swept.at, swept.id)
-          AND c.completed_at <= least(at, clock_timestamp()) - interval '10 minutes'
+          AND c.completed_at <= through
         ORDER BY c.completed_at, c.invitation_id LIMIT max_rows
     ), judged AS MATERIALIZED (
         SELECT g.invitation_id, surveys.flags_of(g.row, g.minutes, rules) AS flags,

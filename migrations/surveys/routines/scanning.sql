@@ -50,7 +50,7 @@ BEGIN
             THEN people.obstacle(person, at)
         WHEN parts IS NULL THEN 'malformed'
         WHEN f.wrong >= f.wrong_codes THEN 'too_many'
-        WHEN f.is_genuine IS NULL AND surveys.has_closed_key(establishment) THEN 'not_ready'
+        WHEN f.is_genuine IS NOT TRUE AND surveys.has_closed_key(establishment) THEN 'not_ready'
         WHEN f.is_genuine IS NOT TRUE OR f.branch IS NULL THEN 'unknown'
         WHEN purchased_at > at + f.clock_skew THEN 'from_future'
         WHEN f.survey IS NULL OR f.closed_at IS NOT NULL THEN 'closed'
@@ -112,9 +112,13 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 BEGIN
     RETURN EXISTS (SELECT FROM surveys.receipt_keys k
-            WHERE k.establishment_id = establishment AND k.retired_at IS NULL)
+            LEFT JOIN surveys.open_receipt_keys o USING (establishment_id, version)
+            WHERE k.establishment_id = establishment AND o.version IS NULL
+              AND (k.good_until > clock_timestamp()) IS NOT FALSE)
         OR EXISTS (SELECT FROM surveys.surveys s
-            WHERE s.establishment_id = establishment AND s.for_receipts AND s.closed_at IS NULL);
+            WHERE s.establishment_id = establishment AND s.for_receipts AND s.closed_at IS NULL)
+        AND NOT EXISTS (SELECT FROM surveys.receipt_keys k
+            WHERE k.establishment_id = establishment AND k.retired_at IS NULL);
 END $$;
 
 CREATE OR REPLACE FUNCTION surveys.scan(person bigint, code text, request_id text)

@@ -9,6 +9,8 @@ CREATE OR REPLACE FUNCTION surveys.expire(
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
+    -- Read once, so that it is a bound of the index.
+    through CONSTANT timestamptz := least(at, clock_timestamp()) - interval '10 minutes';
     swept surveys.sweeps;
     looked_at bigint;
 BEGIN
@@ -17,7 +19,7 @@ BEGIN
     WITH page AS MATERIALIZED (
         SELECT i.id, i.expires_at, i.state FROM surveys.invitations i
         WHERE i.person_id IS NOT NULL AND (i.expires_at, i.id) > (swept.at, swept.id)
-          AND i.expires_at <= least(at, clock_timestamp()) - interval '10 minutes'
+          AND i.expires_at <= through
         ORDER BY i.expires_at, i.id LIMIT max_rows
     ), expired AS (
         UPDATE surveys.invitations i SET state = 'expired', ended_at = at

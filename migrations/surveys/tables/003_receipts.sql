@@ -86,6 +86,7 @@ CREATE TABLE surveys.scan_days (
     branches bigint[] NOT NULL DEFAULT '{}',
     wrong int NOT NULL DEFAULT 0
 ) WITH (fillfactor = 60);
+CREATE INDEX scan_days_day ON surveys.scan_days (day);
 
 -- The key of the respondents that webhooks name. Each installation has its own.
 CREATE TABLE surveys.respondent_keys (

@@ -36,7 +36,9 @@ INSERT INTO people.retention_rules (name, module, routine, keep, description) VA
     ('surveys.invitations', 'surveys', 'forget_invited', '13 months',
         'who was invited to a survey; the invitations are kept without the person'),
     ('surveys.receipts', 'surveys', 'forget_receipts', '30 days',
-        'hashes of scanned receipts, after the end of their invitation');
+        'hashes of scanned receipts, after the end of their invitation'),
+    ('surveys.scan_days', 'surveys', 'forget_scan_days', '2 days',
+        'at which branches people scanned receipts on a day');
 
 -- The nightly recount of badges.
 INSERT INTO badges.sources VALUES ('surveys', 'survey_done', 'deeds');

@@ -103,7 +103,7 @@ enum BadgeCommands {
             guard let one = try await Recount.one(Int64(id), session) else { throw unknown(id) }
             found = one
         } else {
-            found = try await Recount.all { try await session.pipeline([$0])[0] }
+            found = try await Recount.all(from: .now()) { try await session.pipeline([$0])[0] }
         }
         let line = AuditLine(
             operatorName: invocation.operatorName, action: "badge recount",

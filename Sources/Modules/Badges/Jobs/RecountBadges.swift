@@ -12,7 +12,7 @@ package struct RecountBadges: Job {
 
     static func run(_ context: JobContext) async throws {
         let database = context.database
-        let found = try await Recount.all { statement in
+        let found = try await Recount.all(from: Instant(date: context.now)) { statement in
             try await database.withSession { try await $0.pipeline([statement])[0] }
         }
         guard found.corrected > 0 || found.awarded > 0 else { return }
@@ -48,9 +48,8 @@ package struct Recount: Sendable {
 
     /// Recounts all people, some of them in each statement, and records that it did.
     package static func all(
-        _ run: @Sendable (Statement) async throws -> Rows
+        from start: Instant, _ run: @Sendable (Statement) async throws -> Rows
     ) async throws -> Recount {
-        let start = Instant.now()
         var found = Recount()
         var after: Int64 = 0
         while true {

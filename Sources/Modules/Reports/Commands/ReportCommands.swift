@@ -142,7 +142,8 @@ enum ReportCommands {
         let session = try invocation.session()
         let ids =
             if let one = invocation[establishment] { [Int64(one)] } else {
-                try await ReportRows(session: session).establishments()
+                try await ReportRows(session: session).establishments(
+                    kind: kinds[0], period: period)
             }
         try invocation.confirm(
             "make the reports of \(period) of "
@@ -167,6 +168,9 @@ enum ReportCommands {
                 } catch let failure as CommandFailure {
                     failures.append(failure)
                     records.append(line(nil, id, kind, period, failure.message))
+                } catch let error where !(error is CancellationError) {
+                    failures.append(CommandFailure(exit: .failed, message: "\(error)"))
+                    records.append(line(nil, id, kind, period, "\(error)"))
                 }
             }
         }

@@ -12,6 +12,11 @@ package enum TextMask {
     package static func masked(_ text: String) -> String {
         let words = text.unicodeScalars.split { isBlank($0) }.map { Word(String($0)) }
         var isMasked = words.map { $0.isAddress }
+        for place in words.indices where words[place].isAt || words[place].text.hasPrefix("@") {
+            isMasked[place] = true
+            if place > 0 { isMasked[place - 1] = true }
+            if words[place].isAt, place + 1 < words.count { isMasked[place + 1] = true }
+        }
         maskNumbers(words, &isMasked)
         maskStreets(words, &isMasked)
         maskNames(words, &isMasked)
@@ -54,6 +59,14 @@ package enum TextMask {
             startsUpper = inner.first?.isUppercase ?? false
         }
 
+        /// Whether it only stands between the parts of a number.
+        var isSeparator: Bool { text.allSatisfy { "+-().,/:–—·".contains($0) } }
+
+        /// Whether it is an @ of an address in several words: ann @ example.org, ann (at) example.
+        var isAt: Bool {
+            ["@", "\u{FF20}", "(at)", "[at]", "<at>"].contains(text.lowercased())
+        }
+
         /// Whether it is a URL, a mail address, a handle or the name of a host.
         var isAddress: Bool {
             // The full-width @ too.
@@ -82,7 +95,11 @@ package enum TextMask {
             }
             var end = start
             var digits = 0
-            while end < words.count, words[end].isNumber {
+            // 514 - 555 - 0199: a separator between two numbers goes on with them.
+            while end < words.count,
+                words[end].isNumber
+                    || words[end].isSeparator && end + 1 < words.count && words[end + 1].isNumber
+            {
                 digits += words[end].digits
                 end += 1
             }

@@ -192,12 +192,19 @@ package struct ReportRows: Sendable {
     }
 
     private static let establishments = """
-        SELECT s.establishment_id FROM reports.settings s ORDER BY 1
+        SELECT s.establishment_id FROM reports.settings s
+        JOIN establishments.establishments e ON e.id = s.establishment_id
+        CROSS JOIN reports.days_of($1::text::reports.report_kind, $2) AS d
+        WHERE d.end_day::timestamp AT TIME ZONE s.time_zone > s.since
+          AND (e.closed_at IS NULL OR e.closed_at
+            > d.first_day::timestamp AT TIME ZONE s.time_zone - interval '92 days')
+        ORDER BY 1
         """
 
-    /// The establishments that get reports.
-    package func establishments() async throws -> [Int64] {
-        try await session.query(Self.establishments).map { try $0.int64(0) }
+    /// The establishments that get reports of a period, as reports.open_due() has it.
+    package func establishments(kind: String, period: String) async throws -> [Int64] {
+        try await session.query(Self.establishments, [.text(kind), .text(period)])
+            .map { try $0.int64(0) }
     }
 }
 

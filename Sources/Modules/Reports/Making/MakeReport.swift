@@ -6,7 +6,7 @@ import ErrandPostgres
 package struct MakeReport: Job {
     package static let kind = "reports.make"
     package static let options = JobOptions(
-        queue: "reports", priority: .normal, maxAttempts: 8,
+        queue: "reports", priority: .normal, maxAttempts: 60,
         backoff: Backoff(base: 30, ceiling: 3_600), timeout: .seconds(1_800),
         retention: .seconds(7 * 86_400))
 

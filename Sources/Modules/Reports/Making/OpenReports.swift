@@ -36,7 +36,9 @@ package struct OpenReports: Job {
             if count < Int(batch) { break }
         }
         if opened > 0 { context.log.with("reports", opened).info("reports are due") }
-        if let root { try await removeFolders(below: root, in: context.database) }
+        if let root {
+            try await removeFolders(below: root, in: context.database, log: context.log)
+        }
     }
 
     private static let openDue = "SELECT reports.open_due($1, $2)"
@@ -54,19 +56,37 @@ package struct OpenReports: Job {
     }
 
     private static let oldFolders = """
-        SELECT folder FROM reports.old_folders ORDER BY folder LIMIT 1000
+        SELECT folder FROM reports.old_folders WHERE folder > $1 ORDER BY folder LIMIT 1000
         """
     private static let removed = "DELETE FROM reports.old_folders WHERE folder = ANY ($1)"
 
     /// Removes the folders of reports that the retention has deleted.
-    package static func removeFolders(below root: String, in database: Pool) async throws {
+    ///
+    /// One that cannot be removed, as it has another file, is logged, and tried again by the next
+    /// run.
+    package static func removeFolders(
+        below root: String, in database: Pool, log: Log
+    ) async throws {
+        var after = ""
         while true {
-            let folders = try await database.withSession { try await $0.query(oldFolders) }
-                .map { try $0.text(0) }
-            guard !folders.isEmpty else { return }
-            for folder in folders { try ReportFolder.discard(root: root, folder: folder) }
+            let start = after
+            let folders = try await database.withSession {
+                try await $0.query(oldFolders, [.text(start)])
+            }.map { try $0.text(0) }
+            guard let last = folders.last else { return }
+            after = last
+            var gone: [String] = []
+            for folder in folders {
+                do {
+                    try ReportFolder.discard(root: root, folder: folder)
+                    gone.append(folder)
+                } catch let error as FileError {
+                    log.with("folder", folder).warning("an old report stays: \(error)")
+                }
+            }
+            let done = gone
             try await database.withSession {
-                _ = try await $0.query(removed, [.textArray(folders)])
+                _ = try await $0.query(removed, [.textArray(done)])
             }
         }
     }

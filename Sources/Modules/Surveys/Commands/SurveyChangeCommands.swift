@@ -100,7 +100,8 @@ enum SurveyChangeCommands {
     ) { invocation in
         let id = invocation[SurveyFormatting.id]
         let session = try invocation.session()
-        guard let found = try await SurveyRows(session: session).survey(Int64(id)) else {
+        guard let found = try await SurveyRows(session: session).survey(Int64(id), now: .now())
+        else {
             throw SurveyFormatting.unknown(id)
         }
         if found.survey.closedAt != nil {

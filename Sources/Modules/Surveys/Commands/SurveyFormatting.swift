@@ -99,7 +99,8 @@ enum SurveyFormatting {
 extension SurveyFormatting {
     /// Prints a survey with its questions.
     static func show(_ id: Int, _ session: Session, _ invocation: Invocation) async throws {
-        guard let found = try await SurveyRows(session: session).survey(Int64(id)) else {
+        guard let found = try await SurveyRows(session: session).survey(Int64(id), now: .now())
+        else {
             throw unknown(id)
         }
         var record = record(found.survey)

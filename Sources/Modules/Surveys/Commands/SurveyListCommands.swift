@@ -91,7 +91,8 @@ enum SurveyListCommands {
         filter.state = invocation[invitationState]
         filter.behind = invocation[PageOptions.cursor].map(Int64.init)
         filter.limit = invocation[PageOptions.limit]
-        let found = try await SurveyRows(session: try invocation.session()).invitations(filter)
+        let found = try await SurveyRows(session: try invocation.session()).invitations(
+            filter, now: .now())
         try invocation.output.list(
             found.map(SurveyFormatting.record),
             columns: [

@@ -135,7 +135,7 @@ enum SurveyReviewCommands {
         let id = invocation[SurveyFormatting.invitation]
         let rows = SurveyRows(session: try invocation.session())
         guard let found = try await rows.completion(Int64(id)) else {
-            guard let invited = try await rows.invitation(Int64(id)) else {
+            guard let invited = try await rows.invitation(Int64(id), now: .now()) else {
                 throw SurveyFormatting.unknown(invitation: id)
             }
             throw CommandFailure(

@@ -104,13 +104,15 @@ package struct InvitationRecord: Sendable {
 
     /// The columns of `i`, an invitation, and `v`, its version.
     ///
-    /// What the clock has ended is expired, whatever the sweep did.
-    static let columns = """
+    /// What has ended by the time of the parameter `now` is expired, whatever the sweep did.
+    static func columns(at now: String) -> String {
+        """
         i.id, i.survey_id, i.version, v.title, i.establishment_id, i.branch_id, i.person_id,
             i.source, i.purchased_at, i.invited_at, i.expires_at,
-            CASE WHEN i.state = 'open' AND i.expires_at <= now() THEN 'expired'
+            CASE WHEN i.state = 'open' AND i.expires_at <= \(now) THEN 'expired'
                 ELSE i.state::text END AS state, i.ended_at
         """
+    }
 
     init(_ row: Row) throws {
         id = try row.int64("id")

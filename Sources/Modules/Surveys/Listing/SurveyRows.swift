@@ -55,13 +55,13 @@ package struct SurveyRows: Sendable {
         SELECT \(SurveyRecord.columns) FROM \(SurveyRecord.tables) WHERE s.id = $1
         """
     private static let ended = """
-        SELECT count(*) FILTER (WHERE i.state = 'open' AND i.expires_at > now()) AS open,
+        SELECT count(*) FILTER (WHERE i.state = 'open' AND i.expires_at > $3) AS open,
             count(*) FILTER (WHERE i.state = 'completed') AS completed,
             count(*) FILTER (WHERE i.state = 'expired'
-                OR i.state = 'open' AND i.expires_at <= now()) AS expired
+                OR i.state = 'open' AND i.expires_at <= $3) AS expired
         FROM surveys.invitations i
         WHERE i.establishment_id = $2 AND i.survey_id = $1
-          AND i.invited_at > now() - interval '30 days'
+          AND i.invited_at > $3::timestamptz - interval '30 days'
         """
 
     /// A survey with its questions, and the numbers of its invitations of the last 30 days.
@@ -74,12 +74,14 @@ package struct SurveyRows: Sendable {
     }
 
     /// Returns a survey with its questions; nil if no survey has the id.
-    package func survey(_ id: Int64) async throws -> Whole? {
+    package func survey(_ id: Int64, now: Instant) async throws -> Whole? {
         guard let row = try await session.query(Self.one, [.int64(id)]).first else { return nil }
         let survey = try SurveyRecord(row)
         let rows = try await session.pipeline([
             Statement(QuestionRecord.statement, [.int64(id), .int32(Int32(survey.version))]),
-            Statement(Self.ended, [.int64(id), .int64(survey.establishmentID)]),
+            Statement(
+                Self.ended,
+                [.int64(id), .int64(survey.establishmentID), .timestamp(now)]),
         ])
         guard let counts = rows[1].first else { throw PostgresError.decoding("no row") }
         return Whole(
@@ -96,39 +98,43 @@ package struct SurveyRows: Sendable {
     }
 
     private static let invitations = """
-        SELECT \(InvitationRecord.columns)
+        SELECT \(InvitationRecord.columns(at: "$7"))
         FROM surveys.invitations i
         JOIN surveys.versions v ON v.survey_id = i.survey_id AND v.version = i.version
         WHERE ($1::bigint IS NULL OR i.person_id = $1)
           AND ($2::bigint IS NULL OR i.survey_id = $2)
           AND ($3::bigint IS NULL OR i.establishment_id = $3)
-          AND ($4::text IS NULL OR $4 = CASE WHEN i.state = 'open' AND i.expires_at <= now()
+          AND ($4::text IS NULL OR $4 = CASE WHEN i.state = 'open' AND i.expires_at <= $7
               THEN 'expired' ELSE i.state::text END)
           AND i.id < coalesce($5, 9223372036854775807)
         ORDER BY i.id DESC LIMIT $6
         """
 
     /// Returns one page of the invitations that match a filter, newest first.
-    package func invitations(_ filter: InvitationFilter) async throws -> [InvitationRecord] {
+    package func invitations(
+        _ filter: InvitationFilter, now: Instant
+    ) async throws -> [InvitationRecord] {
         try await session.query(
             Self.invitations,
             [
                 .optional(filter.personID), .optional(filter.surveyID),
                 .optional(filter.establishmentID), .optional(filter.state?.rawValue),
-                .optional(filter.behind), .int64(Int64(filter.limit)),
+                .optional(filter.behind), .int64(Int64(filter.limit)), .timestamp(now),
             ]
         ).map(InvitationRecord.init)
     }
 
     private static let invitation = """
-        SELECT \(InvitationRecord.columns)
+        SELECT \(InvitationRecord.columns(at: "$2"))
         FROM surveys.invitations i
         JOIN surveys.versions v ON v.survey_id = i.survey_id AND v.version = i.version
         WHERE i.id = $1
         """
 
     /// Returns an invitation; nil if none has the id.
-    package func invitation(_ id: Int64) async throws -> InvitationRecord? {
-        try await session.query(Self.invitation, [.int64(id)]).map(InvitationRecord.init).first
+    package func invitation(_ id: Int64, now: Instant) async throws -> InvitationRecord? {
+        try await session.query(Self.invitation, [.int64(id), .timestamp(now)]).map(
+            InvitationRecord.init
+        ).first
     }
 }

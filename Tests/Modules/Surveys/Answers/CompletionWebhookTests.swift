@@ -48,6 +48,10 @@ import Testing
                         + #""branch_id": 1, "survey_id": 1, "completed_hour": "#
                         + #""2026-06-15T16:00:00Z", "establishment_id": 1}"#
                 ])
+        // The time that the webhook is sent with says no more.
+        #expect(
+            try await ground.text("SELECT occurred_at::text FROM notification.events")
+                == "2026-06-15 16:00:00+00")
     }
 
     @Test func `a respondent is one for an establishment, and another for each other`()

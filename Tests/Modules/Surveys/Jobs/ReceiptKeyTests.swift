@@ -116,6 +116,11 @@ import Testing
         let now = Instant.now()
         let health = try await SurveyHealth.read(ground.session, now: now)
         #expect(health.closed == 1 && health.firstClosed == 1 && health.missing == 0)
+        // While a valid key is not open, nobody's receipt is taken for a forged one.
+        #expect(
+            try await ground.texts(
+                "SELECT surveys.has_closed_key(e)::text FROM generate_series(1, 2) AS e")
+                == ["true", "false"])
         #expect(try await ground.rotate(1, hasLeaked: true) == 2)
         #expect(try await SurveyHealth.read(ground.session, now: now).closed == 0)
     }

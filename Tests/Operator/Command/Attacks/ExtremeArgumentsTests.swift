@@ -1,5 +1,6 @@
 import ErrandPostgres
 import ErrandTestServices
+import Foundation
 import Testing
 
 /// No row ends a worker: all kinds with extreme arguments and options, through a real worker.
@@ -9,6 +10,7 @@ import Testing
         "group_id", "number", "person_id", "invitation_id", "chore_id", "occurrence_id",
         "instead_of", "bill_id", "payer_id", "payment_id", "note_id", "delivery_id", "notice_id",
         "coupon_id", "run_id", "vote_id", "mission_id", "assignment_id", "step", "ms", "times",
+        "report_id", "sending_id", "establishment_id", "level",
     ]
     private static let smallNumbers = ["plan", "revision", "chunk"]
     private static let lists = ["occurrence_ids", "to", "group_ids", "payouts"]
@@ -63,9 +65,14 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func `extreme arguments and options of every kind leave the worker alive`() async throws {
         let ground = try await RoleGround.shared
-        // Only a worker with channels runs the jobs of push and mail.
+        // Only a worker with channels runs the jobs of push and mail, and with a folder reports.
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o700], ofItemAtPath: folder.path)
         let environment = Channels.all(try await PushCredentials.shared)
             .merging(ground.environment("errand_work")) { $1 }
+            .merging(["ERRAND_REPORTS_DIR": folder.appending(path: "reports").path]) { $1 }
         let drain = ["work", "--drain", "--no-schedules", "--queues", "attack.extremes:8"]
         try await errand(drain, environment: environment).expect(0)
         let kinds = try await ground.list("SELECT kind FROM errand.kinds ORDER BY kind")
