@@ -145,8 +145,8 @@ extension CommandLine {
         {
             let role = "writer_\(ProcessInfo.processInfo.processIdentifier)"
             let schemas =
-                "errand, people, notification, accounts, coupons, establishments, ledger, payouts, "
-                + "votes, missions, custody"
+                "errand, people, notification, accounts, badges, coupons, establishments, ledger, "
+                + "payouts, votes, missions, surveys, reports, news, inquiries, custody"
             try await change(
                 """
                 CREATE ROLE \(role) LOGIN;
