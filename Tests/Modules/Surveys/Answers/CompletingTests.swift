@@ -2,6 +2,7 @@ import ErrandPostgres
 import ErrandTestServices
 import Testing
 
+// "monetary reward and coupon offer … processed immediately"
 @Suite("Completing surveys", .database) struct CompletingTests {
     private static let noon = SurveyGround.noon
 
