@@ -2,7 +2,7 @@ import ErrandPostgres
 import ErrandTestServices
 import Testing
 
-// "Nothing gives a survey to an account, lists it, expires it, reminds of it, or takes its answers".
+// "Nothing gives a survey to an account, lists it, expires it, reminds of it".
 @Suite("Inviting people, and what they can answer", .database) struct InvitingTests {
     private static let noon = SurveyGround.noon
 
