@@ -151,8 +151,7 @@ let package = Package(
         module("Establishments", uses: "Command Errand Postgres Terminal"),
         module(
             "Coupons",
-            uses: "Command Crypto Errand Keys Notification Postgres QRCode Recurrence Sealing "
-                + "Terminal"),
+            uses: "Command Crypto Errand Keys Notification Postgres QRCode Sealing Terminal"),
         module(
             "Missions",
             uses: "Command Errand Gregorian JSONText Ledger Matching Notification Postgres "
@@ -169,8 +168,8 @@ let package = Package(
             uses: "Command Errand Notification Postgres Terminal"),
         module(
             "Surveys",
-            uses: "Command Coupons Crypto Errand JSONText Keys Ledger Notification Postgres "
-                + "QRCode Recurrence Sealing Terminal"),
+            uses: "Command Crypto Errand JSONText Keys Ledger Notification Postgres QRCode "
+                + "Sealing Terminal"),
         module(
             "Reports",
             uses: "Command Crypto DurableFiles Errand Gregorian JSONText Ledger Notification "
@@ -245,14 +244,15 @@ let package = Package(
             of: "Administration Coupons Crypto Delivery Errand Notification Postgres Recurrence"),
         tests(
             "Modules/Votes",
-            of: "Administration Crypto Errand Notification Postgres Recurrence Sealing Votes"),
+            of: "Administration Crypto Errand Keys Notification Postgres Recurrence Sealing "
+                + "Votes"),
         tests(
             "Modules/Missions",
             of: "Administration Errand Matching Missions Notification Postgres"),
         tests(
             "Modules/Surveys",
-            of: "Administration Coupons Crypto Errand Missions Notification Postgres Recurrence "
-                + "Sealing Surveys"),
+            of: "Administration Coupons Crypto Errand Keys Missions Notification Postgres "
+                + "Recurrence Sealing Surveys"),
         tests(
             "Modules/Reports",
             of: "Administration Crypto DurableFiles Errand Gregorian Ledger Notification Postgres "

@@ -4,10 +4,10 @@ import ErrandTerminal
 import ErrandTestServices
 import Testing
 
-@Suite("Examples of the documentation", .database) struct ExampleTests {
+@Suite("Examples of the documentation") struct ExampleTests {
     @Test(arguments: Page.all.map(\.path))
     func `every call of errand is one that the program takes`(_ path: String) throws {
-        let page = try #require(Page(path))
+        let page = try #require(Page.at(path))
         for block in page.blocks where block.language == "sh" {
             for call in ShellCalls(block.lines).calls {
                 let flaw = wholeProgram.flaw(in: call)
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `every statement of SQL is one that PostgreSQL takes`() async throws {
+    @Test(.database) func `every statement of SQL is one that PostgreSQL takes`() async throws {
         let database = try TestDatabase.here()
         let session = database.session("documentation")
         // The table that the examples of the README write to.
@@ -39,8 +39,8 @@ import Testing
 
     @Test(arguments: Page.all.map(\.path))
     func `every block of Swift stands in a sample that compiles`(_ path: String) throws {
-        let page = try #require(Page(path))
-        let samples = try Self.samples()
+        let page = try #require(Page.at(path))
+        let samples = try Self.samples.get()
         for block in page.blocks where block.language == "swift" {
             let lines = Self.plain(block.lines)
             #expect(!lines.isEmpty, "\(path):\(block.line): an empty block")
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// The lines of each sample, and of the example program, which its own test builds and runs.
-    private static func samples() throws -> [[String]] {
+    private static let samples = Result {
         try ["Tests/Documentation/Samples", "Examples/shop/Sources/shop"].flatMap { path in
             let folder = Checkout.root.appending(path: path)
             return try FileManager.default.contentsOfDirectory(atPath: folder.path).map { name in

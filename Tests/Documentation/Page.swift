@@ -36,7 +36,12 @@ struct Page {
         return paths.compactMap { Page($0) }
     }()
 
-    init?(_ path: String) {
+    private static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })
+
+    /// The page at a path; nil if there is none.
+    static func at(_ path: String) -> Page? { byPath[path] ?? Page(path) }
+
+    private init?(_ path: String) {
         let file = Checkout.root.appending(path: path)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else { return nil }
         self.path = path

@@ -35,7 +35,7 @@ import Testing
     @Test func `the SQL sample enqueues`() async throws {
         let session = try TestDatabase.here().session()
         try await orders(session)
-        let blocks = try #require(Page("README.md")).blocks.filter { $0.language == "sql" }
+        let blocks = try #require(Page.at("README.md")).blocks.filter { $0.language == "sql" }
         for block in blocks { try await session.script(block.lines.joined(separator: "\n")) }
         let rows = try await session.query("SELECT kind, unique_key FROM errand.jobs")
         #expect(try rows.text(0, 0) == "receipt.send" && rows.text(0, 1) == "order:18")
@@ -44,8 +44,9 @@ import Testing
     /// What the eight commands print is up to the tests of each; here they only have to run.
     @Test func `the commands for operators run`() async throws {
         let database = try TestDatabase.here()
+        let readme = try #require(Page.at("README.md"))
         let block = try #require(
-            Page("README.md")?.blocks.first { $0.lines.contains { $0.hasPrefix("errand doctor") } })
+            readme.blocks.first { $0.lines.contains { $0.hasPrefix("errand doctor") } })
         let environment = ["DATABASE_URL": database.url]
         let calls = ShellCalls(block.lines).calls.map {
             $0.split(separator: " ").dropFirst().map(String.init)

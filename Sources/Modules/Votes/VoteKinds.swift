@@ -1,5 +1,6 @@
 package import ErrandCrypto
 package import Errand
+import ErrandKeys
 package import ErrandNotification
 package import ErrandSealing
 

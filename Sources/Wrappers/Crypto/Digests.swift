@@ -49,6 +49,19 @@ package enum SHA256 {
 
 /// HMAC with SHA-256 (RFC 2104, RFC 4231).
 package enum HMACSHA256 {
+    /// The block size of SHA-256 in bytes.
+    private static let block = 64
+
+    /// Returns a key's block, combined with the inner and the outer padding: with them a program
+    /// that has SHA-256 alone makes codes.
+    ///
+    /// - Parameter key: at most 64 bytes.
+    package static func blocks(of key: SecretBytes) -> (inner: [UInt8], outer: [UInt8]) {
+        precondition(key.count <= block, "a key of \(key.count) bytes is not its own block")
+        let padded = key.bytes + [UInt8](repeating: 0, count: block - key.count)
+        return (padded.map { $0 ^ 0x36 }, padded.map { $0 ^ 0x5C })
+    }
+
     /// Returns the authentication code of a message, of 32 bytes.
     ///
     /// - Parameters:

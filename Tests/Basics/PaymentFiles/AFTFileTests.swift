@@ -6,7 +6,7 @@ import Testing
 struct AFTFileTests {
     @Test(
         "a bank reads each field of a file as it was asked for",
-        arguments: [1, 5, 6, 7, 12, 13, 100_000])
+        arguments: [1, 5, 6, 7, 12, 13, 20_000])
     func layout(count: Int) async throws {
         let deposits = try canadian(count)
         let file = try AFTCase()

@@ -6,7 +6,7 @@ import Testing
 struct NACHAFileTests {
     @Test(
         "a bank reads each field of a file as it was asked for",
-        arguments: [1, 6, 7, 16, 100_000])
+        arguments: [1, 6, 7, 16, 20_000])
     func layout(count: Int) async throws {
         let deposits = try american(count)
         let file = NACHACase()

@@ -1,6 +1,7 @@
 import ErrandCrypto
 import Foundation
 import Errand
+import ErrandKeys
 import ErrandNotification
 import ErrandPostgres
 import ErrandTestServices
@@ -40,7 +41,7 @@ struct VoteGround: Sendable {
     }
 
     @discardableResult
-    func prepare(by other: SealingKeys? = nil) async throws -> KeyPool.Result {
+    func prepare(by other: SealingKeys? = nil) async throws -> PreparedKeys {
         try await KeyPool(sealing: other ?? keys, log: .silent).run(in: pool)
     }
 

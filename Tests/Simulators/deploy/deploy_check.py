@@ -203,13 +203,17 @@ def library_packages(errand):
                              check=True).stdout
     needed = set(re.findall(r"NEEDED\s+(\S+)", headers))
     loaded = subprocess.run(["ldd", errand], capture_output=True, text=True, check=True).stdout
+    names = {os.path.realpath(path): name
+             for name, path in re.findall(r"(\S+) => (/\S+)", loaded)}
+    # One search for all: /lib, where some say that they are, is /usr/lib. Swift's own are none of
+    # Debian's: a release has them inside.
+    found = subprocess.run(
+        ["dpkg-query", "-S", *names, *(path.removeprefix("/usr") for path in names)],
+        capture_output=True, text=True).stdout
     asked, others = set(), set()
-    for name, path in re.findall(r"(\S+) => (/\S+)", loaded):
-        run = subprocess.run(["dpkg-query", "-S", "*" + os.path.realpath(path)],
-                             capture_output=True, text=True)
-        # Swift's own are none of Debian's: a release has them inside.
-        if run.returncode == 0:
-            (asked if name in needed else others).add(run.stdout.split(":")[0])
+    for package, path in re.findall(r"(?m)^([^:\s]+)\S*: (/\S+)$", found):
+        name = names[os.path.realpath(path)]
+        (asked if name in needed else others).add(package)
     return asked, asked | others
 
 

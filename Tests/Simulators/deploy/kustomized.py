@@ -17,6 +17,10 @@ KNOWN = {
 GENERATOR = {"name", "envs", "files", "literals", "behavior"}
 
 
+# In C, which reads ten times as fast.
+LOADER = yaml.CSafeLoader
+
+
 class Refused(Exception):
     pass
 
@@ -34,7 +38,7 @@ def _generator(entry, where):
 def _older(path):
     """The kustomization of a folder in the words of the old one."""
     with open(path, encoding="utf-8") as file:
-        new = yaml.safe_load(file)
+        new = yaml.load(file, LOADER)
     if new.get("apiVersion") != "kustomize.config.k8s.io/v1beta1" \
             or new.get("kind") != "Kustomization":
         raise Refused(f"{path}: not a Kustomization of v1beta1")
@@ -62,7 +66,7 @@ def _older(path):
 
 def _documents(path):
     with open(path, encoding="utf-8") as file:
-        return [document for document in yaml.safe_load_all(file) if document]
+        return [document for document in yaml.load_all(file, LOADER) if document]
 
 
 def unlisted(folder):
@@ -94,7 +98,7 @@ def render(root, folder):
             capture_output=True, text=True)
         if run.returncode:
             raise Refused(run.stderr.strip())
-        made = [document for document in yaml.safe_load_all(run.stdout) if document]
+        made = [document for document in yaml.load_all(run.stdout, LOADER) if document]
         for kind, name in deleted:
             left = [d for d in made if (d["kind"], d["metadata"]["name"]) != (kind, name)]
             if len(left) == len(made):

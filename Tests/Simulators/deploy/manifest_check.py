@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import kubernetes_validate
+import kubernetes_validate.utils
 from cloudcoil.models.keda.v1alpha1 import ScaledObject, TriggerAuthentication
 from cloudcoil.models.prometheus_operator.v1 import PodMonitor
 
@@ -25,6 +26,10 @@ FOLDERS = ("base", "scheduler", "autoscaling", "monitoring", "secrets", "product
 VERSIONS = ("1.31", "1.37")
 MODELS = {"ScaledObject": ScaledObject, "TriggerAuthentication": TriggerAuthentication,
           "PodMonitor": PodMonitor}
+
+# It would read the definitions of everything for each resource.
+kubernetes_validate.utils.schema_contents = functools.cache(
+    kubernetes_validate.utils.schema_contents)
 
 # (file, what stands there, what is put there, what must be said about it)
 FAULTS = [

@@ -33,7 +33,6 @@ for example --fail 'apns:dead*=410 Unregistered timestamp=1700000000000' --fail 
 """
 import argparse
 import asyncio
-import fnmatch
 import json
 import os
 import random
@@ -47,31 +46,14 @@ from push_providers import APNs, FCM, Hook, OAuth, Refusal, make_keys
 
 STAGES = ("apns", "fcm", "oauth", "hook")
 ACTIONS = ("drop", "lost", "reset", "goaway", "slow", "late", "stall")
-RULE = re.compile(r"(?P<stage>[a-z]+)(?::(?P<pattern>[^=#]+))?(?:#(?P<times>\d+))?=(?P<answer>.+)")
 AT_RANDOM = "500 InternalServerError,503 ServiceUnavailable,reset REFUSED_STREAM,drop,slow 2"
 
 
-class Rule:
-    """One request to fail, or to answer in a way of one's own."""
+class Rule(serving.Rule):
+    stages = STAGES
 
-    def __init__(self, text):
-        match = RULE.fullmatch(text.strip())
-        if match is None or match["stage"] not in STAGES:
-            raise ValueError(f"rule {text!r}: expected STAGE[:PATTERN][#TIMES]=ANSWER "
-                             f"with a stage of {', '.join(STAGES)}")
-        self.stage = match["stage"]
-        self.pattern = match["pattern"]
-        self.left = int(match["times"]) if match["times"] else None
-        self.answer = Answer(match["answer"].strip(), text)
-
-    def holds(self, subject):
-        if self.left == 0:
-            return False
-        if self.pattern is not None and not fnmatch.fnmatchcase(subject, self.pattern):
-            return False
-        if self.left is not None:
-            self.left -= 1
-        return True
+    def read(self, answer, rule):
+        return Answer(answer, rule)
 
 
 class Answer:

@@ -1,7 +1,41 @@
 """What the simulators have in common: their rules' options, and how they run and end."""
 import asyncio
+import fnmatch
 import os
+import re
 import signal
+
+RULE = re.compile(r"(?P<stage>[a-z]+)(?::(?P<pattern>[^=#]+))?(?:#(?P<times>\d+))?=(?P<answer>.+)")
+
+
+class Rule:
+    """One request to fail, or to answer in a way of one's own."""
+
+    stages = ()
+
+    def __init__(self, text):
+        match = RULE.fullmatch(text.strip())
+        if match is None or match["stage"] not in self.stages:
+            raise ValueError(f"rule {text!r}: expected STAGE[:PATTERN][#TIMES]=ANSWER "
+                             f"with a stage of {', '.join(self.stages)}")
+        self.stage = match["stage"]
+        self.pattern = match["pattern"]
+        self.left = int(match["times"]) if match["times"] else None
+        self.answer = self.read(match["answer"].strip(), text)
+
+    def read(self, answer, rule):
+        """What is done, from its text."""
+        raise NotImplementedError
+
+    def is_about(self, subject):
+        return self.pattern is None or fnmatch.fnmatchcase(subject, self.pattern)
+
+    def holds(self, subject):
+        if self.left == 0 or not self.is_about(subject):
+            return False
+        if self.left is not None:
+            self.left -= 1
+        return True
 
 
 def add_options(parser):

@@ -38,38 +38,24 @@ import serving
 SIZE_LIMIT = 10 * 1024 * 1024
 LINE_LIMIT = 4096
 STAGES = ("connect", "ehlo", "starttls", "auth", "mail", "rcpt", "data", "end")
-RULE = re.compile(r"(?P<stage>[a-z]+)(?::(?P<pattern>[^=#]+))?(?:#(?P<times>\d+))?=(?P<answer>.+)")
 MESSAGE_ID = re.compile(rb"^message-id:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 
-class Rule:
-    """One request to fail."""
+class Rule(serving.Rule):
+    stages = STAGES
 
-    def __init__(self, text):
-        match = RULE.fullmatch(text.strip())
-        if match is None or match["stage"] not in STAGES:
-            raise ValueError(f"rule {text!r}: expected STAGE[:PATTERN][#TIMES]=ANSWER "
-                             f"with a stage of {', '.join(STAGES)}")
-        self.stage = match["stage"]
-        self.pattern = match["pattern"]
-        self.left = int(match["times"]) if match["times"] else None
-        self.answer = match["answer"].strip()
-        self.drop = self.answer == "drop"
+    def read(self, answer, rule):
+        self.drop = answer == "drop"
         self.delay = None
-        if self.answer.startswith("slow "):
-            self.delay = float(self.answer[5:])
-        elif not self.drop and not re.match(r"[2-5]\d\d[ -]", self.answer):
+        if answer.startswith("slow "):
+            self.delay = float(answer[5:])
+        elif not self.drop and not re.match(r"[2-5]\d\d[ -]", answer):
             raise ValueError(
-                f"rule {text!r}: expected drop, slow SECONDS, or a reply code and text")
+                f"rule {rule!r}: expected drop, slow SECONDS, or a reply code and text")
+        return answer
 
-    def holds(self, subject):
-        if self.left == 0:
-            return False
-        if self.pattern is not None and not fnmatch.fnmatch(subject.lower(), self.pattern.lower()):
-            return False
-        if self.left is not None:
-            self.left -= 1
-        return True
+    def is_about(self, subject):
+        return self.pattern is None or fnmatch.fnmatch(subject.lower(), self.pattern.lower())
 
 
 class Store:

@@ -51,6 +51,15 @@ struct DigestTests {
         #expect(!HMACSHA256.isCode(Array(wrong.prefix(31)), of: vector.data, key: key))
     }
 
+    @Test("the blocks of a key and SHA-256 alone make the same codes", arguments: vectors)
+    func blocks(vector: Vector) {
+        guard vector.key.count <= 64 else { return }
+        let blocks = HMACSHA256.blocks(of: SecretBytes(vector.key))
+        #expect(blocks.inner.count == 64 && blocks.outer.count == 64)
+        let inner = SHA256.digest(of: blocks.inner + vector.data)
+        #expect(SHA256.digest(of: blocks.outer + inner) == hex(vector.code))
+    }
+
     @Test func `the token of RFC 7515 appendix A 1 has the code that it publishes`() throws {
         let key = try #require(
             Base64URL.decode(

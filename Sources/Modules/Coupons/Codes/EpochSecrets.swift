@@ -4,8 +4,6 @@ import ErrandPostgres
 /// The secret of an epoch: sealed for storage, and as HMAC blocks for PostgreSQL.
 struct EpochSecret: Sendable {
     private let key: SecretBytes
-    /// The block size of SHA-256 in bytes.
-    private static let block = 64
 
     /// Creates a random secret.
     init() throws(CryptoError) { key = try .random(32) }
@@ -32,9 +30,5 @@ struct EpochSecret: Sendable {
         "'coupons.epochs:' || series || ':' || extract(epoch FROM starts_at)::bigint"
 
     /// The key block, combined with the inner and outer padding of HMAC (RFC 2104).
-    var blocks: (inner: [UInt8], outer: [UInt8]) {
-        let bytes = key.reveal()
-        let padded = bytes + [UInt8](repeating: 0, count: Self.block - bytes.count)
-        return (padded.map { $0 ^ 0x36 }, padded.map { $0 ^ 0x5C })
-    }
+    var blocks: (inner: [UInt8], outer: [UInt8]) { HMACSHA256.blocks(of: key) }
 }

@@ -1,23 +1,7 @@
+package import ErrandNotification
 package import ErrandPostgres
 
 extension Expiry {
-    /// Reads the time zones of all people, with one index step for each.
-    package static let zoneNames = """
-        WITH RECURSIVE zones AS (
-            (SELECT time_zone FROM people.people ORDER BY time_zone LIMIT 1)
-            UNION ALL
-            SELECT (SELECT p.time_zone FROM people.people p
-                WHERE p.time_zone > z.time_zone ORDER BY p.time_zone LIMIT 1)
-            FROM zones z WHERE z.time_zone IS NOT NULL
-        )
-        SELECT time_zone FROM zones WHERE time_zone IS NOT NULL
-        """
-
-    /// Counts the people in some zones.
-    static let peopleIn = """
-        SELECT count(*) FROM people.people WHERE time_zone = ANY ($1)
-        """
-
     /// Maximum number of coupons listed in a mail; it counts the others.
     private static let listed = 20
 
@@ -70,16 +54,11 @@ extension Expiry {
         """
 
     /// The parameters of the statement: windows, distance, time, position and page size.
-    package func parameters(_ scan: Scan) -> [Parameter] {
-        let windows = scan.windows
-        return [
-            .textArray(windows.map(\.zone)), .textArray(windows.map(\.lastDay)),
-            .timestampArray(windows.map(\.after)), .timestampArray(windows.map(\.through)),
-            .timestampArray(windows.map(\.until)),
-            .int32Array(windows.map { Int32($0.secondOfDay) }),
-            .int32(Int32(windows.first?.daysLeft ?? 0)), .timestamp(Instant(date: due)),
+    package func parameters(_ scan: ExpiryScan) -> [Parameter] {
+        scan.parameters + [
+            .timestamp(Instant(date: run.due)),
             .timestamp(scan.last.expiry), .int64(scan.last.id), .timestamp(scan.through),
-            .int32(pageSize), .int32(Int32(ExpiryWindow.late)),
+            .int32(run.pageSize), .int32(Int32(ExpiryWindow.late)),
         ]
     }
 }

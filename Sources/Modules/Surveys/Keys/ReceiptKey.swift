@@ -4,8 +4,6 @@ package import ErrandCrypto
 /// HMAC blocks for PostgreSQL.
 package struct ReceiptKey: Sendable {
     private let key: SecretBytes
-    /// The block size of SHA-256 in bytes.
-    private static let block = 64
     private static let size = 32
 
     /// Creates a random key.
@@ -33,11 +31,7 @@ package struct ReceiptKey: Sendable {
     static let contextInSQL = "'surveys.receipt_keys:' || establishment_id || ':' || version"
 
     /// The key block, combined with the inner and outer padding of HMAC (RFC 2104).
-    var blocks: (inner: [UInt8], outer: [UInt8]) {
-        let bytes = key.reveal()
-        let padded = bytes + [UInt8](repeating: 0, count: Self.block - bytes.count)
-        return (padded.map { $0 ^ 0x36 }, padded.map { $0 ^ 0x5C })
-    }
+    var blocks: (inner: [UInt8], outer: [UInt8]) { HMACSHA256.blocks(of: key) }
 
     /// The key for the establishment's tills.
     package func reveal() -> [UInt8] { key.reveal() }

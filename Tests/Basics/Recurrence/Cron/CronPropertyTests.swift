@@ -9,7 +9,7 @@ import Testing
 /// `ERRAND_SEED` where they begin.
 @Suite struct CronPropertyTests {
     private static let shards = 8
-    private static let cases = environment("ERRAND_CASES") ?? 2_000
+    private static let cases = environment("ERRAND_CASES") ?? 800
     private static let seed = environment("ERRAND_SEED") ?? 20_261_121
 
     private static func environment(_ name: String) -> Int? {

@@ -66,13 +66,13 @@ struct ExpiryGround {
     func expiry(
         _ due: String, clock: String? = nil, pageSize: Int32? = nil, log: Log = .silent
     ) throws -> Expiry {
-        var run = Expiry(
+        var run = ExpiryRun(
             due: try moment(due), now: try moment(clock ?? due), database: town.pool,
             client: client, catalogue: Town.catalogue,
             zones: PeopleZones(ZoneDatabase()),
             log: log)
         if let pageSize { run.pageSize = pageSize }
-        return run
+        return Expiry(run)
     }
 
     /// All that people were told, in the order of persons and days.

@@ -1,6 +1,7 @@
 import ErrandCrypto
 import Foundation
 import Errand
+import ErrandKeys
 import ErrandPostgres
 import ErrandSurveys
 import ErrandTestServices

@@ -1,6 +1,7 @@
 import ErrandCrypto
 import Foundation
 import Errand
+import ErrandKeys
 import ErrandNotification
 import ErrandPostgres
 import ErrandRecurrence
@@ -119,16 +120,16 @@ struct SurveyJobGround: Sendable {
         _ due: String, clock: String? = nil, pageSize: Int32? = nil,
         end: @Sendable (Transaction) async throws -> Void = { _ in }
     ) async throws -> Int {
-        var run = SurveyReminders(
+        var run = ExpiryRun(
             due: try moment(due), now: try moment(clock ?? due), database: pool, client: client,
             catalogue: catalogue, zones: PeopleZones(ZoneDatabase()), log: .silent)
         if let pageSize { run.pageSize = pageSize }
-        return try await run.notify(end: end)
+        return try await SurveyReminders(run).notify(end: end)
     }
 
     /// Makes, opens and deletes keys.
     @discardableResult
-    func prepare(by other: SealingKeys? = nil) async throws -> ReceiptKeyPool.Result {
+    func prepare(by other: SealingKeys? = nil) async throws -> PreparedKeys {
         try await ReceiptKeyPool(sealing: other ?? keys, log: .silent).run(in: pool)
     }
 

@@ -1,6 +1,7 @@
 import ErrandCrypto
 import Foundation
 import Errand
+import ErrandKeys
 import ErrandPostgres
 import ErrandSealing
 import ErrandTestServices
@@ -11,11 +12,11 @@ import ErrandVotes
     @Test func `as many are ready as the rules say, and a vote takes one`() async throws {
         let ground = try await VoteGround(ready: 3)
         #expect(try await ground.number("SELECT count(*) FROM votes.open_keys") == 3)
-        #expect(try await ground.prepare() == KeyPool.Result())
+        #expect(try await ground.prepare() == PreparedKeys())
         _ = try await ground.open()
-        #expect(try await ground.prepare() == KeyPool.Result(made: 1))
+        #expect(try await ground.prepare() == PreparedKeys(made: 1))
         _ = try await ground.session.query("UPDATE votes.rules SET keys_ahead = 1203")
-        #expect(try await ground.prepare() == KeyPool.Result(made: 1_200))
+        #expect(try await ground.prepare() == PreparedKeys(made: 1_200))
         #expect(
             try await ground.number("SELECT count(DISTINCT cipher_key) FROM votes.open_keys")
                 == 1_204)
@@ -44,7 +45,7 @@ import ErrandVotes
         let asked = "SELECT count(*) FROM errand.jobs WHERE kind = 'votes.keys'"
         #expect(try await ground.number(asked) == 1)
         #expect(try await ground.refusal("SELECT votes.count_ballots(1)") == nil)
-        #expect(try await ground.prepare() == KeyPool.Result(made: 1, opened: 5))
+        #expect(try await ground.prepare() == PreparedKeys(made: 1, opened: 5))
         #expect(try await ground.cast(vote, 3, password: "falsch").reason == "wrong_password")
         #expect(try await ground.cast(vote, 3, [3], password: "geheim").reason == "ok")
         #expect(try await ground.cast(vote, 2, password: "geheim").reason == "already_cast")
@@ -106,7 +107,7 @@ import ErrandVotes
             """
         )
         let result = try await ground.prepare()
-        #expect(result == KeyPool.Result(made: 2, damaged: 1))
+        #expect(result == PreparedKeys(made: 2, damaged: 1))
     }
 
     @Test func `they are sealed anew by another key like all that is sealed`() async throws {
@@ -121,6 +122,6 @@ import ErrandVotes
         #expect(try await resealing.reseal(column, with: both, note: nil) == Resealed(done: 3))
         try await ground.session.script("TRUNCATE votes.open_keys")
         #expect(
-            try await ground.prepare(by: SealingKeys(current: next)) == KeyPool.Result(opened: 3))
+            try await ground.prepare(by: SealingKeys(current: next)) == PreparedKeys(opened: 3))
     }
 }

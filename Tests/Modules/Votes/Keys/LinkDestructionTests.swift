@@ -1,5 +1,6 @@
 import Foundation
 import Errand
+import ErrandKeys
 import ErrandPostgres
 import ErrandTestServices
 import Testing
@@ -125,7 +126,7 @@ import ErrandVotes
         #expect(try await psql.end(within: .seconds(60)) == .exited(0), "\(psql.errors)")
         let pool = Pool(SessionSettings(url, name: "restored"), limit: 2)
         let opened = try await KeyPool(sealing: ground.keys, log: .silent).run(in: pool)
-        #expect(opened == KeyPool.Result(made: 1, opened: 5))
+        #expect(opened == PreparedKeys(made: 1, opened: 5))
         let totals = try await pool.withSession { session in
             _ = try await session.query("SELECT votes.close($1, true)", [.int64(vote)])
             _ = try await session.query("SELECT votes.count_ballots($1)", [.int64(vote)])

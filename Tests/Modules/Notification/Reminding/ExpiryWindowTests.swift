@@ -1,10 +1,10 @@
-import ErrandCoupons
 import Foundation
+import ErrandNotification
 import ErrandPostgres
 import ErrandRecurrence
 import Testing
 
-@Suite("Which coupons people are told of by their own calendar") struct ExpiryWindowTests {
+@Suite("What people are told of by their own calendar") struct ExpiryWindowTests {
     private func windows(
         _ zone: String, _ due: String, clock: String? = nil
     ) throws -> [ExpiryWindow] {

@@ -3,7 +3,7 @@ package import ErrandPostgres
 import Errand
 package import ErrandRecurrence
 
-/// The expiry times of coupons to remind the people of one time zone of.
+/// The times of expiry to remind the people of one time zone of.
 package struct ExpiryWindow: Sendable, Equatable {
     /// The name of the time zone, as stored for people.
     package var zone: String
@@ -13,7 +13,7 @@ package struct ExpiryWindow: Sendable, Equatable {
     package var lastDay: String
     /// The exclusive start of the window.
     package var after: Instant
-    /// The inclusive end of the window: a coupon that expires at midnight ends with the day before.
+    /// The inclusive end of the window: what expires at midnight ends with the day before.
     package var through: Instant
     /// The end of today, when the notice expires.
     package var until: Instant
