@@ -5,7 +5,13 @@ import ErrandTestServices
 
 /// Replicated servers of one test, which `scripts/cluster` runs and breaks.
 final class Cluster: Sendable {
-    let folder = "/var/tmp/errand-cluster-\(UUID().uuidString.prefix(8).lowercased())"
+    let folder = "\(place)/errand-cluster-\(UUID().uuidString.prefix(8).lowercased())"
+    /// In memory where there is room: a new server is a thousand files, which a disk makes slowly.
+    private static let place: String = {
+        let free = try? FileManager.default.attributesOfFileSystem(forPath: "/dev/shm")[
+            .systemFreeSize]
+        return (free as? Int ?? 0) > 4 << 30 ? "/dev/shm" : "/var/tmp"
+    }()
     /// What the script has printed so far, by name.
     private let facts = Mutex<[String: String]>([:])
 

@@ -17,6 +17,7 @@ final class CrashGround: Sendable {
     /// Its own sessions are named so, that they can be told from the workers'.
     let session: Session
     private let programs = Mutex<[Program]>([])
+    private let files = Mutex<[URL]>([])
 
     init(name: String, place: CrashServers.Place, on servers: CrashServers) {
         self.name = name
@@ -32,14 +33,18 @@ final class CrashGround: Sendable {
     }
 
     static func use(_ ground: CrashGround, _ body: () async throws -> Void) async throws {
-        defer { ground.killAll() }
+        defer { ground.clear() }
         try await $current.withValue(ground) { try await body() }
     }
 
-    private func killAll() {
+    /// Deletes a file when the test ends.
+    func remove(_ file: URL) { files.withLock { $0.append(file) } }
+
+    private func clear() {
         for program in programs.withLock({ $0 }) where program.isRunning {
             program.signal(SIGKILL)
         }
+        for file in files.withLock({ $0 }) { try? FileManager.default.removeItem(at: file) }
     }
 
     // MARK: The command
@@ -173,8 +178,18 @@ final class CrashGround: Sendable {
             try await number("SELECT count(*) FROM errand.jobs WHERE claimed_by IS NOT NULL") == 0)
     }
 
+    /// Waits until a worker or scheduler is up: before, it ends when its servers go away, and a
+    /// signal ends it as it ends any program.
+    func up(_ worker: Program) async throws {
+        try await eventually("the worker is up") {
+            !worker.isRunning || worker.errors.contains("working ")
+                || worker.errors.contains("running schedules with")
+        }
+    }
+
     /// Asks a worker to end; it has to do so by itself, with success.
     func expectCleanStop(_ worker: Program) async throws {
+        try await up(worker)
         worker.signal(SIGTERM)
         let end = try await worker.end(within: .seconds(20))
         #expect(end == .exited(0), "\(worker.errors.suffix(2_000))")
@@ -191,9 +206,8 @@ struct CrashingTrait: SuiteTrait, TestTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        let (name, place) = try await servers.newDatabase()
+        let (name, place) = try await servers.migratedDatabase()
         let ground = CrashGround(name: name, place: place, on: servers)
-        try await ground.done("migrate", "--modules", "all")
         try await CrashGround.use(ground) { try await function() }
     }
 }

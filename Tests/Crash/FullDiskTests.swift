@@ -91,7 +91,8 @@ extension CrashTests {
         func `a full disk is said so, ends an enqueue, and loses nothing`() async throws {
             let servers = try CrashServers.here()
             let disk = try await SmallDisk(megabytes: 96, for: servers.start())
-            let (name, place) = try await servers.newDatabase(in: disk.name)
+            let (name, place) = try await servers.newDatabase(
+                options: "TABLESPACE \(disk.name)")
             let ground = CrashGround(name: name, place: place, on: servers)
             let result = await Result { try await fillUp(ground) }
             await ground.session.close()

@@ -55,8 +55,7 @@ extension CrashTests {
             defer { enqueueing.cancel() }
             for step in 1...2 {
                 try await ground.progress(to: step * 5_000)
-                try await CrashServers.here().run("crash-postgres")
-                try await CrashServers.here().run("start-postgres")
+                try await CrashServers.here().crashPostgres()
                 try await ground.expectUnfinished(Self.load)
             }
             try await ground.progress(to: 12_000)
@@ -153,6 +152,8 @@ extension CrashTests {
         @Test(.timeLimit(.minutes(3)))
         func `rule 10: sessions idle in transaction hold nothing up`() async throws {
             let ground = try CrashGround.here()
+            // They hold nothing up, however much there is: no fault has to meet a worker at work.
+            let load = 5_000
             func open(_ statements: String) async throws -> Session {
                 let session = Session(SessionSettings(ground.place.database, name: "crash-idle"))
                 try await session.script("BEGIN ISOLATION LEVEL REPEATABLE READ; \(statements)")
@@ -166,16 +167,16 @@ extension CrashTests {
                 try await open("SELECT count(*) FROM errand.finished_jobs"),
                 try await open("SELECT errand.enqueue('demo.ledger')"),
             ]
-            try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
-            try await ground.progress(to: 1_000 + Self.load)
+            try await ground.done("enqueue", "demo.ledger", "--count", "\(load)")
+            try await ground.progress(to: 1_000 + load)
             // Started meanwhile: its duties meet those sessions from the beginning.
             let second = try ground.worker()
             try await ground.expectCleanStop(worker)
             try await ground.done("enqueue", "demo.ledger", "--count", "1000")
-            try await ground.progress(to: 2_000 + Self.load)
+            try await ground.progress(to: 2_000 + load)
             for session in idle { try await session.script("COMMIT") }
             try await ground.allDone()
-            try await ground.expectExactlyOnce(2_001 + Self.load)
+            try await ground.expectExactlyOnce(2_001 + load)
             try await ground.expectCleanStop(second)
         }
 
@@ -184,7 +185,8 @@ extension CrashTests {
             async throws
         {
             let ground = try CrashGround.here()
-            try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
+            let load = 10_000
+            try await ground.done("enqueue", "demo.ledger", "--count", "\(load)")
             let worker = try ground.worker()
             try await ground.progress(to: 1_000)
             try await CrashServers.here().run("stop-redis")
@@ -194,15 +196,15 @@ extension CrashTests {
             if !postgresToo {
                 #expect(end == .exited(0), "\(worker.errors.suffix(2_000))")
                 try await ground.expectNothingClaimed()
-                try await ground.expectUnfinished(Self.load)
+                try await ground.expectUnfinished(load)
             } else {
                 // It could not write what it held; it says so, and others take it over.
                 #expect(end == .exited(0) || end == .exited(1))
                 _ = try await CrashServers.here().start()
-                try await ground.expectUnfinished(Self.load)
+                try await ground.expectUnfinished(load)
                 let next = try ground.worker()
                 try await ground.allDone()
-                try await ground.expectExactlyOnce(Self.load)
+                try await ground.expectExactlyOnce(load)
                 try await ground.expectCleanStop(next)
             }
         }

@@ -18,7 +18,7 @@ import Testing
 extension CrashTests {
     /// Workers that die, hang, or are asked to end.
     @Suite("Workers") struct WorkerFaultTests {
-        static let load = 20_000
+        static let load = 10_000
 
         @Test(.timeLimit(.minutes(3)))
         func `rule 3, 7: workers killed at random do each job exactly once`() async throws {

@@ -22,4 +22,8 @@ package struct MissionsModule: Module, NotifyingModule {
     package func register(in kinds: inout JobKinds, for setup: ModuleSetup) throws {
         MissionKinds.add(to: &kinds, notices: try NoticeCatalogue.of(setup))
     }
+
+    package func findings(of context: ModuleContext) async -> [Finding] {
+        await DoctorMissions.findings(of: context)
+    }
 }

@@ -30,4 +30,22 @@ package enum ReportError: Error, Equatable, CustomStringConvertible {
         default: return nil
         }
     }
+
+    /// Why a report cannot be made, by the reason of `reports.hold`; nil for ok.
+    static func refusal(_ reason: String, of head: ReportHead) -> ReportError? {
+        switch reason {
+        case "not_kept":
+            .refused(
+                "\(head.title) of establishment \(head.establishment) cannot be made or checked: "
+                    + "the retention has begun to remove the answers of \(head.period)",
+                hint: "files of a report that was made are in 'errand report show \(head.id)'; "
+                    + "restore missing ones from a backup")
+        case "stated":
+            .refused(
+                "\(head.title) of establishment \(head.establishment) cannot be made: the "
+                    + "statement of a later month was made, and has its postings",
+                hint: "errand establishment account \(head.establishment)")
+        default: nil
+        }
+    }
 }

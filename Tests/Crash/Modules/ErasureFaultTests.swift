@@ -14,31 +14,16 @@ extension AppCrashTests {
         func `each certificate counts everything once, whatever is killed`() async throws {
             let ground = try CrashGround.here()
             try await fill(ground)
-            let words = [
-                "work", "--lease", "2s", "--grace", "5s", "--queues", "people:4",
-            ]
-            var worker = try ground.start(words)
-            var kills = 0
-            let end = ContinuousClock.now + .seconds(90)
-            while ContinuousClock.now < end {
-                try await Task.sleep(for: .milliseconds(Int.random(in: 100...900)))
-                if kills % 4 == 3 {
-                    try await CrashServers.here().run("crash-postgres")
-                    try await CrashServers.here().run("start-postgres")
-                }
-                worker.signal(SIGKILL)
-                _ = try await worker.end(within: .seconds(30))
-                kills += 1
+            let kills = try await ground.killWorkers(
+                of: "people:4", pause: 100...900, longest: 3_000, within: .seconds(90)
+            ) { kills in
                 await hurry(ground)
                 let left = try? await ground.number(
                     "SELECT count(*) FROM people.erasures WHERE state <> 'finished'")
-                if left == 0 || kills >= 8 { break }
-                worker = try ground.start(words)
-                // The more was killed, the longer the next one lives.
-                try await Task.sleep(for: .milliseconds(min(kills * 200, 3_000)))
+                return left == 0 || kills >= 8
             }
             // The last one may end its work.
-            worker = try ground.start(words)
+            let worker = try ground.worker(of: "people:4")
             try await eventually("the end of all erasures", within: .seconds(60)) {
                 await hurry(ground)
                 return try await ground.number(

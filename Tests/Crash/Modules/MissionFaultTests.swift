@@ -8,9 +8,9 @@ extension AppCrashTests {
     /// Missions that are assigned, accepted, lapse, are done, reviewed and paid while everything is
     /// killed.
     @Suite("Missions") struct MissionFaultTests {
-        private static let shoppers = 120
-        private static let branches = 40
-        private static let missions = 160
+        private static let shoppers = 60
+        private static let branches = 16
+        private static let missions = 64
 
         @Test(.timeLimit(.minutes(5)))
         func `no slot is held twice, no rule is broken and each is paid once, whatever is killed`()
@@ -18,17 +18,13 @@ extension AppCrashTests {
         {
             let ground = try CrashGround.here()
             try await fill(ground)
-            let words = ["work", "--lease", "2s", "--grace", "5s", "--queues", "missions:4"]
-            var worker = try ground.start(words)
+            var worker = try ground.worker(of: "missions:4")
             var kills = 0
             let end = ContinuousClock.now + .seconds(120)
             while ContinuousClock.now < end {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 50...900)))
                 await live(ground)
-                if kills % 4 == 3 {
-                    try await CrashServers.here().run("crash-postgres")
-                    try await CrashServers.here().run("start-postgres")
-                }
+                if kills % 4 == 3 { try await CrashServers.here().crashPostgres() }
                 worker.signal(SIGKILL)
                 _ = try await worker.end(within: .seconds(30))
                 kills += 1
@@ -36,12 +32,12 @@ extension AppCrashTests {
                     "SELECT count(*) FROM missions.assignments WHERE state = 'paid'")
                 if let paid, paid >= Self.missions, kills >= 8 { break }
                 try await expectRules(ground)
-                worker = try ground.start(words)
+                worker = try ground.worker(of: "missions:4")
                 // The more was killed, the longer the next one lives.
                 try await Task.sleep(for: .milliseconds(min(kills * 200, 3_000)))
             }
             // The last one may end its work.
-            worker = try ground.start(words)
+            worker = try ground.worker(of: "missions:4")
             await live(ground)
             try await eventually("the end of all jobs", within: .seconds(60)) {
                 if try await ground.number(

@@ -7,9 +7,24 @@ import Testing
 extension AppCrashTests {
     /// Terms that are sent to many people while workers and the server are killed.
     @Suite("News") struct NewsFaultTests {
-        private static let people = 12_000
-        private static let blocked = 240
-        private static let kills = 5
+        private static let people = 400
+        private static let blocked = 8
+        private static let chunk = 20
+        private static let kills = 4
+
+        /// Each chunk takes a fifth of a second at its end, so that most kills meet one that has
+        /// not committed.
+        private static let slowChunks = """
+            CREATE FUNCTION news.wait_a_bit() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM pg_sleep(0.2);
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER waits BEFORE UPDATE OF chunk_at ON news.sendings
+                FOR EACH ROW EXECUTE FUNCTION news.wait_a_bit();
+            GRANT EXECUTE ON FUNCTION news.wait_a_bit() TO PUBLIC;
+            UPDATE news.rules SET chunk_size = \(chunk)
+            """
 
         @Test(.timeLimit(.minutes(5)))
         func `each person gets the terms once, whatever is killed, paused and resumed`()
@@ -24,6 +39,7 @@ extension AppCrashTests {
                 FROM generate_series(1, \(Self.people)) n;
                 ANALYZE people.people
                 """)
+            try await ground.session.script(Self.slowChunks)
             try await ground.done(
                 "news", "send", "--kind", "company.terms", "--version", "2026-12", "--to", "all",
                 "--headline", "New terms", "--summary", "From January.", "--body", "All of them.",

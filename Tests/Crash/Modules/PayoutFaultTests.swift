@@ -97,9 +97,7 @@ extension AppCrashTests {
         private func settings(
             _ ground: CrashGround, _ folder: String
         ) async throws -> [String: String] {
-            let (keys, profile) = (folder + "/keys", folder + "/profile.json")
-            try Data(try await ground.done("key", "new").utf8).write(to: URL(filePath: keys))
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keys)
+            let profile = folder + "/profile.json"
             try Data(
                 #"""
                 {"company": {"name": "Sondages inc.", "address": ["1 rue Une", "Montréal"]},
@@ -110,9 +108,8 @@ extension AppCrashTests {
                  "cheques": {"CAD": {"bank": "Banque Une", "account": "1000001"}}}
                 """#.utf8
             ).write(to: URL(filePath: profile))
-            return [
-                "ERRAND_KEYS_FILE": keys, "ERRAND_PAYOUTS_FILE": profile, "ERRAND_OPERATOR": "ann",
-            ]
+            return try await ground.keys().merging(
+                ["ERRAND_PAYOUTS_FILE": profile, "ERRAND_OPERATOR": "ann"]) { $1 }
         }
 
         // MARK: Kills
@@ -128,8 +125,7 @@ extension AppCrashTests {
                 let program = try ground.start(arguments, environment: settings)
                 try await Task.sleep(for: .milliseconds(Int.random(in: 20...900)))
                 if time % 4 == 0 {
-                    try await CrashServers.here().run("crash-postgres")
-                    try await CrashServers.here().run("start-postgres")
+                    try await CrashServers.here().crashPostgres()
                 } else {
                     program.signal(SIGKILL)
                 }
@@ -181,8 +177,7 @@ extension AppCrashTests {
                 if left < seen, seen != .max {
                     kills += 1
                     if kills % 3 == 0 {
-                        try await CrashServers.here().run("crash-postgres")
-                        try await CrashServers.here().run("start-postgres")
+                        try await CrashServers.here().crashPostgres()
                     } else {
                         worker.signal(SIGKILL)
                         _ = try await worker.end(within: .seconds(10))

@@ -9,8 +9,9 @@ extension AppCrashTests {
     @Suite("Redeeming") struct RedeemFaultTests {
         /// One coupon after the other; a thousand for a run by hand.
         static let coupons =
-            ProcessInfo.processInfo.environment["ERRAND_TEST_COUPONS"].flatMap { Int($0) } ?? 100
+            ProcessInfo.processInfo.environment["ERRAND_TEST_COUPONS"].flatMap { Int($0) } ?? 40
         static let terminals = 200
+        private static let queues = "coupons,notices"
 
         /// What a terminal got to know in the end.
         struct Answer: Sendable {
@@ -23,9 +24,9 @@ extension AppCrashTests {
         func `of 200 terminals at once one is confirmed, whatever is killed`() async throws {
             let ground = try CrashGround.here()
             try await fill(ground)
-            let environment = try await keys(ground)
-            defer { environment.values.forEach { try? FileManager.default.removeItem(atPath: $0) } }
-            var worker = try start(ground, environment)
+            let keys = try await ground.keys()
+            var worker = try ground.worker(of: Self.queues, keys)
+            try await ground.up(worker)
             let sessions = (0..<Self.terminals).map { number in
                 Session(SessionSettings(ground.place.database, name: "till-\(number)"))
             }
@@ -38,7 +39,8 @@ extension AppCrashTests {
                 try await fault
                 if step % 2 == 1 {
                     #expect(try await worker.end(within: .seconds(5)) == .killed(by: SIGKILL))
-                    worker = try start(ground, environment)
+                    worker = try ground.worker(of: Self.queues, keys)
+                    try await ground.up(worker)
                 } else if step > 0 {
                     crashes += 1
                 }
@@ -66,31 +68,13 @@ extension AppCrashTests {
                 """)
         }
 
-        private func keys(_ ground: CrashGround) async throws -> [String: String] {
-            let file = FileManager.default.temporaryDirectory
-                .appending(path: "errand-keys-\(ground.name)")
-            try Data(try await ground.done("key", "new").utf8).write(to: file)
-            try FileManager.default.setAttributes(
-                [.posixPermissions: 0o600], ofItemAtPath: file.path)
-            return ["ERRAND_KEYS_FILE": file.path]
-        }
-
-        private func start(
-            _ ground: CrashGround, _ environment: [String: String]
-        ) throws -> Program {
-            try ground.start(
-                ["work", "--lease", "2s", "--grace", "5s", "--queues", "coupons,notices"],
-                environment: environment)
-        }
-
         /// What goes wrong at a tenth of the way: an odd one kills the worker, an even one the
         /// database's server, in the middle of the race.
         private func fault(_ step: Int, _ worker: Program) async throws {
             if step % 2 == 1 {
                 worker.signal(SIGKILL)
             } else if step > 0 {
-                try await CrashServers.here().run("crash-postgres")
-                try await CrashServers.here().run("start-postgres")
+                try await CrashServers.here().crashPostgres()
             }
         }
 
@@ -140,23 +124,6 @@ extension AppCrashTests {
                     confirmation: try rows.first?.optionalText("confirmation"))
                 return answer.reason == "not_ready" ? nil : answer
             }
-        }
-
-        /// Asks again until there is something to return: servers go away and come back.
-        private func asked<Value>(
-            until end: ContinuousClock.Instant, _ trouble: String,
-            _ body: () async throws -> Value?
-        ) async throws -> Value {
-            var last: PostgresError?
-            while ContinuousClock.now < end {
-                do {
-                    if let value = try await body() { return value }
-                } catch let error as PostgresError {
-                    last = error
-                }
-                try await Task.sleep(for: .milliseconds(20))
-            }
-            throw Program.Trouble("\(trouble): \(last.map { "\($0)" } ?? "it is not ready")")
         }
 
         private func expectOne(

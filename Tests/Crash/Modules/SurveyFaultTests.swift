@@ -15,6 +15,7 @@ extension AppCrashTests {
         static let receipts =
             ProcessInfo.processInfo.environment["ERRAND_TEST_RECEIPTS"].flatMap { Int($0) } ?? 24
         static let faults = 6
+        private static let queues = "surveys,notices,coupons"
 
         /// The invitations whose completion was acknowledged.
         final class Acknowledged: Sendable {
@@ -27,9 +28,8 @@ extension AppCrashTests {
         func `each completion has its reward, coupon, badge and event once`() async throws {
             let ground = try CrashGround.here()
             try await fill(ground)
-            let environment = try await keys(ground)
-            defer { environment.values.forEach { try? FileManager.default.removeItem(atPath: $0) } }
-            var worker = try start(ground, environment)
+            let keys = try await ground.keys()
+            var worker = try ground.worker(of: Self.queues, keys)
             try await eventually("the keys of receipts", within: .seconds(60)) {
                 try await ground.number("SELECT count(*) FROM surveys.open_receipt_keys")
                     == Self.establishments
@@ -42,21 +42,20 @@ extension AppCrashTests {
                 let enough = step * codes.count / (Self.faults + 1)
                 try await eventually("\(enough) completions", within: .seconds(120)) {
                     // One that loses the server while it starts ends, and is started again.
-                    if !worker.isRunning { worker = try start(ground, environment) }
+                    if !worker.isRunning { worker = try ground.worker(of: Self.queues, keys) }
                     return acknowledged.ids.count >= enough
                 }
                 if step % 2 == 1 {
                     worker.signal(SIGKILL)
                     #expect(try await worker.end(within: .seconds(5)) == .killed(by: SIGKILL))
-                    worker = try start(ground, environment)
+                    worker = try ground.worker(of: Self.queues, keys)
                 } else {
                     crashes += 1
-                    try await CrashServers.here().run("crash-postgres")
-                    try await CrashServers.here().run("start-postgres")
+                    try await CrashServers.here().crashPostgres()
                 }
             }
             try await eventually("all completions", within: .seconds(120)) {
-                if !worker.isRunning { worker = try start(ground, environment) }
+                if !worker.isRunning { worker = try ground.worker(of: Self.queues, keys) }
                 return acknowledged.ids.count == codes.count
             }
             try await answered
@@ -89,23 +88,6 @@ extension AppCrashTests {
                 FROM generate_series(1, \(Self.establishments)) AS n;
                 UPDATE surveys.rules SET scans_a_day = 100000, scans_of_branch = 100000
                 """)
-        }
-
-        private func keys(_ ground: CrashGround) async throws -> [String: String] {
-            let file = FileManager.default.temporaryDirectory
-                .appending(path: "errand-keys-\(ground.name)")
-            try Data(try await ground.done("key", "new").utf8).write(to: file)
-            try FileManager.default.setAttributes(
-                [.posixPermissions: 0o600], ofItemAtPath: file.path)
-            return ["ERRAND_KEYS_FILE": file.path]
-        }
-
-        private func start(
-            _ ground: CrashGround, _ environment: [String: String]
-        ) throws -> Program {
-            try ground.start(
-                ["work", "--lease", "2s", "--grace", "5s", "--queues", "surveys,notices,coupons"],
-                environment: environment)
         }
 
         /// The code of each receipt, by its person; signed as tills sign it.
@@ -192,23 +174,6 @@ extension AppCrashTests {
             return invitation
         }
 
-        /// Asks again until there is something to return: servers go away and come back.
-        private func asked<Value>(
-            until end: ContinuousClock.Instant, _ trouble: String,
-            _ body: () async throws -> Value?
-        ) async throws -> Value {
-            var last: PostgresError?
-            while ContinuousClock.now < end {
-                do {
-                    if let value = try await body() { return value }
-                } catch let error as PostgresError {
-                    last = error
-                }
-                try await Task.sleep(for: .milliseconds(20))
-            }
-            throw Program.Trouble("\(trouble): \(last.map { "\($0)" } ?? "it is not ready")")
-        }
-
         // MARK: What is left
 
         /// Each acknowledged completion has each effect once, and there is nothing else.
@@ -217,11 +182,10 @@ extension AppCrashTests {
                 """
                 SELECT count(c.invitation_id) AS completions,
                     count(*) FILTER (WHERE (SELECT count(*) FROM ledger.transactions t
-                        WHERE t.key = 'reward:' || i.person_id || ':survey:' || i.survey_id || ':'
-                            || i.id) = 1) AS rewards,
+                        WHERE t.key = 'reward:' || i.person_id || ':' || c.origin) = 1) AS rewards,
                     count(*) FILTER (WHERE (SELECT count(*) FROM coupons.coupons k
-                        WHERE k.person_id = i.person_id AND k.origin = 'survey:' || i.survey_id
-                            || ':' || i.id AND k.id = c.coupon_id) = 1) AS coupons,
+                        WHERE k.person_id = i.person_id AND k.origin = c.origin
+                            AND k.id = c.coupon_id) = 1) AS coupons,
                     count(*) FILTER (WHERE (SELECT count(*) FROM notification.events v
                         WHERE v.dedupe_key = 'survey:' || i.id || ':completed') = 1) AS events
                 FROM unnest($1::bigint[]) AS a (id)

@@ -15,12 +15,7 @@ extension AppCrashTests {
             async throws
         {
             let ground = try CrashGround.here()
-            let keys = FileManager.default.temporaryDirectory
-                .appending(path: "votes-\(ground.name).keys").path
-            try Data(try await ground.done("key", "new").utf8).write(to: URL(filePath: keys))
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keys)
-            defer { try? FileManager.default.removeItem(atPath: keys) }
-            let settings = ["ERRAND_KEYS_FILE": keys]
+            let keys = try await ground.keys()
             try await ground.session.script(
                 """
                 INSERT INTO people.people (id)
@@ -28,31 +23,21 @@ extension AppCrashTests {
                 UPDATE votes.rules SET keys_ahead = \(Self.votes);
                 SELECT errand.enqueue('votes.keys')
                 """)
-            let words = ["work", "--lease", "2s", "--grace", "5s", "--queues", "votes:4"]
-            var worker = try ground.start(words, environment: settings)
+            let worker = try ground.worker(of: "votes:4", keys)
             try await eventually("keys") {
                 try await ground.number("SELECT count(*) FROM votes.open_keys") == Self.votes
             }
             for vote in 1...Self.votes { try await cast(vote, ground) }
 
-            var kills = 0
-            let end = ContinuousClock.now + .seconds(150)
-            while ContinuousClock.now < end {
-                try await Task.sleep(for: .milliseconds(Int.random(in: 50...900)))
-                if kills % 4 == 3 {
-                    try await CrashServers.here().run("crash-postgres")
-                    try await CrashServers.here().run("start-postgres")
-                }
-                worker.signal(SIGKILL)
-                _ = try await worker.end(within: .seconds(30))
-                kills += 1
+            worker.signal(SIGKILL)
+            _ = try await worker.end(within: .seconds(30))
+            let kills = try await ground.killWorkers(
+                of: "votes:4", keys, pause: 50...900, longest: 4_000, within: .seconds(150)
+            ) { kills in
                 await decide(ground)
                 let left = try? await ground.number(
                     "SELECT count(*) FROM votes.votes WHERE state <> 'published'")
-                if left == 0, kills >= 6 { break }
-                worker = try ground.start(words, environment: settings)
-                // The more was killed, the longer the next one lives.
-                try await Task.sleep(for: .milliseconds(min(kills * 200, 4_000)))
+                return left == 0 && kills >= 6
             }
             try await expectRight(ground)
             print("votes: \(Self.votes) of \(Self.voters), \(kills) kills")

@@ -16,7 +16,7 @@ import Testing
             if after > before { reached.append(number) }
         }
         #expect(reached == [1, 10, 25, 50, 100])
-        #expect(try await ground.notified() == reached.map { "1 \(kind) \($0)" })
+        #expect(try await ground.due() == reached.map { "1 \(kind) \($0)" })
         #expect(
             try await ground.texts(
                 """
@@ -69,7 +69,7 @@ import Testing
         // The third one is no new badge.
         try await ground.count("survey_done", of: 1)
         #expect(try await ground.badges(1) == earned)
-        #expect(try await ground.notified() == ["1 surveys_done 1", "1 regular 3"])
+        #expect(try await ground.due() == ["1 surveys_done 1", "1 regular 3"])
         // Never below zero, and a deed that nobody knows changes nothing.
         for _ in 0..<5 {
             _ = try await ground.session.query("SELECT badges.uncount_deed(1, 'survey_done', 1)")
@@ -86,7 +86,7 @@ import Testing
             "BEGIN; SELECT badges.count_deed(1, 'coupon_used', 1); ROLLBACK")
         #expect(try await ground.counts(1) == [])
         #expect(try await ground.badges(1) == [])
-        #expect(try await ground.notified() == [])
+        #expect(try await ground.due() == [])
     }
 
     @Test func `deeds of one person at once are all counted, and each level is awarded once`()
@@ -121,7 +121,7 @@ import Testing
         let badges = try await ground.number("SELECT count(*) FROM badges.badges")
         #expect(
             try await ground.number(
-                "SELECT count(DISTINCT args) FROM errand.jobs WHERE kind = 'badges.earned'")
+                "SELECT count(*) FROM badges.badges WHERE notice_due")
                 == badges)
     }
 

@@ -69,12 +69,12 @@ struct BadgeGround: Sendable {
             """)
     }
 
-    /// The badges that jobs notify of, in their order.
-    func notified() async throws -> [String] {
+    /// The badges that people are yet to be notified of, in their order.
+    func due() async throws -> [String] {
         try await texts(
             """
-            SELECT concat_ws(' ', args ->> 'person_id', args ->> 'kind', args ->> 'level')
-            FROM errand.jobs WHERE kind = 'badges.earned' ORDER BY id
+            SELECT concat_ws(' ', person_id, kind, level) FROM badges.badges
+            WHERE notice_due ORDER BY earned_at, kind
             """)
     }
 
@@ -91,14 +91,13 @@ struct BadgeGround: Sendable {
 
     /// Recounts all people; how many counts were corrected, and how many badges awarded.
     func recount() async throws -> [Int] {
-        let found = try await Recount.all(from: .now()) { try await session.pipeline([$0])[0] }
+        let found = try await Recount.all { try await session.pipeline([$0])[0] }
         return [found.corrected, found.awarded]
     }
 
-    /// Lets workers notify, without the wait for more badges.
-    func work() async throws {
-        try await session.script(
-            "UPDATE errand.jobs SET run_at = clock_timestamp() WHERE kind = 'badges.earned'")
+    /// Notifies people of what they have earned.
+    func notify() async throws {
+        _ = try await session.query("SELECT errand.enqueue('badges.notify')")
         _ = try await TestWorker.drain(kinds, queues: [.init("notices"), .init("people")])
     }
 }

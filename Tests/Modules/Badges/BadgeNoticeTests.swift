@@ -6,8 +6,7 @@ import Testing
     @Test func `a person is notified of each badge once, with where it was earned`() async throws {
         let ground = try await BadgeGround()
         try await ground.count("survey_done", of: 1, at: 2, times: 3)
-        let job = try await ground.texts("SELECT max(id) FROM errand.jobs")[0]
-        try await ground.work()
+        try await ground.notify()
         let notices = """
             SELECT concat_ws(' | ', person_id, kind, subject, data ->> 'badge',
                 data ->> 'title', data ->> 'level', data ->> 'establishment')
@@ -18,14 +17,24 @@ import Testing
             "1 | badge.earned | badge:surveys_done | Surveys done: 1 | Surveys done | 1 | ",
         ]
         #expect(try await ground.texts(notices) == expected)
-        // The same job again, as after the crash of a worker.
-        _ = try await ground.session.query(
-            """
-            SELECT errand.enqueue('badges.earned', args) FROM errand.finished_jobs
-            WHERE id = \(job)
-            """)
-        try await ground.work()
+        try await ground.notify()
         #expect(try await ground.texts(notices) == expected)
+        // As after a backup was restored that had notified of none.
+        try await ground.session.script("UPDATE badges.badges SET notice_due = true")
+        try await ground.notify()
+        #expect(try await ground.texts(notices) == expected)
+    }
+
+    @Test func `of several levels since the last minute the highest is worth a notice`()
+        async throws
+    {
+        let ground = try await BadgeGround()
+        try await ground.count("coupon_used", of: 1, times: 25)
+        try await ground.notify()
+        #expect(
+            try await ground.texts("SELECT data ->> 'badge' FROM notification.notices")
+                == ["Coupons used: 25"])
+        #expect(try await ground.due() == [])
     }
 
     @Test func `badges that are earned at night wait for the morning`() async throws {
@@ -38,7 +47,7 @@ import Testing
             WHERE id = 1
             """)
         try await ground.count("survey_done", of: 1, times: 3)
-        try await ground.work()
+        try await ground.notify()
         #expect(
             try await ground.texts(
                 "SELECT kind || ' ' || status FROM notification.notices ORDER BY id")
@@ -49,7 +58,7 @@ import Testing
         let ground = try await BadgeGround()
         try await ground.count("coupon_used", of: 1)
         try await ground.session.script("UPDATE people.people SET blocked_at = now() WHERE id = 1")
-        try await ground.work()
+        try await ground.notify()
         #expect(
             try await ground.number(
                 "SELECT count(*) FROM notification.notices WHERE status <> 'dropped'") == 0)
@@ -80,8 +89,8 @@ import Testing
             try await ground.texts("SELECT badges.personal_data(1)::text")
                 == [#"{"badges": [], "counts": []}"#])
         #expect(try await ground.badges(2) == ["surveys_done 1"])
-        // The jobs of badges that are gone notify nobody.
-        try await ground.work()
+        // Badges that are gone notify nobody.
+        try await ground.notify()
         #expect(
             try await ground.texts("SELECT DISTINCT person_id FROM notification.notices") == ["2"])
         #expect(

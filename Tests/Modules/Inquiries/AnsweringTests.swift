@@ -20,10 +20,41 @@ import Testing
                 + (SELECT count(*) FROM errand.jobs j WHERE j::text LIKE '%Mondays%')
             """)
         #expect(traces == 0)
+        var repeated = false
         let again = try await ground.refusal {
-            _ = try await ground.changes.answer(1, "On Tuesdays.", request: "a")
+            do {
+                _ = try await ground.changes.answer(1, "On Tuesdays.", request: "a")
+            } catch ThreadError.repeated { repeated = true }
         }
-        #expect(again == "23505")
+        #expect(again == nil)
+        #expect(repeated == true)
+    }
+
+    @Test func `without a request the same text is one answer, until the person writes again`()
+        async throws
+    {
+        let ground = try await InquiryGround()
+        _ = try await ground.ask(2, "1")
+        func answer(_ text: String, by agent: String = "Olga") async throws -> Int64 {
+            try await ground.pool.withSession { session in
+                try await ThreadChanges(session: session, actor: agent)
+                    .answer(1, text, request: nil)
+            }
+        }
+        let first = try await answer("On Mondays.")
+        #expect(try await answer("On Mondays.") == first)
+        #expect(try await answer("At noon.") == first + 1)
+        #expect(try await answer("On Mondays.") == first)
+        #expect(try await answer("On Mondays.", by: "Ann") == first + 2)
+        #expect(try await ground.notices(2).count == 3)
+        _ = try await ground.say(1, 2, "2", "Really?")
+        let again = try await answer("On Mondays.")
+        #expect(again > first + 3)
+        let both = try await withThrowingTaskGroup(of: Int64.self) { group in
+            for _ in 1...4 { group.addTask { try await answer("Yes.") } }
+            return try await group.reduce(into: Set<Int64>()) { $0.insert($1) }
+        }
+        #expect(both.count == 1)
     }
 
     @Test func `it is urgent while the person is on the mission, and only then`() async throws {
@@ -53,12 +84,20 @@ import Testing
         _ = try await ground.ask(1, "2")
         _ = try await ground.changes.answer(2, "Yes.", request: "x")
         #expect(try await ground.notices(1).last == "inquiry.answered", "of another question")
+        // Who completes a submission that was returned has left.
+        try await ground.session.script(
+            """
+            SELECT missions.finish_step(1, 1, n, '{}') FROM generate_series(1, 3) n;
+            SELECT missions.submit(1, 1, 'r'), missions.review(1, 'Olga', 'return', 'no')
+            """)
+        #expect(try await answer() == "inquiry.answered", "it was returned")
     }
 
     @Test func `operators are alerted after 10 minutes or 4 hours, once for each message`()
         async throws
     {
         let ground = try await InquiryGround()
+        try await ground.takeAlerts()
         _ = try await ground.ask(1, "1", "Private", mission: 1)
         _ = try await ground.say(1, 1, "2")
         _ = try await ground.ask(2, "1")
@@ -70,7 +109,7 @@ import Testing
         let rows = ThreadRows(session: ground.session)
         #expect(try await rows.late(now: .now()).waiting == 1)
         let later = try await rows.late(now: .now().adding(.seconds(15_060)))
-        #expect(later.waiting == 2 && later.unswept == 1)
+        #expect(later.waiting == 2 && later.notAlerted == [2] && later.takesAlerts)
         #expect(try await ground.sweep(after: .seconds(14_300)) == [:])
         #expect(try await ground.sweep(after: .seconds(14_460)) == ["alert": 1])
         // A new message waits on its own.
@@ -83,6 +122,7 @@ import Testing
 
     @Test func `what is answered or closed in time alerts nobody`() async throws {
         let ground = try await InquiryGround()
+        try await ground.takeAlerts()
         _ = try await ground.ask(1, "1", mission: 1)
         _ = try await ground.ask(2, "1")
         _ = try await ground.changes.answer(1, "Left.", request: "a")
@@ -101,11 +141,7 @@ import Testing
 
     @Test func `an alert is an event for operators, without the text`() async throws {
         let ground = try await InquiryGround()
-        try await ground.session.script(
-            """
-            INSERT INTO notification.endpoints (owner, url, secret, events)
-            VALUES ('operator', 'https://example.org/hook', '\\x00', '{inquiry.waiting}')
-            """)
+        try await ground.takeAlerts()
         _ = try await ground.ask(1, "1", "Private", mission: 1)
         try await ground.sweep(after: .seconds(660))
         let events = try await ground.texts(
@@ -113,8 +149,31 @@ import Testing
         #expect(events == [#"operator {"thread": "1", "mission": "1"}"#])
     }
 
+    @Test func `without an endpoint nobody was alerted, and the first endpoint gets the alerts`()
+        async throws
+    {
+        let ground = try await InquiryGround()
+        _ = try await ground.ask(1, "1", mission: 1)
+        _ = try await ground.ask(2, "1")
+        #expect(try await ground.sweep(after: .seconds(15_060)) == [:])
+        #expect(
+            try await ground.number(
+                "SELECT count(*) FROM inquiries.messages WHERE alerted_at IS NOT NULL") == 0)
+        let rows = ThreadRows(session: ground.session)
+        let late = try await rows.late(now: .now().adding(.seconds(15_060)))
+        #expect(late.waiting == 2 && late.notAlerted == [1, 2] && !late.takesAlerts)
+        #expect(try await !ground.thread(1).isLate)
+        try await ground.session.script(
+            "UPDATE inquiries.messages SET alert_at = now() - interval '1 minute' WHERE id = 1")
+        #expect(try await ground.thread(1).isLate)
+        try await ground.takeAlerts()
+        #expect(try await ground.sweep(after: .seconds(15_060)) == ["alert": 2])
+        #expect(try await rows.late(now: .now().adding(.seconds(15_060))).notAlerted == [])
+    }
+
     @Test func `several sweeps at once alert once`() async throws {
         let ground = try await InquiryGround()
+        try await ground.takeAlerts()
         for person in 2...4 as ClosedRange<Int64> {
             for number in 1...5 { _ = try await ground.ask(person, "\(number)") }
         }
@@ -129,6 +188,7 @@ import Testing
 
     @Test func `a thread closes after 7 days without a word, by the clock`() async throws {
         let ground = try await InquiryGround()
+        try await ground.takeAlerts()
         _ = try await ground.ask(2, "1")
         _ = try await ground.changes.answer(1, "On Mondays.", request: "a")
         _ = try await ground.ask(3, "1")
@@ -140,6 +200,35 @@ import Testing
         #expect(try await ground.thread(1).state == "waiting")
         #expect(try await ground.thread(2).state == "unanswered")
         #expect(try await ground.thread(2).closedBy == nil)
+    }
+
+    @Test func `pages of those who wait neither skip nor repeat, whatever is answered meanwhile`()
+        async throws
+    {
+        let ground = try await InquiryGround()
+        for number in 1...6 { _ = try await ground.ask(2, "\(number)") }
+        let rows = ThreadRows(session: ground.session)
+        func page(behind: Int64?) async throws -> [ThreadRecord] {
+            var filter = ThreadFilter()
+            filter.isWaiting = true
+            filter.behind = behind
+            filter.limit = 2
+            return try await rows.page(filter)
+        }
+        let first = try await page(behind: nil)
+        #expect(first.map(\.id) == [1, 2])
+        // The last thread of the page is answered, and another asks again.
+        _ = try await ground.changes.answer(2, "Yes.", request: "a")
+        _ = try await ground.changes.answer(1, "Yes.", request: "a")
+        _ = try await ground.say(1, 2, "x")
+        let second = try await page(behind: first.last?.waitingFrom)
+        #expect(second.map(\.id) == [3, 4])
+        _ = try await ground.changes.answer(4, "Yes.", request: "a")
+        _ = try await ground.say(4, 2, "y")
+        let third = try await page(behind: second.last?.waitingFrom)
+        #expect(third.map(\.id) == [5, 6])
+        // These two wait as of their new words.
+        #expect(try await page(behind: third.last?.waitingFrom).map(\.id) == [1, 4])
     }
 
     @Test func `a person who is to be erased gets no answer`() async throws {

@@ -32,6 +32,15 @@ struct InquiryGround: Sendable {
             """)
     }
 
+    /// Adds an endpoint that takes alerts.
+    func takeAlerts() async throws {
+        try await session.script(
+            """
+            INSERT INTO notification.endpoints (owner, url, secret, events)
+            VALUES ('operator', 'https://example.org/hook', '\\x00', '{inquiry.waiting}')
+            """)
+    }
+
     // MARK: The app
 
     /// What a message was answered: the reason, and the thread and message, if they exist.

@@ -1,4 +1,5 @@
 import Foundation
+import ErrandMissions
 import ErrandPostgres
 import ErrandTestServices
 import Testing
@@ -122,6 +123,25 @@ import Testing
             let isOpen = ways[from]?.contains(state) == true
             #expect(refusal == (isOpen ? nil : "RU001"), "\(from) to \(state)")
         }
+    }
+
+    @Test func `an inspector reads no homes, results and reasons of flags`() async throws {
+        let ground = try await MissionGround()
+        _ = try await ground.submitted(try await ground.open(), 1)
+        let (inspector, _) = try await TestDatabase.here().login(as: "errand_inspector")
+        for columns in [
+            "home FROM missions.shoppers", "content FROM missions.steps",
+            "reason FROM missions.flags",
+        ] {
+            #expect(
+                try await ground.refusal("SELECT \(columns)", in: inspector) == "42501",
+                "\(columns)")
+        }
+        // And lists what operators list.
+        #expect(try await MissionRows(session: inspector).page(MissionFilter()).count == 1)
+        #expect(try await MissionRows(session: inspector).assignment(1) != nil)
+        #expect(try await MissionRows(session: inspector).neglected(now: .now()).coupons == 0)
+        await inspector.close()
     }
 
     @Test func `nobody changes what was agreed, or takes it away`() async throws {

@@ -111,6 +111,57 @@ import Testing
         #expect(try await ground.answer("submit(2, \(two), 's')").reason == "unfinished")
     }
 
+    @Test func `pictures with faces are deleted in any state, and the state stays`() async throws {
+        let ground = try await MissionGround(hired: 6)
+        let mission = try await ground.open(1, slots: 6)
+        func steps(_ id: Int64) async throws -> [String] {
+            try await ground.texts(
+                "SELECT number FROM missions.steps WHERE assignment_id = \(id) ORDER BY number")
+        }
+        var ids: [Int64] = []
+        for person in 1...5 as ClosedRange<Int64> {
+            ids.append(try await ground.submitted(mission, person))
+        }
+        _ = try await review(ground, ids[0], "'approve'")
+        _ = try await review(ground, ids[1], "'reject', 'no'")
+        _ = try await review(ground, ids[2], "'return', 'no'")
+        _ = try await review(ground, ids[3], "'return', 'no'")
+        try await ground.force(
+            "UPDATE missions.assignments SET due_at = now() - interval '1 day' WHERE id = \(ids[3])"
+        )
+        _ = try await ground.text("SELECT missions.miss()")
+        let states = ["paid", "rejected", "arrived", "missed", "submitted"]
+        for (id, state) in zip(ids, states) {
+            #expect(try await ground.state(id) == state)
+            let told = try await ground.told(id)
+            let redact = "SELECT missions.redact(\(id), 'Olga', '{4,1}')"
+            #expect(try await ground.text(redact) == "t", "\(state)")
+            #expect(try await ground.text(redact) == "f", "\(state)")
+            #expect(try await steps(id) == ["3"], "\(state)")
+            #expect(try await ground.state(id) == state)
+            #expect(try await ground.told(id) == told)
+            #expect(
+                try await ground.text(
+                    "SELECT faces_tasks FROM missions.assignments WHERE id = \(id)") == "{1,4}")
+        }
+        // Who is at work reads why, and does it again.
+        #expect(
+            try await ground.texts(
+                "SELECT concat_ws(' ', reason, reason_code, reason_tasks) FROM missions.listing(3)")
+                == ["people can be recognized faces {1,4}"])
+        #expect(try await ground.answer("submit(3, \(ids[2]), 's')").reason == "unfinished")
+        // Another picture with faces is deleted too.
+        _ = try await ground.answer("finish_step(3, \(ids[2]), 1, '{}')")
+        #expect(try await ground.text("SELECT missions.redact(\(ids[2]), 'Olga', '{1}')") == "t")
+        for arguments in ["'Olga', '{}'", "'Olga', NULL", "'Olga', '{9}'", "'', '{1}'"] {
+            #expect(
+                try await ground.refusal("SELECT missions.redact(\(ids[0]), \(arguments))")
+                    == "22023", "\(arguments)")
+        }
+        #expect(
+            try await ground.refusal("SELECT missions.redact(999, 'Olga', '{1}')") == "P0002")
+    }
+
     @Test func `codes and tasks that make no sense are refused, and delete nothing`() async throws {
         let ground = try await MissionGround()
         let id = try await ground.submitted(try await ground.open(), 1)

@@ -1,3 +1,4 @@
+import ErrandMissions
 import ErrandPostgres
 import ErrandTestServices
 import Testing
@@ -83,6 +84,89 @@ import Testing
                 """
             ).first == "none")
         #expect(try await ground.number("SELECT sum(amount) FROM ledger.reward_balance(1)") == 2000)
+    }
+
+    @Test func `a refused coupon is kept until it is granted or given up`() async throws {
+        let ground = try await MissionGround()
+        let mission = try await ground.open(1, slots: 2, Self.coupons)
+        let ids = [try await ground.submitted(mission, 1), try await ground.submitted(mission, 2)]
+        let rows = MissionRows(session: ground.session)
+        let changes = MissionChanges(session: ground.session, actor: "Olga")
+        func refused() async throws -> [[String]] {
+            var found: [[String]] = []
+            for id in ids {
+                found.append(try #require(try await rows.assignment(id)).refusedCoupons)
+            }
+            return found
+        }
+        func listed() async throws -> [Int64] {
+            var filter = MissionFilter()
+            filter.hasRefusedCoupons = true
+            return try await rows.page(filter).map(\.id)
+        }
+        #expect(try await listed() == [])
+        // An app has used the origin of the second coupon of the second submission.
+        _ = try await ground.text(
+            """
+            SELECT coupons.grant_coupon(2, 1, 'Other', now() + interval '1 day',
+                'mission:\(ids[1]):2')
+            """)
+        _ = try await ground.text("SELECT establishments.close_establishment(2)")
+        for id in ids {
+            _ = try await ground.text("SELECT missions.review(\(id), 'Olga', 'approve')")
+        }
+        #expect(try await refused() == [["1 closed"], ["1 closed", "2 used"]])
+        #expect(try await listed() == [mission])
+        #expect(try await rows.neglected(now: .now()).coupons == 3)
+        let again = try await changes.grantRefused(ids[0], reason: nil)
+        #expect(again == (0, 1))
+        try await ground.session.script("UPDATE establishments.establishments SET closed_at = NULL")
+        for (id, expected) in zip(ids, [(1, 0), (1, 1)]) {
+            #expect(try await changes.grantRefused(id, reason: nil) == expected)
+        }
+        #expect(
+            try await granted(ground, 1)
+                == ["Cake 1 mission:\(ids[0]):2 3", "Tea 2 mission:\(ids[0]):1 30"])
+        #expect(try await changes.grantRefused(ids[0], reason: nil) == (0, 0))
+        #expect(try await refused() == [[], ["2 used"]])
+        #expect(try await changes.giveUpRefused(ids[1], reason: "another coupon") == 1)
+        #expect(try await changes.giveUpRefused(ids[1], reason: "another coupon") == 0)
+        #expect(try await refused() == [[], []])
+        #expect(try await listed() == [])
+        // Paid once all the while.
+        #expect(try await ground.number("SELECT sum(amount) FROM ledger.reward_balance(1)") == 2000)
+    }
+
+    @Test func `of two grants at once one grants, and an erasure forgets refused coupons`()
+        async throws
+    {
+        let ground = try await MissionGround()
+        let mission = try await ground.open(1, slots: 2, Self.coupons)
+        let ids = [try await ground.submitted(mission, 1), try await ground.submitted(mission, 2)]
+        _ = try await ground.text("SELECT establishments.close_establishment(2)")
+        for id in ids {
+            _ = try await ground.text("SELECT missions.review(\(id), 'Olga', 'approve')")
+        }
+        try await ground.session.script("UPDATE establishments.establishments SET closed_at = NULL")
+        let granted = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let session = try TestDatabase.here().session()
+                    return try await MissionChanges(session: session, actor: "Olga")
+                        .grantRefused(ids[0], reason: nil).granted
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(granted == 1)
+        #expect(
+            try await ground.text(
+                "SELECT missions.personal_data(2) #>> '{assignments,0,refused_coupons}'")
+                == #"{"1": "closed"}"#)
+        #expect(
+            try await ground.texts(
+                "SELECT rows FROM missions.erase(2) WHERE object LIKE '%coupons'") == ["1"])
+        #expect(try await ground.number("SELECT count(*) FROM missions.refused_coupons") == 0)
     }
 
     @Test func `a person who was blocked is neither paid nor given a coupon`() async throws {

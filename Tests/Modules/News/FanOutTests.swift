@@ -102,82 +102,44 @@ import Testing
         #expect(sending.notified == 5 && sending.skipped == 5)
     }
 
-    @Test func `terms reach who has muted, turned off or had enough, by mail and inbox`()
-        async throws
-    {
-        let ground = try await NewsGround(people: 3)
-        try await ground.session.script(
-            """
-            UPDATE people.people SET muted_until = now() + interval '3 days' WHERE id = 1;
-            SELECT notification.set_preference(2, k, c, false)
-            FROM unnest('{email,inbox}'::text[]) c, unnest('{*,company.terms}'::text[]) k;
-            UPDATE people.people SET blocked_at = now() WHERE id = 3;
-            """)
-        let id = try await ground.draft("company.terms", version: "2026-12")
-        try await ground.changes.start(id)
-        try await ground.sendAll(id)
-        #expect(try await ground.notified("company.terms") == [1, 2])
-        #expect(try await ground.sending(id).skipped == 1)
-        let ways = try await ground.texts(
-            """
-            SELECT n.person_id || ' ' || d.provider || ' ' || i.title
-            FROM notification.notices n
-            JOIN notification.deliveries d ON d.notice_id = n.id
-            JOIN notification.inbox_items i ON i.notice_id = n.id
-            WHERE n.kind = 'company.terms' ORDER BY 1
-            """)
-        #expect(ways == ["1 mail Two cities more", "2 mail Two cities more"])
-        let settings = try await ground.texts(
-            """
-            SELECT concat_ws(' ', channel, is_on, can_be_off)
-            FROM notification.preferences_of(2) WHERE kind IN ('company.terms') ORDER BY channel
-            """)
-        #expect(settings == ["email t f", "inbox t f"])
-    }
-
-    @Test func `each version of the terms is sent to a person once, by any number of sendings`()
+    @Test func `a list leaves out who is to be erased, also by a draft at the same time`()
         async throws
     {
         let ground = try await NewsGround(people: 4)
-        let first = try await ground.draft("company.terms", to: "app:survey", version: "2026-12")
-        try await ground.changes.start(first)
-        try await ground.sendAll(first)
-        #expect(try await ground.notified("company.terms") == [1, 3])
-        let second = try await ground.draft("company.terms", version: "2026-12")
-        try await ground.changes.start(second)
-        try await ground.sendAll(second)
-        #expect(try await ground.notified("company.terms") == [1, 2, 3, 4])
-        #expect(try await ground.sending(second).notified == 2)
-        #expect(try await ground.sending(second).skipped == 2)
-        let next = try await ground.draft("company.terms", version: "2027-01")
-        try await ground.changes.start(next)
-        try await ground.sendAll(next)
-        #expect(try await ground.sending(next).notified == 4)
-    }
-
-    @Test func `an app reads which terms were sent last, and whether the person agreed`()
-        async throws
-    {
-        let ground = try await NewsGround(people: 2)
-        func terms() async throws -> [String] {
-            try await ground.texts(
+        try await ground.session.script("UPDATE people.people SET blocked_at = now() WHERE id = 2")
+        let id = try await ground.draft(to: "list", people: [1, 2, 3])
+        #expect(
+            try await ground.texts("SELECT person_id::text FROM news.recipients") == ["1", "3"])
+        try await ground.changes.start(id)
+        #expect(try await ground.sending(id).people == 2)
+        // A draft that has not committed keeps an erasure waiting, which then finds its list.
+        let other = try TestDatabase.here().session()
+        _ = try await other.query("BEGIN")
+        _ = try await other.query(
+            "SELECT news.draft('company.news', 'list', 'h', 's', 'b', NULL, '{4}', 'Olga')")
+        await #expect(throws: PostgresError.self) {
+            try await ground.session.script(
                 """
-                SELECT concat_ws(' ', version, sent_at IS NOT NULL, agreed_at IS NOT NULL)
-                FROM news.terms_of(1)
+                BEGIN; SET LOCAL lock_timeout = '100ms';
+                UPDATE people.people SET blocked_at = now() WHERE id = 4; COMMIT
                 """)
         }
-        #expect(try await terms() == [])
-        for version in ["2026-12", "2027-01"] {
-            let id = try await ground.draft("company.terms", version: version)
-            try await ground.changes.start(id)
-            try await ground.sendAll(id)
-            #expect(try await terms() == ["\(version) t f"])
-            _ = try await ground.session.query(
-                "SELECT people.record_consent(1, 'terms', $1)", [.text(version)])
-            #expect(try await terms() == ["\(version) t t"])
-        }
-        _ = try await ground.session.query("SELECT people.withdraw_consent(1, 'terms')")
-        #expect(try await terms() == ["2027-01 t f"])
+        _ = try await ground.session.query("ROLLBACK")
+        _ = try await other.query("COMMIT")
+        #expect(
+            try await ground.texts("SELECT rows::text FROM news.erase(4)") == ["1"])
+    }
+
+    @Test func `the size of a chunk is a setting`() async throws {
+        let ground = try await NewsGround(people: 5)
+        try await ground.session.script("UPDATE news.rules SET chunk_size = 2")
+        let id = try await ground.draft()
+        try await ground.changes.start(id)
+        let planner = NoticePlanner(
+            ground.catalogue, client: try await JobClient(pool: ground.pool))
+        let fanOut = FanOut(id, database: ground.pool, planner: planner)
+        #expect(try await !fanOut.chunk(now: Instant.now().date))
+        #expect(try await ground.notified() == [1, 2])
     }
 
     @Test func `a chunk that does not commit has notified nobody`() async throws {

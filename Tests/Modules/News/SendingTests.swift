@@ -153,8 +153,40 @@ import Testing
                 Issue.record("\(kind) \(audience): \(String(describing: refusal))")
                 continue
             }
+            // A dry run says the same.
+            let draft = SendingDraft(
+                kind: kind, audience: audience, headline: headline, summary: "Halifax and Laval.",
+                body: "We are in two cities more.", version: version)
+            let dry = try await ground.refusal {
+                _ = try await SendingRows(session: ground.session)
+                    .check(draft, sending: nil, now: .now())
+            }
+            #expect(dry == refusal)
         }
         #expect(try await ground.number("SELECT count(*) FROM news.sendings") == 0)
+    }
+
+    @Test func `a text that is too long for its people is not sent`() async throws {
+        let ground = try await NewsGround(people: 3)
+        let id = try await ground.draft()
+        let bytes = "We are in two cities more.".utf8.count
+        try await ground.session.script(
+            "UPDATE news.rules SET most_bytes = \(3 * bytes - 1)")
+        func refused(_ body: () async throws -> Void) async throws -> Bool {
+            guard case .invalid(let words) = try await ground.refusal(body) else { return false }
+            return words.contains("shorten the text, and link to the rest")
+        }
+        #expect(try await refused { try await ground.changes.start(id) })
+        #expect(try await ground.sending(id).state == .draft)
+        #expect(try await jobs(ground) == 0)
+        let draft = SendingDraft(
+            kind: "company.news", audience: "all", headline: "x", summary: "x",
+            body: "We are in two cities more.")
+        let rows = SendingRows(session: ground.session)
+        #expect(try await refused { _ = try await rows.check(draft, sending: nil, now: .now()) })
+        try await ground.session.script("UPDATE news.rules SET most_bytes = \(3 * bytes)")
+        #expect(try await rows.check(draft, sending: nil, now: .now()) == 3)
+        try await ground.changes.start(id)
     }
 
     @Test func `a sending that lost its job or stays paused is stuck, and can be resumed`()

@@ -13,7 +13,7 @@ import Testing
     }
 
     private static func seed(_ ground: ReportGround) async throws {
-        try await ground.people(12)
+        try await ground.people(40)
         for person in 1...12 {
             try await ground.complete(
                 person, #"{"1": \#(1 + person % 5), "2": \#(1 + person % 3), "4": true, "5": "t"}"#,
@@ -55,8 +55,7 @@ import Testing
             try await ground.make(report)
             let old = try await ground.folder(of: report)
             let bytes = try await ground.bytes(of: "report.csv", report)
-            try await ground.session.script(
-                "UPDATE surveys.completions SET state = 'rejected' WHERE person_id = 1")
+            for person in 21...40 { try await ground.complete(person) }
             #expect(try await ground.make(report) == .revised)
             #expect(try await ground.folder(of: report) != old)
             #expect(try Data(contentsOf: URL(filePath: "\(old)/report.csv")) == bytes)
@@ -70,11 +69,12 @@ import Testing
             try await Self.seed(ground)
             let report = try await ground.open()
             let maker = ground.maker
+            let now = try ReportGround.instant("2026-12-01T00:00:00Z")
             struct Killed: Error {}
             // Killed between the files and the rows.
             await #expect(throws: Killed.self) {
                 try await ground.pool.transaction { transaction in
-                    _ = try await maker.make(report, now: .now(), in: transaction)
+                    _ = try await maker.make(report, now: now, in: transaction)
                     throw Killed()
                 }
             }

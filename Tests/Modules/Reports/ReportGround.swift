@@ -92,13 +92,35 @@ struct ReportGround: Sendable {
         ).int64(0, 0)
     }
 
-    /// Makes a report.
+    /// A time such as 2026-12-01T00:00:00Z.
+    static func instant(_ text: String) throws -> Instant {
+        Instant(date: try Date(text, strategy: .iso8601))
+    }
+
+    /// Makes a report, at a time when everything is kept.
     @discardableResult
-    func make(_ report: Int64) async throws -> ReportMaker.Result {
+    func make(
+        _ report: Int64, at: String = "2026-12-01T00:00:00Z"
+    ) async throws -> ReportMaker.Result {
         let maker = maker
+        let now = try Self.instant(at)
         return try await pool.transaction { transaction in
-            try await maker.make(report, now: .now(), in: transaction)
+            try await maker.make(report, now: now, in: transaction)
         }
+    }
+
+    /// For jobs, which read the clock: whatever it is, everything is kept.
+    func keepAll() async throws {
+        try await session.script("UPDATE people.retention_rules SET keep = '100 years'")
+    }
+
+    /// Withdraws the consent to share of people.
+    func withdraw(_ people: ClosedRange<Int>) async throws {
+        try await session.script(
+            """
+            SELECT people.withdraw_consent(n, 'sharing')
+            FROM generate_series(\(people.lowerBound), \(people.upperBound)) AS n
+            """)
     }
 
     /// Makes the report of a period, and returns its CSV.

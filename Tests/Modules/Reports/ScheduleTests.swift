@@ -99,6 +99,7 @@ import Testing
     @Test func `workers make what is due, and notify contacts and the webhook once`() async throws {
         try await withReports { ground in
             try await ground.people(3)
+            try await ground.keepAll()
             for person in 1...3 { try await ground.complete(person) }
             try await ground.session.script(
                 """
@@ -141,6 +142,7 @@ import Testing
 
     @Test func `the job of the schedule fans out`() async throws {
         try await withReports { ground in
+            try await ground.keepAll()
             let client = try await JobClient(
                 pool: ground.pool, redis: TestDatabase.here().redis, log: .silent)
             let opened = try await OpenReports.open(
@@ -155,16 +157,51 @@ import Testing
         }
     }
 
-    @Test func `the trend shows earlier periods`() async throws {
+    @Test func `what was opened by hand and not made is made by the schedule, once`() async throws {
         try await withReports { ground in
-            try await ground.people(3)
-            try await ground.complete(1, at: "2026-09-10T12:00Z")
-            for person in 2...3 { try await ground.complete(person) }
-            _ = try await ground.csv("monthly", "2026-09")
-            let records = try await ground.csv()
-            let trend = records.filter { $0["section"] == "trend" && $0["measure"] == "completed" }
-            #expect(trend.map { $0["label"] } == ["2026-09", "2026-10"])
-            #expect(trend.map { $0["value"] } == ["1", "2"])
+            try await ground.keepAll()
+            let report = try await ground.open("weekly", "2026-W40")
+            func due(_ at: String) async throws -> Bool {
+                try await ground.texts("SELECT reports.open_due('\(at)', 1000)::text")
+                    .contains(String(report))
+            }
+            #expect(try await !due("2026-10-05T09:59Z"))
+            #expect(try await due("2026-10-05T10:01Z"))
+            #expect(try await !due("2026-10-05T10:16Z"))
+            // Its job has tried for days.
+            #expect(try await due("2026-10-08T10:16Z"))
+            // One that is being made is left alone, and one that was made too.
+            try await ground.pool.transaction { transaction in
+                try await transaction.query(
+                    "SELECT FROM reports.hold($1, now())", [.int64(report)])
+                #expect(try await !due("2026-10-12T10:16Z"))
+            }
+            try await ground.make(report)
+            #expect(try await !due("2026-10-16T10:16Z"))
+        }
+    }
+
+    @Test func `what fails by hand is made by a worker`() async throws {
+        try await withReports { ground in
+            try await ground.keepAll()
+            let report = try await ground.open("weekly", "2026-W40")
+            try FileManager.default.createDirectory(
+                atPath: ground.root, withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o777])
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o777], ofItemAtPath: ground.root)
+            await #expect(throws: FileError.self) { try await ground.make(report) }
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o700], ofItemAtPath: ground.root)
+            let client = try await JobClient(
+                pool: ground.pool, redis: TestDatabase.here().redis, log: .silent)
+            _ = try await OpenReports.open(
+                in: ground.pool, client: client,
+                now: try ReportGround.instant("2026-10-06T00:00:00Z"))
+            _ = try await TestWorker.drain(ground.kinds, queues: [.init("reports")])
+            #expect(
+                try await ground.number(
+                    "SELECT revision FROM reports.reports WHERE id = $1", [.int64(report)]) == 1)
         }
     }
 
@@ -219,6 +256,7 @@ import Testing
                 (worker, "SELECT reports.note_payment(7, 1, 'CAD', 'r', 'a')"),
                 (worker, "SELECT * FROM reports.postal_prefixes"),
                 (inspector, "SELECT email FROM reports.contacts"),
+                (inspector, "SELECT prints FROM reports.revisions"),
                 (inspector, "SELECT * FROM reports.figures(1)"),
             ] {
                 #expect(await refusal(session, sql) == "42501", "\(sql)")
@@ -231,10 +269,16 @@ import Testing
                 with: "//\(try await worker.query("SELECT current_user").text(0, 0))@")
             let pool = Pool(
                 SessionSettings(url, name: "worker", setup: ["SET TimeZone = 'UTC'"]), limit: 1)
-            let result = try await pool.transaction { transaction in
-                try await maker.make(report, now: .now(), in: transaction)
+            let now = try ReportGround.instant("2026-12-01T00:00:00Z")
+            for report in [report, try await ground.open("statement")] {
+                for expected in [ReportMaker.Result.made, .unchanged] {
+                    let result = try await pool.transaction { transaction in
+                        try await maker.make(report, now: now, in: transaction)
+                    }
+                    #expect(result == expected)
+                }
             }
-            #expect(result == .made)
+            _ = try await worker.query("SELECT reports.people_of('completion', '{256}')")
             _ = try await inspector.query(
                 "SELECT id, (SELECT count(*) FROM reports.settings) FROM reports.reports")
         }

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite("Statements of establishments", .database) struct StatementTests {
-    private static func seed(_ ground: ReportGround) async throws {
+    static func seed(_ ground: ReportGround) async throws {
         try await ground.people(20)
         try await ground.session.script(
             """
@@ -128,6 +128,44 @@ import Testing
             // Ten surveys until 11 October, and more was credited since.
             #expect(try await overdue("2026-11-10Z") == 0)
             #expect(try await overdue("2026-11-25Z") == 5_000 + 3 * 4_999 - 4_999 - 2_500)
+        }
+    }
+
+    @Test func `what a correction undoes is as old as it was, by currency`() async throws {
+        try await withReports { ground in
+            try await ground.people(3)
+            try await ground.session.script(
+                """
+                UPDATE ledger.pay_rules SET max_reward_age = '10 years';
+                SELECT ledger.credit_reward(1, 'survey:12:1', 7, 1000, 600, 'CAD',
+                    now() - interval '120 days');
+                SELECT ledger.credit_reward(2, 'survey:12:2', 7, 400, 300, 'CAD',
+                    now() - interval '20 days');
+                SELECT ledger.credit_reward(3, 'survey:12:3', 7, 900, 700, 'XAF',
+                    now() - interval '120 days');
+                SELECT reports.note_payment(7, 1000, 'CAD', 'A', 'ann',
+                    now() - interval '100 days');
+                """)
+            func overdue(_ days: Int) async throws -> [String] {
+                try await ground.texts(
+                    """
+                    SELECT a.currency || ' '
+                        || reports.overdue_at(a.id, now() + interval '\(days) days')
+                    FROM ledger.accounts a WHERE a.kind = 'establishment' AND a.owner = 7
+                    ORDER BY a.currency
+                    """)
+            }
+            // The payment pays the oldest; the other currency is another debt.
+            #expect(try await overdue(-1) == ["CAD 0", "XAF 900"])
+            let changes = ReportChanges(session: ground.session, actor: "ann")
+            _ = try await changes.correct(7, reference: "A", reason: "of another one")
+            #expect(try await overdue(1) == ["CAD 1000", "XAF 900"])
+            #expect(try await overdue(15) == ["CAD 1400", "XAF 900"])
+            #expect(try await overdue(60) == ["CAD 1400", "XAF 900"])
+            // Paying more than is owed leaves none, and none that is negative.
+            _ = try await changes.paid(7, amount: 5_000, currency: "CAD", reference: "B")
+            #expect(try await overdue(1) == ["CAD 0", "XAF 900"])
+            #expect(try await overdue(60) == ["CAD 0", "XAF 900"])
         }
     }
 }

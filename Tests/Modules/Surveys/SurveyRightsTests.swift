@@ -1,4 +1,5 @@
 import ErrandPostgres
+import ErrandSurveys
 import ErrandTestServices
 import Testing
 
@@ -68,7 +69,12 @@ import Testing
             "sealed FROM surveys.receipt_keys", "inner_block FROM surveys.open_receipt_keys",
             "outer_block FROM surveys.open_receipt_keys", "key FROM surveys.respondent_keys",
             "surveys.respondent(1, 1)", "surveys.is_genuine(1, 'x', 'x', now())",
+            "note FROM surveys.reviews",
         ] { #expect(try await isDenied("SELECT \(columns)", inspector), "\(columns)") }
+        #expect(
+            try await SurveyRows(session: inspector).waiting(
+                flagged: false, establishment: nil, behind: nil, limit: 5
+            ).isEmpty)
         #expect(
             try await inspector.query(
                 "SELECT invitation_id, person_id, state FROM surveys.completions"

@@ -3,16 +3,14 @@ import ErrandPostgres
 import ErrandTestServices
 import Testing
 
-/// The tests that run the binary against the private servers, in three lots that go side by side.
-///
-/// Those of one lot go one after the other: each has processes enough.
-@Suite("Command line", .serialized, .database) enum CommandLine {}
+/// The tests that run the binary against the private servers.
+@Suite("Command line", .database) enum CommandLine {}
 
 /// The same of the commands for jobs, dead letters and queues.
-@Suite("Commands for jobs", .serialized, .database) enum JobCommands {}
+@Suite("Commands for jobs", .database) enum JobCommands {}
 
 /// The same of what the apps need: coupons, notices, votes, money, missions.
-@Suite("Commands for apps", .serialized, .database) enum AppCommands {}
+@Suite("Commands for apps", .database) enum AppCommands {}
 
 /// What one run of `errand` printed, and how it ended.
 struct Run {

@@ -33,33 +33,29 @@ BEGIN
     FROM (SELECT p.id FROM people.people p WHERE p.id > after ORDER BY p.id LIMIT max_people) AS n;
 END $$;
 
--- Whether a count lacks a badge, or names another level as the next one.
+-- Whether a count lacks a badge.
 CREATE OR REPLACE FUNCTION badges.lacks(counted badges.counts, levels int[]) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN counted.next_level IS DISTINCT FROM (
-            SELECT min(l) FROM unnest(levels) AS l WHERE l > counted.deeds)
-        OR EXISTS (SELECT FROM unnest(levels) AS l
-            WHERE l <= counted.deeds AND NOT EXISTS (SELECT FROM badges.badges b
-                WHERE b.person_id = counted.person_id AND b.kind = counted.kind
-                  AND b.establishment_id = counted.establishment_id AND b.level = l));
+    RETURN EXISTS (SELECT FROM unnest(levels) AS l
+        WHERE l <= counted.deeds AND NOT EXISTS (SELECT FROM badges.badges b
+            WHERE b.person_id = counted.person_id AND b.kind = counted.kind
+              AND b.establishment_id = counted.establishment_id AND b.level = l));
 END $$;
 
--- Recounts the deeds of the people with an id above after, up to until. Call it in a transaction
--- of its own.
+-- Recounts the deeds of the people with an id above after, up to until. It notifies nobody: their
+-- deeds may be years old. Call it in a transaction of its own.
 --
 -- The first statement locks the counts to repair, in the order in which deeds lock them, and
 -- changes none. So the second one sees all deeds that those counts have.
 CREATE OR REPLACE FUNCTION badges.recount(
     after bigint, until bigint, OUT corrected bigint, OUT awarded bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    counted badges.counts;
 BEGIN
     corrected := 0;
     awarded := 0;
-    INSERT INTO badges.counts AS c (person_id, kind, establishment_id, deeds, next_level)
-    SELECT w.person_id, k.kind, w.establishment_id, 0, k.levels[1]
+    INSERT INTO badges.counts AS c (person_id, kind, establishment_id, deeds)
+    SELECT w.person_id, w.kind, w.establishment_id, 0
     FROM (
         SELECT s.person_id, s.kind, s.establishment_id
         FROM badges.sourced(after, until) s
@@ -69,8 +65,8 @@ BEGIN
         SELECT c.person_id, c.kind, c.establishment_id
         FROM badges.counts c JOIN badges.kinds k ON k.kind = c.kind
         WHERE c.person_id > after AND c.person_id <= until AND badges.lacks(c, k.levels)
-    ) AS w JOIN badges.kinds k ON k.kind = w.kind
-    ORDER BY w.person_id, k.kind, w.establishment_id
+    ) AS w
+    ORDER BY w.person_id, w.kind, w.establishment_id
     ON CONFLICT ON CONSTRAINT counts_pkey DO UPDATE SET deeds = c.deeds;
     IF NOT FOUND THEN
         RETURN;
@@ -80,25 +76,49 @@ BEGIN
     WHERE c.person_id = s.person_id AND c.kind = s.kind
       AND c.establishment_id = s.establishment_id AND c.deeds < s.deeds;
     GET DIAGNOSTICS corrected = ROW_COUNT;
-    FOR counted IN
-        SELECT c.* FROM badges.counts c JOIN badges.kinds k ON k.kind = c.kind
-        WHERE c.person_id > after AND c.person_id <= until AND badges.lacks(c, k.levels)
-        ORDER BY c.person_id, c.kind, c.establishment_id
-    LOOP
-        awarded := awarded + badges.award(counted);
-    END LOOP;
+    INSERT INTO badges.badges AS b
+        (person_id, kind, establishment_id, level, earned_at, notice_due)
+    SELECT c.person_id, c.kind, c.establishment_id, l, clock_timestamp(), false
+    FROM badges.counts c JOIN badges.kinds k ON k.kind = c.kind
+    CROSS JOIN unnest(k.levels) AS l
+    WHERE c.person_id > after AND c.person_id <= until AND l <= c.deeds
+    ORDER BY c.person_id, c.kind, c.establishment_id, l
+    ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS awarded = ROW_COUNT;
 END $$;
 
--- Keeps what a recount of all people found, for `errand doctor`.
-CREATE OR REPLACE FUNCTION badges.note_recount(
-    started_at timestamptz, people bigint, corrected bigint, awarded bigint
-) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
+-- Goes on with the recount of all people that is under way, or starts one: at most max_people of
+-- them, in a transaction of their own. A recount that was interrupted goes on where it was. The
+-- results are those of the recount so far.
+CREATE OR REPLACE FUNCTION badges.recount_next(
+    max_people int,
+    OUT is_over boolean, OUT people bigint, OUT corrected bigint, OUT awarded bigint
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    recount bigint;
+    going badges.recounts;
+    page record;
+    corrected_now bigint := 0;
+    awarded_now bigint := 0;
 BEGIN
-    INSERT INTO badges.recounts AS r (started_at, ended_at, people, corrected, awarded)
-    VALUES (started_at, greatest(started_at, clock_timestamp()), people, corrected, awarded)
-    RETURNING r.id INTO recount;
-    DELETE FROM badges.recounts r WHERE r.id <= recount - 30;
+    LOOP
+        INSERT INTO badges.recounts (started_at) VALUES (clock_timestamp())
+        ON CONFLICT DO NOTHING;
+        -- Two at once take turns. None is found if the other one has just ended it.
+        SELECT * INTO going FROM badges.recounts r WHERE r.ended_at IS NULL FOR UPDATE;
+        EXIT WHEN FOUND;
+    END LOOP;
+    SELECT * INTO page FROM badges.next_people(going.after, max_people);
+    is_over := page.until IS NULL;
+    IF NOT is_over THEN
+        SELECT r.corrected, r.awarded INTO corrected_now, awarded_now
+        FROM badges.recount(going.after, page.until) r;
+    END IF;
+    UPDATE badges.recounts r
+    SET after = coalesce(page.until, r.after), people = r.people + page.people,
+        corrected = r.corrected + corrected_now, awarded = r.awarded + awarded_now,
+        ended_at = CASE WHEN is_over THEN greatest(r.started_at, clock_timestamp()) END
+    WHERE r.id = going.id RETURNING r.people, r.corrected, r.awarded
+    INTO people, corrected, awarded;
+    DELETE FROM badges.recounts r WHERE is_over AND r.id IN (
+        SELECT o.id FROM badges.recounts o ORDER BY o.id DESC OFFSET 30);
 END $$;

@@ -6,15 +6,15 @@ SELECT errand.grant_rights('badges', '{}');
 REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA badges FROM errand_worker;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA badges FROM errand_worker;
 REVOKE EXECUTE ON FUNCTION badges.count_deed(bigint, text, bigint),
-    badges.uncount_deed(bigint, text, bigint), badges.award(badges.counts),
-    badges.insert_levels(badges.counts),
+    badges.uncount_deed(bigint, text, bigint),
     badges.sourced(bigint, bigint), badges.erase(bigint)
 FROM errand_worker;
 REVOKE EXECUTE ON FUNCTION badges.personal_data(bigint) FROM errand_worker, errand_inspector;
 GRANT EXECUTE ON FUNCTION
     badges.next_people(bigint, int),
     badges.recount(bigint, bigint),
-    badges.note_recount(timestamptz, bigint, bigint, bigint)
+    badges.recount_next(int),
+    badges.take_due(int)
 TO errand_worker;
 GRANT EXECUTE ON FUNCTION badges.of_person(bigint, int) TO errand_worker, errand_inspector;
 

@@ -26,8 +26,6 @@ CREATE TABLE badges.counts (
     kind text COLLATE "C" NOT NULL,
     establishment_id bigint NOT NULL DEFAULT 0,
     deeds int NOT NULL CHECK (deeds >= 0),
-    -- How many deeds earn the next badge; null after the last one.
-    next_level int,
     PRIMARY KEY (person_id, kind, establishment_id)
 ) WITH (fillfactor = 80);
 
@@ -39,8 +37,11 @@ CREATE TABLE badges.badges (
     -- The count that earned it, one of the kind's levels.
     level int NOT NULL CHECK (level > 0),
     earned_at timestamptz NOT NULL,
+    -- Whether the person is yet to be notified. Those that a recount awards notify nobody.
+    notice_due boolean NOT NULL,
     PRIMARY KEY (person_id, kind, establishment_id, level)
 );
+CREATE INDEX badges_notice_due ON badges.badges (earned_at) WHERE notice_due;
 
 -- The modules that know deeds, for the nightly recount. Each has a function in its schema, which
 -- runs with the rights of the owner:
@@ -54,20 +55,23 @@ CREATE TABLE badges.sources (
     PRIMARY KEY (module, deed)
 );
 
--- The recounts, the newest 30 of them.
+-- The recounts, the newest 30 of them. One may be under way.
 CREATE TABLE badges.recounts (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     started_at timestamptz NOT NULL,
-    ended_at timestamptz NOT NULL,
-    people bigint NOT NULL,
+    ended_at timestamptz,
+    -- The last person that it has reached.
+    after bigint NOT NULL DEFAULT 0,
+    people bigint NOT NULL DEFAULT 0,
     -- How many counts were too low, and how many badges were missing.
-    corrected bigint NOT NULL,
-    awarded bigint NOT NULL
+    corrected bigint NOT NULL DEFAULT 0,
+    awarded bigint NOT NULL DEFAULT 0
 );
+CREATE UNIQUE INDEX recounts_under_way ON badges.recounts ((true)) WHERE ended_at IS NULL;
 
 -- Registered before the first worker starts, so that no job is enqueued in another queue.
 INSERT INTO errand.kinds (kind, args_version, queue, priority, max_attempts)
-VALUES ('badges.earned', 1, 'notices', 2, 20), ('badges.recount', 1, 'people', 3, 6);
+VALUES ('badges.notify', 1, 'notices', 2, 20), ('badges.recount', 1, 'people', 3, 6);
 
 -- The app whose devices get notices about badges.
 INSERT INTO notification.apps VALUES ('survey') ON CONFLICT DO NOTHING;

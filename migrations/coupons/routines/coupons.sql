@@ -50,6 +50,29 @@ BEGIN
     END IF;
 END $$;
 
+-- Grants a coupon whose person, establishment and times the caller has checked.
+CREATE OR REPLACE FUNCTION coupons.grant_checked(
+    person bigint, establishment bigint, title text, expires_at timestamptz, origin text,
+    valid_from timestamptz, radius_m real DEFAULT 150
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    coupon bigint;
+BEGIN
+    INSERT INTO coupons.coupons AS c (person_id, establishment_id, title, radius_m, valid_from,
+        expires_at, origin)
+    VALUES (person, establishment, title, radius_m, coalesce(valid_from, clock_timestamp()),
+        expires_at, origin)
+    ON CONFLICT ON CONSTRAINT coupons_origin DO NOTHING
+    RETURNING c.id INTO coupon;
+    IF coupon IS NULL THEN
+        -- It was granted before, or a concurrent caller was faster.
+        RETURN coupons.granted_before(
+            person, establishment, title, expires_at, origin, valid_from, radius_m);
+    END IF;
+    RETURN coupon;
+END $$;
+
 CREATE OR REPLACE FUNCTION coupons.grant_coupon(
     person bigint, establishment bigint, title text, expires_at timestamptz, origin text,
     valid_from timestamptz DEFAULT NULL, radius_m real DEFAULT 150
@@ -81,18 +104,8 @@ BEGIN
         END IF;
         PERFORM coupons.expect_grant(person, establishment, expires_at, valid_from);
     END IF;
-    INSERT INTO coupons.coupons AS c (person_id, establishment_id, title, radius_m, valid_from,
-        expires_at, origin)
-    VALUES (person, establishment, title, radius_m, coalesce(valid_from, clock_timestamp()),
-        expires_at, origin)
-    ON CONFLICT ON CONSTRAINT coupons_origin DO NOTHING
-    RETURNING c.id INTO coupon;
-    IF coupon IS NULL THEN
-        -- It was granted before, or a concurrent caller was faster.
-        RETURN coupons.granted_before(
-            person, establishment, title, expires_at, origin, valid_from, radius_m);
-    END IF;
-    RETURN coupon;
+    RETURN coupons.grant_checked(
+        person, establishment, title, expires_at, origin, valid_from, radius_m);
 END $$;
 COMMENT ON FUNCTION coupons.grant_coupon(
     bigint, bigint, text, timestamptz, text, timestamptz, real) IS $doc$

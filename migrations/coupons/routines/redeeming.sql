@@ -22,11 +22,9 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     at CONSTANT timestamptz := clock_timestamp();
-    said CONSTANT coupons.reading := coupons.read_code(code);
+    said coupons.reading;
     answer coupons.answer;
-    coupon bigint;
-    person bigint;
-    code_hash CONSTANT bytea := sha256(said.plain::bytea);
+    coupon bigint; person bigint;
     done coupons.redemptions;
 BEGIN
     IF request_id IS NULL OR length(request_id) NOT BETWEEN 1 AND 100 THEN
@@ -36,23 +34,25 @@ BEGIN
     answer := coupons.acceptance(code, establishment, terminal, at);
     IF answer.is_accepted IS NOT TRUE THEN
         PERFORM coupons.expect_till(establishment, terminal);
+        said := coupons.read_code(code);
         coupon := coupons.coupon_of(said.handle);
-        done := coupons.redemption_by(coupon, establishment, terminal, request_id, code_hash);
+        done := coupons.redemption_by(
+            coupon, establishment, terminal, request_id, sha256(said.plain::bytea));
         IF done.coupon_id IS NULL AND answer.reason IS NULL THEN
             answer := coupons.answer_to(said, establishment, terminal, at);
         END IF;
     END IF;
     IF answer.is_accepted THEN
-        coupon := answer.coupon_id;
         -- Waits for concurrent redemptions of the coupon, then sees their result.
         WITH used AS (
             UPDATE coupons.coupons c SET redeemed_at = clock_timestamp()
-            WHERE c.id = coupon AND c.redeemed_at IS NULL AND c.voided_at IS NULL
+            WHERE c.id = answer.coupon_id AND c.redeemed_at IS NULL AND c.voided_at IS NULL
               AND c.expires_at > clock_timestamp()
             RETURNING c.redeemed_at, c.person_id
         ), kept AS (
             INSERT INTO coupons.redemptions AS r
-            SELECT coupon, u.redeemed_at, establishment, terminal, request_id, code_hash,
+            SELECT answer.coupon_id, u.redeemed_at, establishment, terminal, request_id,
+                sha256(coupons.plain_code(code)::bytea),
                 coupons.base32(
                     ('x' || encode(uuid_send(gen_random_uuid()), 'hex'))::bit(45)::bigint, 9)
             FROM used u RETURNING r.confirmation
@@ -62,10 +62,11 @@ BEGIN
         IF FOUND THEN
             -- The deed last, because it locks a row of the person.
             PERFORM errand.enqueue_own('coupons.redeemed',
-                    jsonb_build_object('coupon_id', coupon)),
+                    jsonb_build_object('coupon_id', answer.coupon_id)),
                 badges.count_deed(person, 'coupon_used', establishment);
             RETURN answer;
         END IF;
+        coupon := answer.coupon_id;
     ELSIF done.coupon_id IS NULL AND answer.reason <> 'redeemed' THEN
         RETURN answer;
     END IF;

@@ -2,9 +2,10 @@
 
 -- Whether an establishment has this id; the ledger checks it before it opens an account.
 CREATE OR REPLACE FUNCTION establishments.is_known(establishment bigint) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM establishments.establishments e WHERE e.id = establishment)
-$$;
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM establishments.establishments e WHERE e.id = establishment);
+END $$;
 
 -- Raises an error unless the establishment exists.
 CREATE OR REPLACE FUNCTION establishments.expect_establishment(establishment bigint)

@@ -60,7 +60,7 @@ BEGIN
     reason := CASE WHEN ask_again_at IS NULL THEN 'ok' ELSE 'too_many' END;
 END $$;
 
--- Records a message of a person in their thread.
+-- Records a message of a person in their thread, which waits for an answer from then on.
 CREATE OR REPLACE FUNCTION inquiries.add_message(
     thread inquiries.threads, is_first boolean, text text, request_id text, at timestamptz
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -75,6 +75,10 @@ BEGIN
         is_first, request_id, text
     FROM inquiries.rules r
     RETURNING m.id INTO added;
+    UPDATE inquiries.threads t
+    SET last_at = greatest(t.last_at, at), waiting_since = coalesce(t.waiting_since, at),
+        waiting_from = coalesce(t.waiting_from, added)
+    WHERE t.id = thread.id;
     RETURN added;
 END $$;
 
@@ -113,8 +117,8 @@ BEGIN
         reason := 'not_yours';
         RETURN;
     END IF;
-    INSERT INTO inquiries.threads (person_id, mission_id, opened_at, last_at, waiting_since)
-    VALUES (person, mission, at, at, at) RETURNING * INTO opened;
+    INSERT INTO inquiries.threads (person_id, mission_id, opened_at, last_at)
+    VALUES (person, mission, at, at) RETURNING * INTO opened;
     thread := opened.id;
     message := inquiries.add_message(opened, true, text, request_id, at);
 END $$;
@@ -205,9 +209,6 @@ BEGIN
         RETURN;
     END IF;
     message := inquiries.add_message(held, false, text, request_id, at);
-    UPDATE inquiries.threads t
-    SET last_at = greatest(t.last_at, at), waiting_since = coalesce(t.waiting_since, at)
-    WHERE t.id = thread;
 END $$;
 
 CREATE OR REPLACE FUNCTION inquiries.say(

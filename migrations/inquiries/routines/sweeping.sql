@@ -1,12 +1,14 @@
 -- What time does: alerts of messages without an answer, and threads without a word.
 
 -- Alerts the operators of messages that have waited too long, once for each; returns how many.
+-- While no endpoint takes alerts, the messages stay, and doctor names their threads.
 CREATE OR REPLACE FUNCTION inquiries.alert(
     at timestamptz DEFAULT clock_timestamp(), max_rows int DEFAULT 100
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
     waiting record;
+    event bigint;
     alerted bigint := 0;
 BEGIN
     FOR waiting IN
@@ -15,11 +17,13 @@ BEGIN
         WHERE m.alert_at <= at
         ORDER BY m.alert_at, m.id LIMIT max_rows FOR NO KEY UPDATE OF m SKIP LOCKED
     LOOP
-        UPDATE inquiries.messages m SET alert_at = NULL, alerted_at = at
-        WHERE m.id = waiting.id;
-        PERFORM notification.emit('inquiry.waiting', 'operator', jsonb_build_object(
+        event := notification.emit('inquiry.waiting', 'operator', jsonb_build_object(
             'thread', waiting.thread_id::text, 'mission', waiting.mission_id::text,
             'waiting_since', people.written(waiting.since)), 'inquiry:waiting:' || waiting.id);
+        -- No endpoint: nor is there one for the others.
+        EXIT WHEN event IS NULL;
+        UPDATE inquiries.messages m SET alert_at = NULL, alerted_at = at
+        WHERE m.id = waiting.id;
         alerted := alerted + 1;
     END LOOP;
     RETURN alerted;

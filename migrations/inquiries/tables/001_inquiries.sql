@@ -26,20 +26,23 @@ CREATE TABLE inquiries.threads (
     opened_at timestamptz NOT NULL,
     -- The last word of either.
     last_at timestamptz NOT NULL CHECK (last_at >= opened_at),
-    -- The time of the person's first message since the last answer; null: nobody waits.
+    -- The time and the id of the person's first message since the last answer; null: nobody waits.
     waiting_since timestamptz,
+    waiting_from bigint,
     closed_at timestamptz,
     -- The operator who closed it; null: nobody wrote for a long time.
     closed_by text CHECK (length(closed_by) BETWEEN 1 AND 200),
     -- Whether it was closed while the person waited for an answer.
     closed_unanswered boolean NOT NULL DEFAULT false,
     CHECK (closed_at IS NULL OR waiting_since IS NULL),
+    CHECK (waiting_since IS NOT NULL OR waiting_from IS NULL),
     CHECK (closed_at IS NOT NULL OR closed_by IS NULL AND NOT closed_unanswered)
 ) WITH (fillfactor = 85);
 CREATE INDEX threads_person ON inquiries.threads (person_id, id);
 CREATE INDEX threads_open ON inquiries.threads (last_at) WHERE closed_at IS NULL;
-CREATE INDEX threads_waiting ON inquiries.threads (waiting_since, id)
-    WHERE waiting_since IS NOT NULL;
+-- Those who wait the longest come first; a page begins behind a message, which stays where it is.
+CREATE INDEX threads_waiting ON inquiries.threads (waiting_from) WHERE waiting_from IS NOT NULL;
+CREATE INDEX threads_mission ON inquiries.threads (mission_id, id) WHERE mission_id IS NOT NULL;
 CREATE INDEX threads_last ON inquiries.threads (last_at);
 CREATE INDEX threads_unanswered ON inquiries.threads (closed_at) WHERE closed_unanswered;
 
@@ -49,7 +52,8 @@ CREATE TABLE inquiries.messages (
     -- The person of the thread.
     person_id bigint NOT NULL REFERENCES people.people,
     at timestamptz NOT NULL,
-    -- When the operators are alerted of it; null once it was answered, or they were.
+    -- When the operators are alerted of it; null once it was answered, or they were. If no endpoint
+    -- takes alerts, it stays until one does.
     alert_at timestamptz,
     alerted_at timestamptz,
     -- Whether it opened the thread.

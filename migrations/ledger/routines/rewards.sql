@@ -36,6 +36,27 @@ BEGIN
     END IF;
 END $$;
 
+-- Credits a reward whose values and person the caller has checked.
+--   payee, payer, share  the accounts of the person, of who pays, and of the commission; null where
+--                        there is none yet
+CREATE OR REPLACE FUNCTION ledger.credit_checked(
+    person bigint, source text, establishment bigint, paid bigint, cut bigint, currency text,
+    at timestamptz, payee bigint, payer bigint, share bigint
+) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    IF payee IS NULL OR payer IS NULL OR share IS NULL THEN
+        payee := coalesce(payee, ledger.account('person', person, currency));
+        payer := coalesce(payer, ledger.account(
+            CASE WHEN establishment IS NULL THEN 'company' ELSE 'establishment' END,
+            coalesce(establishment, 0), currency));
+        share := coalesce(share, ledger.account('commission', 0, currency));
+    END IF;
+    RETURN ledger.post('reward:' || person || ':' || source, 'reward',
+        CASE WHEN cut < paid THEN ARRAY[payer, payee, share] ELSE ARRAY[payer, payee] END,
+        CASE WHEN cut < paid THEN ARRAY[-paid, cut, paid - cut] ELSE ARRAY[-paid, cut] END,
+        at, source);
+END $$;
+
 CREATE OR REPLACE FUNCTION ledger.credit_reward(
     person bigint, source text, establishment bigint, paid bigint, cut bigint,
     currency text DEFAULT 'CAD', at timestamptz DEFAULT NULL
@@ -47,7 +68,6 @@ DECLARE
     is_clear boolean;
     max_reward bigint;
     max_age interval;
-    key CONSTANT text := 'reward:' || person || ':' || source;
     payer_kind CONSTANT text := CASE WHEN establishment IS NULL THEN 'company'
         ELSE 'establishment' END;
 BEGIN
@@ -72,19 +92,13 @@ BEGIN
         PERFORM ledger.expect_reward(source, establishment, paid, cut, at, max_reward, max_age);
         -- A reward that is known is answered as the first time, whatever became of the person.
         IF is_clear IS NOT TRUE
-            AND NOT EXISTS (SELECT FROM ledger.transactions t WHERE t.key = key) THEN
+            AND NOT EXISTS (SELECT FROM ledger.transactions t
+                WHERE t.key = 'reward:' || person || ':' || source) THEN
             PERFORM people.expect_of_age(person);
         END IF;
     END IF;
-    IF payee IS NULL OR payer IS NULL OR share IS NULL THEN
-        payee := ledger.account('person', person, currency);
-        payer := ledger.account(payer_kind, coalesce(establishment, 0), currency);
-        share := ledger.account('commission', 0, currency);
-    END IF;
-    RETURN ledger.post(key, 'reward',
-        CASE WHEN cut < paid THEN ARRAY[payer, payee, share] ELSE ARRAY[payer, payee] END,
-        CASE WHEN cut < paid THEN ARRAY[-paid, cut, paid - cut] ELSE ARRAY[-paid, cut] END,
-        at, source);
+    RETURN ledger.credit_checked(
+        person, source, establishment, paid, cut, currency, at, payee, payer, share);
 END $$;
 COMMENT ON FUNCTION ledger.credit_reward(
     bigint, text, bigint, bigint, bigint, text, timestamptz) IS $doc$

@@ -48,6 +48,7 @@ DECLARE
     steps bigint;
     reviews bigint;
     flags bigint;
+    coupons bigint;
     shoppers bigint;
     assignments bigint;
 BEGIN
@@ -57,6 +58,9 @@ BEGIN
     GET DIAGNOSTICS steps = ROW_COUNT;
     DELETE FROM missions.reviews r WHERE r.person_id = $1;
     GET DIAGNOSTICS reviews = ROW_COUNT;
+    DELETE FROM missions.refused_coupons c USING missions.assignments a
+    WHERE a.person_id = $1 AND c.assignment_id = a.id;
+    GET DIAGNOSTICS coupons = ROW_COUNT;
     DELETE FROM missions.flags f WHERE f.person_id = $1;
     GET DIAGNOSTICS flags = ROW_COUNT;
     UPDATE missions.shoppers s SET state = 'left', state_since = clock_timestamp(),
@@ -78,6 +82,7 @@ BEGIN
         ('missions.steps', 'deleted', steps, NULL),
         ('missions.reviews', 'deleted', reviews, NULL),
         ('missions.flags', 'deleted', flags, NULL),
+        ('missions.refused_coupons', 'deleted', coupons, NULL),
         ('missions.shoppers', 'anonymized', shoppers, 'assignments refer to the id'),
         ('missions.assignments', 'anonymized', assignments,
             'by id alone: the visits of branches, and what was paid for them');
@@ -104,7 +109,9 @@ BEGIN
                 'submitted_at', people.written(a.submitted_at),
                 'ended_at', people.written(a.ended_at), 'pay', m.pay, 'currency', m.currency,
                 'distance_m', a.distance_m, 'request_id', a.request_id, 'reason', a.reason,
-                'review_code', a.review_code)
+                'review_code', a.review_code, 'refused_coupons', (
+                    SELECT jsonb_object_agg(c.number, c.reason) FROM missions.refused_coupons c
+                    WHERE c.assignment_id = a.id))
                 ORDER BY a.id)
             FROM missions.assignments a JOIN missions.missions m ON m.id = a.mission_id
             JOIN establishments.branches b ON b.id = a.branch_id

@@ -102,7 +102,8 @@ BEGIN
     IF held.state <> 'submitted' AND NOT (verdict = 'reject' AND held.state = 'rejected'
         OR verdict = 'return' AND held.state = 'arrived' AND held.returns > 0) THEN
         RAISE EXCEPTION 'assignment % is %: no submission to %', assignment, held.state, verdict
-            USING ERRCODE = 'RU001', DETAIL = 'wrong_state';
+            USING ERRCODE = 'RU001', DETAIL = 'wrong_state',
+                HINT = 'missions.redact deletes pictures in any state.';
     END IF;
     IF code = 'faces' THEN
         has_deleted := missions.delete_steps(assignment, tasks, held.submitted_at);
@@ -125,6 +126,35 @@ BEGIN
         PERFORM missions.keep_review(held.person_id, 'mission:' || assignment, false,
             least(at, clock_timestamp()));
         PERFORM missions.finish(held, 'rejected', at, actor, reason, 'rejected');
+    END IF;
+    RETURN true;
+END $$;
+
+-- Deletes the results of tasks because people can be recognized in them, whatever the state of the
+-- assignment; returns whether there were any. Only a shopper who is at work is asked for them
+-- again: what was submitted or has ended stays as it is.
+CREATE OR REPLACE FUNCTION missions.redact(assignment bigint, actor text, tasks int[])
+RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments;
+BEGIN
+    tasks := ARRAY(SELECT DISTINCT t FROM unnest(tasks) AS t ORDER BY t);
+    PERFORM errand.expect(cardinality(tasks) > 0,
+        'tasks: expected the tasks whose pictures show faces');
+    PERFORM missions.expect_actor(actor, NULL, false);
+    held := missions.hold_known(assignment);
+    PERFORM missions.expect_numbers(held.mission_id, tasks);
+    IF NOT missions.delete_steps(assignment, tasks, 'infinity') THEN
+        RETURN false;
+    END IF;
+    UPDATE missions.assignments a
+    SET faces_tasks = ARRAY(SELECT DISTINCT t FROM unnest(a.faces_tasks || tasks) AS t ORDER BY t)
+    WHERE a.id = assignment;
+    IF held.state = 'arrived' THEN
+        UPDATE missions.assignments a SET review_code = 'faces', review_tasks = tasks,
+            actor = actor, reason = missions.reason_of('faces')
+        WHERE a.id = assignment;
     END IF;
     RETURN true;
 END $$;

@@ -41,26 +41,72 @@ BEGIN
     FROM jsonb_array_elements(coupons) WITH ORDINALITY AS c (coupon, number);
 END $$;
 
--- Grants the coupons of an approved submission. One that is refused, as its establishment has
--- closed since, is left out: the work is paid all the same. So is one whose origin an app has used
--- for another coupon.
-CREATE OR REPLACE FUNCTION missions.grant_rewards(held missions.assignments) RETURNS void
-LANGUAGE plpgsql AS $$
+-- Grants coupons of an approved submission. One that is refused, as its establishment has closed
+-- since, is kept in refused_coupons: the work is paid all the same. So is one whose origin an app
+-- has used for another coupon. Returns how many were granted.
+--   numbers  of the mission's coupons; null: all of them
+CREATE OR REPLACE FUNCTION missions.grant_rewards(
+    held missions.assignments, numbers int[] DEFAULT NULL
+) RETURNS int LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
 DECLARE
     starts_at CONSTANT timestamptz := clock_timestamp();
     reward missions.rewards;
+    why text;
+    granted int := 0;
 BEGIN
     FOR reward IN
-        SELECT * FROM missions.rewards r WHERE r.mission_id = held.mission_id ORDER BY r.number
+        SELECT * FROM missions.rewards r
+        WHERE r.mission_id = held.mission_id AND coalesce(r.number = ANY (numbers), true)
+        ORDER BY r.number
     LOOP
         BEGIN
             PERFORM coupons.grant_coupon(held.person_id, reward.establishment_id, reward.title,
                 starts_at + make_interval(days => reward.days),
                 'mission:' || held.id || ':' || reward.number, starts_at);
+            DELETE FROM missions.refused_coupons c
+            WHERE c.assignment_id = held.id AND c.number = reward.number;
+            granted := granted + 1;
         EXCEPTION WHEN SQLSTATE 'RU001' OR unique_violation THEN
-            NULL;
+            GET STACKED DIAGNOSTICS why = PG_EXCEPTION_DETAIL;
+            INSERT INTO missions.refused_coupons AS c (assignment_id, number, refused_at, reason)
+            VALUES (held.id, reward.number, starts_at,
+                CASE SQLSTATE WHEN 'RU001' THEN coalesce(nullif(left(why, 100), ''), 'refused')
+                ELSE 'used' END)
+            ON CONFLICT ON CONSTRAINT refused_coupons_pkey DO UPDATE
+            SET refused_at = excluded.refused_at, reason = excluded.reason;
         END;
     END LOOP;
+    RETURN granted;
+END $$;
+
+-- Grants the refused coupons of an assignment again, valid from now; returns how many were granted,
+-- and how many were refused again.
+CREATE OR REPLACE FUNCTION missions.grant_refused(
+    assignment bigint, OUT granted int, OUT refused int
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments := missions.hold_known(assignment);
+    numbers CONSTANT int[] := ARRAY(
+        SELECT c.number FROM missions.refused_coupons c WHERE c.assignment_id = assignment);
+BEGIN
+    granted := missions.grant_rewards(held, numbers);
+    refused := cardinality(numbers) - granted;
+END $$;
+
+-- Gives up the refused coupons of an assignment, such as those of an establishment that stays
+-- closed; returns how many. The shopper's list says, as before, that there is none.
+CREATE OR REPLACE FUNCTION missions.give_up_refused(assignment bigint) RETURNS int
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    held missions.assignments := missions.hold_known(assignment);
+    given_up int;
+BEGIN
+    DELETE FROM missions.refused_coupons c WHERE c.assignment_id = held.id;
+    GET DIAGNOSTICS given_up = ROW_COUNT;
+    RETURN given_up;
 END $$;
 
 -- The coupons of a mission, as shoppers read them.

@@ -2,7 +2,8 @@
 
 SELECT errand.grant_rights('missions', '{
     "shoppers": ["home"],
-    "steps": ["content"]
+    "steps": ["content"],
+    "flags": ["reason"]
 }');
 
 -- Only operators change settings, and only the servers of apps promise coupons.

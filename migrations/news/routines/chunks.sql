@@ -56,10 +56,12 @@ RETURNS TABLE (version text, sent_at timestamptz, agreed_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 BEGIN
-    RETURN QUERY SELECT s.version, n.created_at, c.given_at
+    RETURN QUERY SELECT s.version, n.send_decided_at, c.given_at
     FROM news.sendings s
     JOIN notification.notices n ON n.person_id = person
         AND n.dedupe_key = 'company.terms:' || s.version || ':' || person
+        -- Not one that is held until the end of quiet hours, or ended before it was sent.
+        AND n.status IN ('pending', 'sent') AND n.send_decided_at IS NOT NULL
     LEFT JOIN people.consents c ON c.person_id = person AND c.what = 'terms'
         AND c.version = s.version AND c.replaced_at IS NULL AND c.withdrawn_at IS NULL
     WHERE s.version IS NOT NULL AND s.state <> 'draft'
@@ -67,13 +69,14 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION news.terms_of(bigint) IS $doc$
 Returns the terms that a person was sent last, and whether the person has agreed to them: for an app
-that asks for the consent when it starts. No row for who was sent none in the last 13 months.
+that asks for the consent when it starts. Terms that are held until the end of quiet hours, and
+those that expired or failed, were not sent. No row for who was sent none in the last 13 months.
 
 Arguments:
   person: the person
 Returns:
   version: the version that was sent
-  sent_at: when the person was notified
+  sent_at: when the notice was sent
   agreed_at: when the person agreed to this version with people.record_consent; null if not, or if
     the consent was withdrawn or replaced
 Repeated: Reads only.

@@ -1,14 +1,12 @@
 -- Sendings as operators handle them: drafted, started, paused, resumed and cancelled.
 
--- Drafts a sending and returns its id. people is for the audience list alone: unknown ids and
--- repeated ones raise an error, as they are a mistake in the file.
-CREATE OR REPLACE FUNCTION news.draft(
-    kind text, audience text, headline text, summary text, body text, version text,
-    people bigint[], actor text
-) RETURNS bigint LANGUAGE plpgsql AS $$
+-- Raises an error unless these can be a sending: for draft(), and for a dry run. people is for the
+-- audience list alone: an unknown id is a mistake in the file.
+CREATE OR REPLACE FUNCTION news.expect_draft(
+    kind text, audience text, headline text, summary text, body text, version text, people bigint[]
+) RETURNS void LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
-    drafted bigint;
     unknown bigint;
 BEGIN
     PERFORM errand.expect(kind IN ('company.news', 'company.terms'),
@@ -29,8 +27,6 @@ BEGIN
             THEN length(version) BETWEEN 1 AND 40 AND version !~ '[[:cntrl:]]'
             ELSE version IS NULL END,
         'draft: version: expected 1 to 40 characters for company.terms, and none for company.news');
-    INSERT INTO news.sendings AS s (kind, audience, version, headline, summary, body, created_by)
-    VALUES (kind, audience, version, headline, summary, body, actor) RETURNING s.id INTO drafted;
     IF people IS NOT NULL THEN
         PERFORM errand.expect(cardinality(people) BETWEEN 1 AND 1000000,
             'draft: people: expected 1 to 1,000,000 ids');
@@ -39,8 +35,39 @@ BEGIN
         IF FOUND THEN
             PERFORM people.expect_person(unknown);
         END IF;
+    END IF;
+END $$;
+
+-- Raises an error if the notices of a sending would store too much text.
+CREATE OR REPLACE FUNCTION news.expect_size(body text, people bigint) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    most CONSTANT bigint := (SELECT r.most_bytes FROM news.rules r);
+BEGIN
+    PERFORM errand.expect(people * octet_length(body) <= most, format(
+        'body: %s bytes for each of %s people are more than news.rules.most_bytes, %s: '
+        'shorten the text, and link to the rest', octet_length(body), people, most));
+END $$;
+
+-- Drafts a sending and returns its id. The people of a list are locked, so that an erasure which
+-- begins meanwhile finds them on it; those who are blocked or erased already are left out.
+CREATE OR REPLACE FUNCTION news.draft(
+    kind text, audience text, headline text, summary text, body text, version text,
+    people bigint[], actor text
+) RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    drafted bigint;
+BEGIN
+    PERFORM news.expect_draft(kind, audience, headline, summary, body, version, people);
+    INSERT INTO news.sendings AS s (kind, audience, version, headline, summary, body, created_by)
+    VALUES (kind, audience, version, headline, summary, body, actor) RETURNING s.id INTO drafted;
+    IF people IS NOT NULL THEN
         INSERT INTO news.recipients (sending_id, person_id)
-        SELECT DISTINCT drafted, i.id FROM unnest(people) AS i (id);
+        SELECT drafted, k.id FROM (SELECT p.id FROM people.people p
+            WHERE p.id = ANY (people) AND p.blocked_at IS NULL AND p.erased_at IS NULL
+            ORDER BY p.id FOR SHARE) AS k;
     END IF;
     RETURN drafted;
 END $$;
@@ -132,7 +159,8 @@ BEGIN
     UPDATE news.sendings s
     SET state = 'running', started_at = at, started_by = actor, state_since = at,
         people = news.count_people(held.audience, sending, at)
-    WHERE s.id = sending;
+    WHERE s.id = sending RETURNING s.people INTO held.people;
+    PERFORM news.expect_size(held.body, held.people);
     PERFORM news.enqueue(sending);
     reason := 'ok';
 END $$;

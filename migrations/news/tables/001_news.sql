@@ -42,8 +42,19 @@ CREATE TABLE news.sendings (
     CHECK (state IN ('draft', 'cancelled') OR started_at IS NOT NULL AND people IS NOT NULL),
     CHECK ((ended_at IS NOT NULL) = (state IN ('done', 'cancelled')))
 ) WITH (fillfactor = 50);
+CREATE INDEX sendings_state ON news.sendings (state, id);
 CREATE INDEX sendings_under_way ON news.sendings (id) WHERE state IN ('running', 'paused');
 CREATE INDEX sendings_terms ON news.sendings (id) WHERE version IS NOT NULL;
+
+CREATE TABLE news.rules (
+    -- The maximum number of people times the bytes of the body: each notice, and each item of an
+    -- inbox, has its own copy of the body.
+    most_bytes bigint NOT NULL DEFAULT 4000000000 CHECK (most_bytes >= 1),
+    -- The number of people whom a sending reads in one transaction.
+    chunk_size int NOT NULL DEFAULT 1000 CHECK (chunk_size BETWEEN 1 AND 10000),
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
+);
+INSERT INTO news.rules DEFAULT VALUES;
 
 -- Whose row is locked by who starts a sending. Not an advisory lock, which any login may take.
 CREATE TABLE news.starts (is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only));

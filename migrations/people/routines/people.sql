@@ -199,9 +199,10 @@ CREATE OR REPLACE TRIGGER people_address BEFORE UPDATE OF email ON people.people
 
 -- Returns whether the person exists; false for null.
 CREATE OR REPLACE FUNCTION people.is_known(person bigint) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM people.people p WHERE p.id = person)
-$$;
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM people.people p WHERE p.id = person);
+END $$;
 
 -- Raises an error unless the person exists.
 CREATE OR REPLACE FUNCTION people.expect_person(person bigint) RETURNS void

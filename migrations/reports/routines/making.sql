@@ -1,42 +1,53 @@
 -- Reports as they are made: by workers and by operators.
 
 -- Locks a report while its files are written; two that make it at once come one after the other.
--- Workers that make another report do not wait.
-CREATE OR REPLACE FUNCTION reports.hold(report bigint) RETURNS TABLE (
-    establishment_id bigint, establishment text, kind text, period text, first_day date,
-    end_day date, time_zone text, due_at timestamptz, revision int, groups jsonb, folder text,
-    files jsonb
+-- Workers that make another report do not wait. The reason is ok, or not_kept or stated, and then
+-- it cannot be made.
+CREATE OR REPLACE FUNCTION reports.hold(report bigint, at timestamptz) RETURNS TABLE (
+    reason text, establishment_id bigint, establishment text, kind text, period text,
+    first_day date, end_day date, time_zone text, revision int, names jsonb, groups jsonb,
+    trend jsonb, files jsonb
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM FROM reports.reports r WHERE r.id = report FOR NO KEY UPDATE;
     RETURN QUERY
-    SELECT r.establishment_id, e.name, r.kind::text, r.period, r.first_day, r.end_day, r.time_zone,
-        r.due_at, r.revision, r.groups, v.folder,
+    SELECT CASE
+            WHEN NOT reports.is_kept(r.establishment_id, r.kind, r.from_at, r.until_at, at)
+            THEN 'not_kept'
+            WHEN r.kind = 'statement' AND r.revision = 0
+                AND reports.is_stated(r.establishment_id, r.first_day) THEN 'stated'
+            ELSE 'ok' END,
+        r.establishment_id, e.name, r.kind::text, r.period, r.first_day, r.end_day, r.time_zone,
+        r.revision, r.names, r.groups, r.trend,
         (SELECT jsonb_object_agg(f.name, encode(f.sha256, 'hex')) FROM reports.files f
             WHERE f.report_id = r.id AND f.revision = r.revision)
     FROM reports.reports r
     JOIN establishments.establishments e ON e.id = r.establishment_id
-    LEFT JOIN reports.revisions v ON v.report_id = r.id AND v.revision = r.revision
     WHERE r.id = report;
 END $$;
 
--- Records a revision whose files are written, and notifies the contacts and the webhook.
+-- Records a revision whose files are written, and notifies the contacts and the webhook. shown has
+-- what it shows: headline, names, groups, trend, prints; lines and known_id of a statement.
 CREATE OR REPLACE FUNCTION reports.record_revision(
     report bigint, revision int, folder text, manifest_sha256 bytea, names text[], sizes bigint[],
-    sums bytea[], headline jsonb, groups jsonb, at timestamptz
+    sums bytea[], shown jsonb, at timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
     -- A report of the same period may have been forgotten, and made again.
     DELETE FROM reports.old_folders o WHERE o.folder = folder;
-    INSERT INTO reports.revisions (report_id, revision, folder, made_at, manifest_sha256)
-    VALUES (report, revision, folder, at, manifest_sha256);
+    INSERT INTO reports.revisions (report_id, revision, folder, made_at, manifest_sha256, prints)
+    VALUES (report, revision, folder, at, manifest_sha256, shown -> 'prints');
     INSERT INTO reports.files (report_id, revision, name, bytes, sha256)
     SELECT report, revision, f.name, f.size, f.sum
     FROM unnest(names, sizes, sums) AS f (name, size, sum);
-    UPDATE reports.reports r SET revision = revision, made_at = at, headline = headline,
-        groups = coalesce(r.groups, groups)
+    UPDATE reports.reports r SET revision = revision, made_at = at,
+        headline = shown -> 'headline', names = shown -> 'names',
+        groups = coalesce(r.groups, shown -> 'groups'),
+        trend = coalesce(r.trend, shown -> 'trend'),
+        lines = coalesce(r.lines, shown -> 'lines'),
+        known_id = coalesce(r.known_id, (shown ->> 'known_id')::bigint)
     WHERE r.id = report;
     PERFORM reports.send(report, at);
 END $$;

@@ -2,7 +2,8 @@
 
 SELECT errand.grant_rights('reports', '{
     "contacts": ["email", "email_key"],
-    "postal_prefixes": ["prefix"]
+    "postal_prefixes": ["prefix"],
+    "revisions": ["prints"]
 }');
 
 -- Only operators note payments and change settings.
@@ -13,7 +14,7 @@ REVOKE ALL ON FUNCTION reports.note_payment(bigint, bigint, text, text, text, ti
     reports.correct_payment(bigint, text, text, text) FROM errand_worker;
 -- They run with their owner's rights, as they read answers.
 GRANT EXECUTE ON FUNCTION reports.figures(bigint), reports.groups_of(bigint),
-    reports.statement_lines(bigint) TO errand_worker;
+    reports.statement_lines(bigint), reports.people_of(text, bigint[]) TO errand_worker;
 
 GRANT USAGE ON SCHEMA reports TO errand_app;
 GRANT EXECUTE ON FUNCTION

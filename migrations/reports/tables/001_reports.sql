@@ -49,10 +49,20 @@ CREATE TABLE reports.reports (
     -- The newest revision; 0: not made yet.
     revision int NOT NULL DEFAULT 0 CHECK (revision >= 0),
     made_at timestamptz,
+    -- When its job was last added; null if it was opened by hand.
+    queued_at timestamptz,
     -- What the newest revision says, for the trend: given, completed and expired.
     headline jsonb,
-    -- The groups of people that the first revision shows; the later ones repeat them.
+    -- The names that the newest revision shows: a name alone makes no other revision.
+    names jsonb,
+    -- The groups of people, and the trend, that the first revision shows; the later ones repeat
+    -- them.
     groups jsonb,
+    trend jsonb,
+    -- Of a statement: its lines (reports.line), which never change, and the last transaction of the
+    -- ledger that it saw. The next statement begins where this one ends.
+    lines jsonb,
+    known_id bigint,
     -- How often contacts were notified.
     sendings int NOT NULL DEFAULT 0,
     CONSTRAINT reports_period UNIQUE (establishment_id, kind, period),
@@ -70,6 +80,9 @@ CREATE TABLE reports.revisions (
     made_at timestamptz NOT NULL,
     -- Of manifest.json.
     manifest_sha256 bytea NOT NULL CHECK (length(manifest_sha256) = 32),
+    -- The ids of the rows that its figures count, by branch and version of a survey, without their
+    -- people: to count those by whom another revision would differ.
+    prints jsonb,
     PRIMARY KEY (report_id, revision)
 );
 CREATE TABLE reports.files (
@@ -115,6 +128,8 @@ INSERT INTO ledger.kept_kinds VALUES ('establishment_payment',
 --                                      a question
 --   summary, answer, coupons, mission  a figure: its measure, of an item if there is one
 --   trend                              the same of an earlier period, whose name is in name
+--   print                              in name, the rows that are counted, of measure: completion,
+--                                      invitation, coupon or mission; see reports.people_of()
 --   mission_answer, text               what people wrote, in name, before it is masked; of a
 --                                      mission, question is the visit and item the task
 -- branch_id: null for the whole establishment, 0 for receipts without a branch.
@@ -125,7 +140,7 @@ CREATE TYPE reports.figure AS (
 -- A line of a statement, in minor units: a positive amount is owed by the establishment.
 CREATE TYPE reports.line AS (
     currency text,
-    -- opening, surveys, missions, reversals, payments, other, closing or overdue.
+    -- opening, surveys, missions, reversals, payments, other, earlier, closing or overdue.
     line text,
     -- Such as survey:12, or the reference of a payment.
     source text,

@@ -55,16 +55,6 @@ BEGIN
         WHERE q.survey_id = survey AND q.version = version);
 END $$;
 
--- A text without what may identify a person: addresses of mail and web, names behind @, Canadian
--- postal codes, and telephone numbers and other long numbers.
-CREATE OR REPLACE FUNCTION surveys.masked(words text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    RETURN regexp_replace(regexp_replace(words,
-        '[^[:space:]@]*@[^[:space:]]+|(https?://|www\.)[^[:space:]]+'
-        '|\m[a-z][0-9][a-z][ -]?[0-9][a-z][0-9]\M', '[…]', 'gi'),
-        '[+(]?[0-9][0-9 ()./-]{4,}[0-9]', '[…]', 'g');
-END $$;
-
 -- The answers with masked texts.
 CREATE OR REPLACE FUNCTION surveys.masked_answers(answers jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE AS $$

@@ -57,41 +57,40 @@ DECLARE
     f record;
     c surveys.completions;
     answer surveys.completed;
-    origin text;
 BEGIN
-    PERFORM surveys.expect_request('complete', request_id);
+    IF (length(request_id) BETWEEN 1 AND 100) IS NOT TRUE THEN
+        PERFORM surveys.expect_request('complete', request_id);
+    END IF;
     answers := jsonb_strip_nulls(answers);
     SELECT i.survey_id, i.version, i.establishment_id, i.branch_id, i.state, i.expires_at, v.paid,
         v.cut, v.currency, CASE WHEN e.closed_at IS NULL THEN v.coupon_title END AS coupon_title,
-        v.coupon_days, people.is_clear(p) AS is_clear, p.time_zone,
+        v.coupon_days, p.time_zone,
+        people.is_clear(p) IS TRUE OR people.obstacle(person, at) = 'none' AS is_allowed,
         CASE WHEN i.state = 'open' AND i.expires_at > at
             THEN surveys.fault_in(answers, i.survey_id, i.version) END AS fault,
         EXISTS (SELECT FROM notification.endpoints h
             WHERE h.owner = 'establishment:' || i.establishment_id AND h.disabled_at IS NULL
-              AND h.events && '{survey.completed,*}') AS has_endpoint,
-        EXISTS (SELECT FROM people.consents s WHERE s.person_id = person AND s.what = 'sharing'
-            AND s.replaced_at IS NULL AND s.withdrawn_at IS NULL) AS shares
+              AND h.events && '{survey.completed,*}')
+        AND EXISTS (SELECT FROM people.consents s WHERE s.person_id = person
+            AND s.what = 'sharing' AND s.replaced_at IS NULL AND s.withdrawn_at IS NULL)
+            AS is_sent,
+        (SELECT a.id FROM ledger.accounts a WHERE a.owner = person AND a.kind = 'person'
+            AND a.currency = v.currency) AS payee,
+        (SELECT a.id FROM ledger.accounts a WHERE a.owner = i.establishment_id
+            AND a.kind = 'establishment' AND a.currency = v.currency) AS payer,
+        (SELECT a.id FROM ledger.accounts a WHERE a.owner = 0 AND a.kind = 'commission'
+            AND a.currency = v.currency) AS share,
+        'survey:' || i.survey_id || ':' || gen_random_uuid() AS origin
     INTO f
     FROM surveys.invitations i
     JOIN people.people p ON p.id = i.person_id
     JOIN surveys.versions v ON v.survey_id = i.survey_id AND v.version = i.version
     JOIN establishments.establishments e ON e.id = i.establishment_id
     WHERE i.id = invitation AND i.person_id = person;
-    IF NOT FOUND THEN
-        RETURN surveys.refused('unknown');
-    ELSIF f.state = 'completed' THEN
-        RETURN surveys.completed_before(invitation, answers, request_id);
-    END IF;
-    IF f.is_clear IS NOT TRUE OR f.state = 'withdrawn' THEN
-        answer.reason := nullif(people.obstacle(person, at), 'none');
-    END IF;
-    answer.reason := coalesce(answer.reason, CASE
-        WHEN f.expires_at <= at OR f.state = 'expired' THEN 'expired'
-        WHEN f.state <> 'open' THEN 'unknown'
-        WHEN seconds_spent BETWEEN 0 AND 1000000 THEN f.fault
-        ELSE 'malformed' END);
-    IF answer.reason IS NOT NULL THEN
-        RETURN answer;
+    IF (f.state = 'open' AND f.is_allowed AND f.expires_at > at AND f.fault IS NULL
+        AND seconds_spent BETWEEN 0 AND 1000000) IS NOT TRUE THEN
+        RETURN surveys.completion_refusal(person, invitation, f.state, f.is_allowed, f.expires_at,
+            f.fault, answers, request_id, at);
     END IF;
     UPDATE surveys.invitations i SET state = 'completed', ended_at = at
     WHERE i.id = invitation AND i.state = 'open';
@@ -99,24 +98,49 @@ BEGIN
         -- Another request has just completed or withdrawn it: a new query sees that.
         RETURN surveys.complete_at(person, invitation, answers, seconds_spent, request_id, at);
     END IF;
-    origin := 'survey:' || f.survey_id || ':' || invitation;
     IF f.coupon_title IS NOT NULL THEN
-        answer.coupon_id := coupons.grant_coupon(person, f.establishment_id, f.coupon_title,
-            surveys.end_of_day(at, f.coupon_days, f.time_zone), origin, valid_from => at);
+        answer.coupon_id := coupons.grant_checked(person, f.establishment_id, f.coupon_title,
+            surveys.end_of_day(at, f.coupon_days, f.time_zone), f.origin, at);
     END IF;
     INSERT INTO surveys.completions (invitation_id, survey_id, version, establishment_id,
-        branch_id, person_id, completed_at, seconds_spent, answers, coupon_id, request_id)
+        branch_id, person_id, completed_at, seconds_spent, answers, origin, coupon_id,
+        request_id)
     VALUES (invitation, f.survey_id, f.version, f.establishment_id, f.branch_id, person, at,
-        seconds_spent, answers, answer.coupon_id, request_id)
+        seconds_spent, answers, f.origin, answer.coupon_id, request_id)
     RETURNING * INTO c;
-    IF f.has_endpoint AND f.shares THEN
+    IF f.is_sent THEN
         PERFORM surveys.emit_completed(c);
     END IF;
-    PERFORM badges.count_deed(person, 'survey_done', f.establishment_id);
-    -- The ledger refuses times in the future.
-    PERFORM ledger.credit_reward(person, origin, f.establishment_id, f.paid, f.cut, f.currency,
-        least(at, clock_timestamp()));
+    -- The price is that of the version, whatever the limits of other rewards have become. The
+    -- ledger refuses times in the future.
+    PERFORM badges.count_deed(person, 'survey_done', f.establishment_id),
+        ledger.credit_checked(person, f.origin, f.establishment_id, f.paid, f.cut, f.currency,
+            least(at, clock_timestamp()), f.payee, f.payer, f.share);
     RETURN ROW ('ok', f.cut, f.currency, answer.coupon_id, at)::surveys.completed;
+END $$;
+
+-- The answer to a request that completes no invitation. The state is null for an invitation that
+-- the person does not have.
+CREATE OR REPLACE FUNCTION surveys.completion_refusal(
+    person bigint, invitation bigint, state surveys.invitation_state, is_allowed boolean,
+    expires_at timestamptz, fault text, answers jsonb, request_id text, at timestamptz
+) RETURNS surveys.completed LANGUAGE plpgsql AS $$
+DECLARE
+    reason text;
+BEGIN
+    IF state IS NULL THEN
+        RETURN surveys.refused('unknown');
+    ELSIF state = 'completed' THEN
+        RETURN surveys.completed_before(invitation, answers, request_id);
+    END IF;
+    IF NOT is_allowed OR state = 'withdrawn' THEN
+        reason := nullif(people.obstacle(person, at), 'none');
+    END IF;
+    RETURN surveys.refused(coalesce(reason, CASE
+        WHEN expires_at <= at OR state = 'expired' THEN 'expired'
+        WHEN state <> 'open' THEN 'unknown'
+        -- Without a fault, the seconds are wrong.
+        ELSE coalesce(fault, 'malformed') END));
 END $$;
 
 -- The answer to a completion of an invitation that is completed.

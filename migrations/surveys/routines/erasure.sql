@@ -24,7 +24,8 @@ CREATE OR REPLACE TRIGGER people_unblocked_surveys AFTER UPDATE OF blocked_at ON
     EXECUTE FUNCTION surveys.unblock();
 
 -- Takes the person, and what texts say of a person, from answers and their invitations; returns
--- how many.
+-- how many. Of the times only the day is left, in the person's time zone: the ledger and the
+-- coupons know when the person did something.
 CREATE OR REPLACE FUNCTION surveys.anonymize_answers(invitations bigint[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -32,9 +33,11 @@ DECLARE
     rows bigint;
 BEGIN
     UPDATE surveys.completions c
-    SET person_id = NULL, request_id = NULL, coupon_id = NULL,
+    SET person_id = NULL, request_id = NULL, origin = NULL, coupon_id = NULL,
+        completed_at = date_trunc('day', c.completed_at, coalesce(p.time_zone, 'UTC')),
         answers = surveys.masked_answers(c.answers)
-    WHERE c.invitation_id = ANY (invitations);
+    FROM surveys.completions k LEFT JOIN people.people p ON p.id = k.person_id
+    WHERE c.invitation_id = ANY (invitations) AND k.invitation_id = c.invitation_id;
     GET DIAGNOSTICS rows = ROW_COUNT;
     UPDATE surveys.reviews r SET note = NULL
     WHERE r.invitation_id = ANY (invitations) AND r.note IS NOT NULL;
@@ -51,38 +54,66 @@ BEGIN
     UPDATE surveys.invitations i
     SET person_id = NULL, request_id = NULL,
         source = CASE i.source WHEN 'receipt' THEN i.source ELSE 'invited' END,
+        purchased_at = date_trunc('day', i.purchased_at, z.zone),
+        invited_at = date_trunc('day', i.invited_at, z.zone),
         state = CASE WHEN i.state <> 'open' THEN i.state
             WHEN i.expires_at > clock_timestamp() THEN 'withdrawn'
             ELSE 'expired' END::surveys.invitation_state,
-        ended_at = coalesce(i.ended_at, clock_timestamp())
-    WHERE i.id = ANY (invitations);
+        ended_at = date_trunc('day', coalesce(i.ended_at, clock_timestamp()), z.zone)
+    FROM surveys.invitations k LEFT JOIN people.people p ON p.id = k.person_id
+    CROSS JOIN LATERAL (SELECT coalesce(p.time_zone, 'UTC') AS zone) AS z
+    WHERE i.id = ANY (invitations) AND i.person_id IS NOT NULL AND k.id = i.id;
     GET DIAGNOSTICS rows = ROW_COUNT;
     RETURN rows;
 END $$;
 
--- Erases a person. Answers stay without the person.
+-- Takes the texts of an erased person from answers, and texts and respondent from their webhooks,
+-- sent or not; returns the number of webhooks.
+CREATE OR REPLACE FUNCTION surveys.delete_texts(invitations bigint[]) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    rows bigint;
+BEGIN
+    UPDATE surveys.completions c SET answers = surveys.without_texts(c.answers)
+    WHERE c.invitation_id = ANY (invitations);
+    UPDATE notification.events e
+    SET data = e.data || '{"respondent": null}' || CASE WHEN e.data ? 'answers'
+        THEN jsonb_build_object('answers', surveys.without_texts(e.data -> 'answers'),
+            'texts_left_out', true) ELSE '{}' END
+    WHERE e.dedupe_key = ANY (ARRAY(
+        SELECT 'survey:' || i || ':completed' FROM unnest(invitations) AS i));
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    RETURN rows;
+END $$;
+
+-- Erases a person. Answers stay without the person and without texts.
 CREATE OR REPLACE FUNCTION surveys.erase(person bigint)
 RETURNS TABLE (object text, action text, rows bigint, reason text) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
+    given CONSTANT bigint[] := ARRAY(
+        SELECT c.invitation_id FROM surveys.completions c WHERE c.person_id = $1);
     answers bigint;
     invitations bigint;
     days bigint;
+    events bigint;
 BEGIN
     invitations := (SELECT count(*) FROM surveys.invitations i WHERE i.person_id = $1);
-    answers := surveys.anonymize_answers(ARRAY(
-        SELECT c.invitation_id FROM surveys.completions c WHERE c.person_id = $1));
+    events := surveys.delete_texts(given);
+    answers := surveys.anonymize_answers(given);
     PERFORM surveys.anonymize_invitations(ARRAY(
         SELECT i.id FROM surveys.invitations i WHERE i.person_id = $1));
     DELETE FROM surveys.scan_days d WHERE d.person_id = $1;
     GET DIAGNOSTICS days = ROW_COUNT;
     RETURN QUERY VALUES
         ('surveys.completions', 'anonymized', answers,
-            'the establishment''s results; texts are masked, and only the ledger''s transaction, by
-                the person''s id, names the invitation'),
+            'the establishment''s results, without texts; of the time only the day is left'),
         ('surveys.invitations', 'anonymized', invitations,
             'for the completion rates of reports, and so that no receipt is scanned twice'),
-        ('surveys.scan_days', 'deleted', days, NULL);
+        ('surveys.scan_days', 'deleted', days, NULL),
+        ('notification.events', 'anonymized', events,
+            'webhooks of answers, without texts and respondent');
 END $$;
 
 -- Returns all that is known of a person. Notes of reviews are for operators alone.

@@ -9,10 +9,28 @@ CREATE OR REPLACE FUNCTION surveys.end_of_day(at timestamptz, days int, zone tex
 RETURNS timestamptz LANGUAGE sql STABLE
 RETURN ((at AT TIME ZONE zone)::date + days + 1)::timestamp AT TIME ZONE zone;
 
--- The parts of a code: establishment, branch, number, time and MAC; null if it has another form.
-CREATE OR REPLACE FUNCTION surveys.code_parts(plain text) RETURNS text[] LANGUAGE sql IMMUTABLE
-RETURN regexp_match(plain, '^ER1\.([1-9][0-9]{0,17})\.([1-9][0-9]{0,17})\.([A-Z0-9-]{1,40})'
-    '\.([1-9][0-9]{0,10})\.([0-9A-F]{20})$');
+-- Whether a text is a number of up to some digits, without zeros before.
+CREATE OR REPLACE FUNCTION surveys.is_number(written text, digits int) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN length(written) BETWEEN 1 AND digits AND translate(written, '0123456789', '') = ''
+    AND left(written, 1) <> '0';
+
+-- The parts of a code: establishment, branch, number, time and MAC; null if it has another form. A
+-- regular expression would take a fifth of the time of a scan.
+CREATE OR REPLACE FUNCTION surveys.code_parts(plain text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    p CONSTANT text[] := string_to_array(plain, '.');
+BEGIN
+    IF cardinality(p) = 6 AND p[1] = 'ER1' AND surveys.is_number(p[2], 18)
+        AND surveys.is_number(p[3], 18) AND length(p[4]) BETWEEN 1 AND 40
+        AND translate(p[4], 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-', '') = ''
+        AND surveys.is_number(p[5], 11)
+        AND length(p[6]) = 20 AND translate(p[6], '0123456789ABCDEF', '') = '' THEN
+        RETURN p[2:6];
+    END IF;
+    RETURN NULL;
+END $$;
 
 -- Whether the MAC of a code is that of an open key of the establishment; null if it has none.
 -- Compares hashes, because a comparison stops at the first different byte.

@@ -65,14 +65,12 @@ BEGIN
         WHERE p.id = c.person_id AND p.blocked_at IS NULL AND p.erased_at IS NULL) THEN
         RETURN;
     END IF;
-    PERFORM missions.record_review(c.person_id,
-        'survey:' || c.survey_id || ':' || c.invitation_id, verdict = 'good',
-        least(at, clock_timestamp()));
+    PERFORM missions.record_review(
+        c.person_id, c.origin, verdict = 'good', least(at, clock_timestamp()));
     IF verdict <> 'good' AND surveys.is_fraud(c) AND NOT EXISTS (SELECT FROM missions.flags f
         WHERE f.person_id = c.person_id AND f.cleared_at IS NULL) THEN
         PERFORM missions.raise_flag(c.person_id,
-            'two bad answers in a row with proof of fraud; the last verdict: invitation '
-                || c.invitation_id);
+            'two bad answers in a row with proof of fraud; the last verdict: ' || c.origin);
     END IF;
 END $$;
 

@@ -4,6 +4,7 @@ SELECT errand.grant_rights('surveys', '{
     "completions": ["answers", "request_id"],
     "invitations": ["request_id"],
     "receipts": ["hash"],
+    "reviews": ["note"],
     "receipt_keys": ["sealed"],
     "open_receipt_keys": ["inner_block", "outer_block"],
     "respondent_keys": ["key"]

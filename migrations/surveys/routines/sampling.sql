@@ -56,7 +56,7 @@ RETURN ('x' || encode(substr(sha256(key || int8send(invitation)), 1, 4), 'hex'))
 
 -- Looks at answers in the order of their completion: those in the sample and those with a flag go
 -- to review. Returns how many it looked at; fewer than max_rows means that none is left. It stays
--- ten minutes behind, for transactions that have not committed.
+-- an hour behind, for transactions that have not committed.
 CREATE OR REPLACE FUNCTION surveys.sample(
     max_rows int DEFAULT 1000, at timestamptz DEFAULT clock_timestamp(),
     OUT looked_at bigint, OUT sampled bigint
@@ -64,7 +64,7 @@ CREATE OR REPLACE FUNCTION surveys.sample(
 #variable_conflict use_variable
 DECLARE
     -- Read once, so that it is a bound of the index.
-    through CONSTANT timestamptz := least(at, clock_timestamp()) - interval '10 minutes';
+    through CONSTANT timestamptz := least(at, clock_timestamp()) - interval '1 hour';
     swept surveys.sweeps;
     rules surveys.rules;
 BEGIN
@@ -82,9 +82,14 @@ BEGIN
         SELECT g.invitation_id, surveys.flags_of(g.row, g.minutes, rules) AS flags,
             surveys.is_sampled(g.invitation_id, rules.sampled, k.key) AS is_sampled
         FROM page g CROSS JOIN surveys.respondent_keys k
+    ), locked AS (
+        -- As a verdict does, before its review: else the two might wait for each other.
+        SELECT j.invitation_id, j.flags
+        FROM judged j JOIN surveys.completions c ON c.invitation_id = j.invitation_id
+        WHERE j.is_sampled OR j.flags <> '{}' FOR NO KEY UPDATE OF c
     ), kept AS (
         INSERT INTO surveys.reviews (invitation_id, sampled_at, flags)
-        SELECT j.invitation_id, at, j.flags FROM judged j WHERE j.is_sampled OR j.flags <> '{}'
+        SELECT l.invitation_id, at, l.flags FROM locked l
         ON CONFLICT DO NOTHING RETURNING invitation_id
     ), marked AS (
         UPDATE surveys.completions c SET state = 'review'

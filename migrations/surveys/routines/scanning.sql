@@ -16,7 +16,6 @@ DECLARE
     f record;
     reason text;  i surveys.invitations;
 BEGIN
-    PERFORM surveys.expect_request('scan', request_id);
     SELECT r.*, p.id AS person, people.is_clear(p) AS is_clear, p.time_zone,
         (at AT TIME ZONE p.time_zone)::date AS today, d.day, d.wrong, d.branches,
         surveys.is_genuine(establishment, message, parts[5], at) AS is_genuine, s.id AS survey,
@@ -33,8 +32,8 @@ BEGIN
     LEFT JOIN surveys.surveys s ON s.establishment_id = establishment AND s.for_receipts
         AND s.closed_at IS NULL
     LEFT JOIN surveys.versions v ON v.survey_id = s.id AND v.version = s.version;
-    IF f.person IS NULL THEN
-        PERFORM people.expect_person(person);
+    IF f.person IS NULL OR (length(request_id) BETWEEN 1 AND 100) IS NOT TRUE THEN
+        PERFORM surveys.expect_request('scan', request_id), people.expect_person(person);
     END IF;
     IF f.known IS NOT NULL THEN
         RETURN surveys.scanned_before(

@@ -53,6 +53,9 @@ CREATE TABLE surveys.completions (
     -- counted; review: sampled or flagged, counted until a verdict; rejected: in no report.
     state text COLLATE "C" NOT NULL DEFAULT 'counted'
         CHECK (state IN ('counted', 'review', 'rejected')),
+    -- Its name in the ledger, the coupons and the reviews of missions, such as survey:12:UUID; null
+    -- once it is without the person, so that nothing leads from there to the answers.
+    origin text COLLATE "C",
     -- The coupon that it granted; null for none.
     coupon_id bigint,
     -- The idempotency key of the app's request; null once it is without the person.

@@ -86,8 +86,8 @@ enum BadgeCommands {
         summary: "Repair counts and badges that are missing, as the nightly recount does",
         discussion: """
             Counts deeds again from the modules that know them. A count that is too low is \
-            corrected, and the badges that it earns are awarded. No count is lowered, as modules \
-            forget deeds with time, and no badge is taken away.
+            corrected, and the badges that it earns are awarded; nobody is notified. No count is \
+            lowered, as modules forget deeds with time, and no badge is taken away.
             """,
         examples: [
             .init("errand badge recount --person 42", "one person"),
@@ -103,7 +103,7 @@ enum BadgeCommands {
             guard let one = try await Recount.one(Int64(id), session) else { throw unknown(id) }
             found = one
         } else {
-            found = try await Recount.all(from: .now()) { try await session.pipeline([$0])[0] }
+            found = try await Recount.all { try await session.pipeline([$0])[0] }
         }
         let line = AuditLine(
             operatorName: invocation.operatorName, action: "badge recount",

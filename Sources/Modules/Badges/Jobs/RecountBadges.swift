@@ -12,7 +12,7 @@ package struct RecountBadges: Job {
 
     static func run(_ context: JobContext) async throws {
         let database = context.database
-        let found = try await Recount.all(from: Instant(date: context.now)) { statement in
+        let found = try await Recount.all { statement in
             try await database.withSession { try await $0.pipeline([statement])[0] }
         }
         guard found.corrected > 0 || found.awarded > 0 else { return }
@@ -39,36 +39,25 @@ package struct Recount: Sendable {
     /// People of one transaction.
     private static let batch: Int32 = 1_000
 
-    private static let page = """
-        SELECT p.until, r.corrected, r.awarded, p.people
-        FROM badges.next_people($1, $2) AS p CROSS JOIN LATERAL badges.recount($1, p.until) AS r
-        WHERE p.until IS NOT NULL
+    private static let next = """
+        SELECT is_over, people, corrected, awarded FROM badges.recount_next($1)
         """
-    private static let note = "SELECT badges.note_recount($1, $2, $3, $4)"
 
-    /// Recounts all people, some of them in each statement, and records that it did.
+    /// Recounts all people, some of them in each statement.
+    ///
+    /// It goes on with a recount that was interrupted.
     package static func all(
-        from start: Instant, _ run: @Sendable (Statement) async throws -> Rows
+        _ run: @Sendable (Statement) async throws -> Rows
     ) async throws -> Recount {
-        var found = Recount()
-        var after: Int64 = 0
         while true {
             try Task.checkCancellation()
-            let rows = try await run(Statement(page, [.int64(after), .int32(batch)]))
-            guard let row = rows.first else { break }
-            after = try row.int64("until")
-            found.people += Int(try row.int64("people"))
-            found.corrected += Int(try row.int64("corrected"))
-            found.awarded += Int(try row.int64("awarded"))
+            let rows = try await run(Statement(next, [.int32(batch)]))
+            if try rows.bool(0, 0) {
+                return Recount(
+                    people: Int(try rows.int64(0, 1)), corrected: Int(try rows.int64(0, 2)),
+                    awarded: Int(try rows.int64(0, 3)))
+            }
         }
-        _ = try await run(
-            Statement(
-                note,
-                [
-                    .timestamp(start), .int64(Int64(found.people)), .int64(Int64(found.corrected)),
-                    .int64(Int64(found.awarded)),
-                ]))
-        return found
     }
 
     private static let one = """

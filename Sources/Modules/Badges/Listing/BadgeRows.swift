@@ -85,7 +85,8 @@ package struct BadgeRows: Sendable {
     }
 
     private static let recount = """
-        SELECT ended_at, people, corrected, awarded FROM badges.recounts ORDER BY id DESC LIMIT 1
+        SELECT ended_at, people, corrected, awarded FROM badges.recounts
+        WHERE ended_at IS NOT NULL ORDER BY id DESC LIMIT 1
         """
 
     /// Returns the recount that ended last; nil if there was none.

@@ -19,9 +19,23 @@ enum DoctorInquiries {
         warn(
             "people who wait too long for an answer", late.waiting,
             remedy: "errand inquiry ls --waiting")
-        warn(
-            "of these, threads of which nobody was alerted: no worker sweeps them", late.unswept,
-            remedy: "errand work --queues \(SweepInquiries.options.queue)")
+        if !late.notAlerted.isEmpty {
+            let threads =
+                late.notAlerted.prefix(10).map { String($0) }.joined(separator: ", ")
+                + (late.notAlerted.count > 10 ? ", …" : "")
+            let cause =
+                late.takesAlerts
+                ? "no worker sweeps them"
+                : "no endpoint of the owner operator takes inquiry.waiting"
+            findings.append(
+                Finding(
+                    check: "inquiries", severity: .warning,
+                    message: "of these, threads of which nobody was alerted, as \(cause): "
+                        + threads,
+                    remedy: late.takesAlerts
+                        ? "errand work --queues \(SweepInquiries.options.queue)"
+                        : "errand webhook add --help"))
+        }
         warn(
             "threads that were closed without an answer in the last 7 days", late.unanswered,
             remedy: "errand inquiry ls")

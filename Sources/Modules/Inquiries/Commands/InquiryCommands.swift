@@ -1,4 +1,3 @@
-import FoundationEssentials
 import ErrandCommand
 import ErrandPostgres
 import ErrandTerminal
@@ -24,7 +23,8 @@ enum InquiryCommands {
         "inquiry", "ls", effect: .read, summary: "List threads, newest first",
         discussion: """
             State unanswered: it was closed while the person waited for an answer. IS_LATE: \
-            operators were alerted, after 10 minutes for a mission's thread and 4 hours for others.
+            it waits for over 10 minutes, for a mission's thread, or 4 hours, for others. With \
+            --waiting, --cursor continues after the WAITING_FROM of the last thread.
             """,
         examples: [.init("errand inquiry ls --waiting", "who waits the longest")],
         options: [waiting, person, mission, PageOptions.limit, PageOptions.cursor]
@@ -44,7 +44,9 @@ enum InquiryCommands {
                 Column("waiting_since"), Column("is_late"), Column("messages"),
             ],
             empty: invocation[waiting] ? "nobody waits for an answer" : "no threads match")
-        PageOptions.printMore(invocation, count: found.count, last: found.last?.id)
+        PageOptions.printMore(
+            invocation, count: found.count,
+            last: filter.isWaiting ? found.last?.waitingFrom : found.last?.id)
         return .done
     }
 
@@ -63,6 +65,11 @@ enum InquiryCommands {
         "text", placeholder: "TEXT",
         help: "The answer, at most 4,000 characters, or @FILE (default: standard input)")
 
+    private static let requestID = Option<String?>.value(
+        "request-id", .line("TEXT", upTo: 100),
+        help: "Idempotency key: the same answer and key are recorded once (default: your same text "
+            + "is recorded once, until the person writes again)")
+
     private static let answer = Command(
         "inquiry", "answer", effect: .write, summary: "Answer a thread, and notify its person",
         discussion: """
@@ -74,7 +81,7 @@ enum InquiryCommands {
             .init("errand inquiry answer 12 --text 'Rewards are paid on Mondays.'", "a short one"),
             .init("errand inquiry answer 12 <answer.txt", "from standard input"),
         ],
-        options: [text], arguments: [InquiryFormatting.id]
+        options: [text, requestID], arguments: [InquiryFormatting.id]
     ) { invocation in
         let id = invocation[InquiryFormatting.id]
         let bytes = try JobInputOptions.content(invocation[text] ?? "@-")
@@ -86,7 +93,7 @@ enum InquiryCommands {
         }
         _ = try await InquiryFormatting.refusing {
             try await changes(invocation).answer(
-                Int64(id), words, request: UUID().uuidString.lowercased())
+                Int64(id), words, request: invocation[requestID])
         }
         try await InquiryFormatting.show(id, invocation)
         return .done

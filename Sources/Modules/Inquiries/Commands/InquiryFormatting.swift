@@ -18,6 +18,10 @@ enum InquiryFormatting {
         do { return try await body() } catch let error as ThreadError {
             switch error {
             case .unknown(let id): throw unknown(Int(id))
+            case .repeated:
+                throw CommandFailure(
+                    exit: .conflict, message: "\(error)",
+                    hint: "give each answer a --request-id of its own")
             case .refused: throw CommandFailure(exit: .refused, message: "\(error)")
             case .invalid: throw CommandFailure(exit: .usage, message: "\(error)")
             }
@@ -43,6 +47,7 @@ enum InquiryFormatting {
             ("state", state(thread)), ("opened_at", thread.openedAt.cell),
             ("last_at", thread.lastAt.cell),
             ("waiting_since", .optional(thread.waitingSince) { $0.cell }),
+            ("waiting_from", .optional(thread.waitingFrom) { .id(Int($0)) }),
             ("is_late", .flag(thread.isLate)),
             ("closed_at", .optional(thread.closedAt) { $0.cell }),
             ("closed_by", .optional(thread.closedBy) { .text($0) }),

@@ -6,6 +6,8 @@ package enum ThreadError: Error, Equatable, CustomStringConvertible {
     case unknown(Int64)
     /// The person gets no answers any more.
     case refused(Int64, String)
+    /// The request has recorded another answer.
+    case repeated(String)
     /// The text is wrong, or no program has declared the notices.
     case invalid(String)
 
@@ -15,7 +17,7 @@ package enum ThreadError: Error, Equatable, CustomStringConvertible {
         case .refused(let id, "blocked"):
             "the person of thread \(id) is blocked until their erasure, and gets no answer"
         case .refused(let id, _): "the person of thread \(id) is under 16, and gets no answer"
-        case .invalid(let words): words
+        case .repeated(let words), .invalid(let words): words
         }
     }
 }
@@ -41,6 +43,7 @@ package struct ThreadChanges: Sendable {
             guard case .server(let server) = error else { throw error }
             switch server.sqlState {
             case "23503": throw ThreadError.unknown(thread)
+            case "23505": throw ThreadError.repeated(server.message)
             case "22023", "RU002": throw ThreadError.invalid(server.message)
             default: throw error
             }
@@ -60,11 +63,12 @@ package struct ThreadChanges: Sendable {
 
     /// Answers a thread, and returns the id of the message.
     ///
-    /// - Parameter request: names the answer; the same one again changes nothing.
-    package func answer(_ thread: Int64, _ text: String, request: String) async throws -> Int64 {
+    /// - Parameter request: names the answer; the same one again changes nothing. Nil: the same
+    ///   text again changes nothing, until the person writes again.
+    package func answer(_ thread: Int64, _ text: String, request: String?) async throws -> Int64 {
         try await run(thread) { session in
             let row = try session.query(
-                Self.answer, [.int64(thread), .text(actor), .text(text), .text(request)]
+                Self.answer, [.int64(thread), .text(actor), .text(text), .optional(request)]
             ).first
             guard let row else { throw PostgresError.decoding("inquiries.answer: no row") }
             guard let message = try row.optionalInt64("message") else {

@@ -11,7 +11,9 @@ package struct ThreadRecord: Sendable {
     package var openedAt: Instant
     package var lastAt: Instant
     package var waitingSince: Instant?
-    /// Whether operators were alerted of a message that still has no answer.
+    /// The person's first message since the last answer.
+    package var waitingFrom: Int64?
+    /// Whether a message waits for longer than it takes to alert operators.
     package var isLate: Bool
     package var messages: Int
     package var closedAt: Instant?
@@ -21,10 +23,10 @@ package struct ThreadRecord: Sendable {
         t.id, t.person_id, t.mission_id, m.title,
         CASE WHEN t.closed_unanswered THEN 'unanswered' WHEN t.closed_at IS NOT NULL THEN 'closed'
             WHEN t.waiting_since IS NOT NULL THEN 'waiting' ELSE 'answered' END AS state,
-        t.opened_at, t.last_at, t.waiting_since, t.closed_at, t.closed_by,
-        t.waiting_since IS NOT NULL AND EXISTS (SELECT FROM inquiries.messages w
-            WHERE w.thread_id = t.id AND w.alerted_at IS NOT NULL AND w.at >= t.waiting_since)
-            AS is_late,
+        t.opened_at, t.last_at, t.waiting_since, t.waiting_from, t.closed_at, t.closed_by,
+        t.waiting_from IS NOT NULL AND EXISTS (SELECT FROM inquiries.messages w
+            WHERE w.thread_id = t.id AND w.id >= t.waiting_from
+              AND (w.alerted_at IS NOT NULL OR w.alert_at <= clock_timestamp())) AS is_late,
         (SELECT count(*) FROM inquiries.messages c WHERE c.thread_id = t.id) AS messages
         """
 
@@ -37,6 +39,7 @@ package struct ThreadRecord: Sendable {
         openedAt = try row.timestamp("opened_at")
         lastAt = try row.timestamp("last_at")
         waitingSince = try row.optionalTimestamp("waiting_since")
+        waitingFrom = try row.optionalInt64("waiting_from")
         isLate = try row.bool("is_late")
         messages = Int(try row.int64("messages"))
         closedAt = try row.optionalTimestamp("closed_at")

@@ -6,6 +6,7 @@ package struct ThreadFilter: Sendable {
     package var isWaiting = false
     package var person: Int64?
     package var mission: Int64?
+    /// The last thread of the page before; of those that wait, its ``ThreadRecord/waitingFrom``.
     package var behind: Int64?
     package var limit = 50
 
@@ -24,11 +25,9 @@ package struct ThreadRows: Sendable {
         """
     private static let waiting = """
         SELECT \(ThreadRecord.columns) \(from)
-        WHERE t.waiting_since IS NOT NULL AND ($1::bigint IS NULL OR t.person_id = $1)
+        WHERE t.waiting_from > coalesce($3, 0) AND ($1::bigint IS NULL OR t.person_id = $1)
           AND ($2::bigint IS NULL OR t.mission_id = $2)
-          AND (t.waiting_since, t.id) > (coalesce((SELECT b.waiting_since
-              FROM inquiries.threads b WHERE b.id = $3), '-infinity'), coalesce($3, 0))
-        ORDER BY t.waiting_since, t.id LIMIT $4
+        ORDER BY t.waiting_from LIMIT $4
         """
     private static let all = """
         SELECT \(ThreadRecord.columns) \(from)
@@ -66,30 +65,46 @@ package struct ThreadRows: Sendable {
     }
 
     private static let late = """
-        SELECT count(*),
-            count(*) FILTER (WHERE m.alert_at < $1::timestamptz - interval '10 minutes')
+        SELECT t.id, coalesce(m.alert_at < $1::timestamptz - interval '10 minutes', false)
         FROM inquiries.threads t CROSS JOIN LATERAL (
             SELECT min(w.alert_at) AS alert_at, count(w.alerted_at) AS alerted
             FROM inquiries.messages w
-            WHERE w.thread_id = t.id AND w.at >= t.waiting_since AND w.actor IS NULL
+            WHERE w.thread_id = t.id AND w.id >= t.waiting_from AND w.actor IS NULL
         ) AS m
-        WHERE t.waiting_since IS NOT NULL AND (m.alerted > 0 OR m.alert_at < $1)
+        WHERE t.waiting_from IS NOT NULL AND (m.alerted > 0 OR m.alert_at < $1)
+        ORDER BY t.waiting_from
+        """
+    private static let takesAlerts = """
+        SELECT EXISTS (SELECT FROM notification.endpoints e
+            WHERE e.owner = 'operator' AND e.disabled_at IS NULL
+              AND e.events && '{inquiry.waiting,*}')
         """
     private static let unanswered = """
         SELECT count(*) FROM inquiries.threads t
         WHERE t.closed_unanswered AND t.closed_at > $1::timestamptz - interval '7 days'
         """
 
-    /// Returns the number of threads that have waited too long for an answer, of those whose alert
-    /// no sweep has raised, and of those closed without an answer in the last 7 days.
-    package func late(
-        now: Instant
-    ) async throws -> (waiting: Int, unswept: Int, unanswered: Int) {
-        let rows = try await session.pipeline(
-            [Self.late, Self.unanswered].map { Statement($0, [.timestamp(now)]) })
-        return (
-            Int(try rows[0].int64(0, 0)), Int(try rows[0].int64(0, 1)),
-            Int(try rows[1].int64(0, 0))
-        )
+    /// What waits too long for an answer.
+    package struct Late: Sendable {
+        /// The number of threads.
+        package var waiting: Int
+        /// Of these, those whose alert is over 10 minutes late, the longest first.
+        package var notAlerted: [Int64]
+        /// Whether an endpoint takes alerts.
+        package var takesAlerts: Bool
+        /// The number of threads that were closed without an answer in the last 7 days.
+        package var unanswered: Int
+    }
+
+    /// Returns what waits too long for an answer.
+    package func late(now: Instant) async throws -> Late {
+        let rows = try await session.pipeline([
+            Statement(Self.late, [.timestamp(now)]), Statement(Self.takesAlerts),
+            Statement(Self.unanswered, [.timestamp(now)]),
+        ])
+        return Late(
+            waiting: rows[0].count,
+            notAlerted: try rows[0].filter { try $0.bool(1) }.map { try $0.int64(0) },
+            takesAlerts: try rows[1].bool(0, 0), unanswered: Int(try rows[2].int64(0, 0)))
     }
 }

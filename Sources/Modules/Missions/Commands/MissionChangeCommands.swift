@@ -85,7 +85,8 @@ enum MissionChangeCommands {
             --code or --reason, which the shopper can read.
 
             --code faces deletes the results of its tasks at once, also of a submission that was \
-            returned or rejected before, and a shopper does them again.
+            returned or rejected before, and a shopper does them again. 'errand mission redact' \
+            deletes them in any state.
             """,
         examples: [
             .init("errand mission review 4711 --verdict approve", "pay it"),

@@ -5,8 +5,8 @@ import ErrandTerminal
 /// `errand mission …`: missions, their assignments and the solver.
 enum MissionCommands {
     static let all =
-        MissionListCommands.all + MissionAssignCommand.all + MissionChangeCommands.all + [solve]
-        + MissionSimulateCommand.all
+        MissionListCommands.all + MissionAssignCommand.all + MissionChangeCommands.all
+        + MissionRemedyCommands.all + [solve] + MissionSimulateCommand.all
 
     private static let instance = Option<String?>.value(
         "instance", .text("FILE"), help: "File with the instance as JSON; - is standard input"

@@ -41,6 +41,7 @@ enum MissionFieldNames {
         ("distance_m", "metres from the shopper's home to the branch"),
         ("code", "why a review returned or rejected it: faces, wrong_place, unclear, …"),
         ("review_tasks", "the tasks that the code is about"),
+        ("refused_coupons", "the numbers of the coupons that were not granted, and why"),
         ("coupons", "the coupons that a shopper gets when the submission is approved"),
         ("days", "the days for which a coupon is valid, from the approval"),
         ("returns", "the number of times that a submission was returned"),

@@ -116,6 +116,7 @@ enum MissionFormatting {
             ("reason", .optional(assignment.reason) { .text($0) }),
             ("code", .optional(assignment.code) { .text($0) }),
             ("review_tasks", .list(assignment.reviewTasks.map { String($0) })),
+            ("refused_coupons", .list(assignment.refusedCoupons)),
         ])
     }
 

@@ -13,6 +13,8 @@ enum MissionListCommands {
     private static let unfilled = Option.flag("unfilled", help: "Only missions with free slots")
     private static let submitted = Option.flag(
         "submitted", help: "Only missions with a submission to review")
+    private static let refused = Option.flag(
+        "refused-coupons", help: "Only missions of whose coupons some were not granted")
 
     private static let list = Command(
         "mission", "ls", effect: .read, summary: "List missions, newest first",
@@ -21,13 +23,16 @@ enum MissionListCommands {
             .init("errand mission ls --state open --unfilled", "open missions with free slots"),
             .init("errand mission ls --submitted", "missions with submissions to review"),
         ],
-        options: [inState, branch, unfilled, submitted, PageOptions.limit, PageOptions.cursor]
+        options: [
+            inState, branch, unfilled, submitted, refused, PageOptions.limit, PageOptions.cursor,
+        ]
     ) { invocation in
         var filter = MissionFilter()
         filter.state = invocation[inState]
         filter.branch = invocation[branch].map(Int64.init)
         filter.isUnfilled = invocation[unfilled]
         filter.isSubmitted = invocation[submitted]
+        filter.hasRefusedCoupons = invocation[refused]
         filter.behind = invocation[PageOptions.cursor].map(Int64.init)
         filter.limit = invocation[PageOptions.limit]
         let missions = try await MissionRows(session: try invocation.session()).page(filter)

@@ -117,6 +117,37 @@ package struct MissionChanges: Sendable {
         ) { try $0.bool(0, 0) }
     }
 
+    /// Deletes the results of tasks in which people can be recognized, in any state; false when
+    /// there were none.
+    package func redact(
+        _ assignment: Int64, tasks: [Int32], reason: String?
+    ) async throws -> Bool {
+        let numbers = tasks.map { String($0) }.joined(separator: ", ")
+        return try await run(
+            "mission redact", "assignment \(assignment): tasks \(numbers)", reason: reason,
+            "SELECT missions.redact($1, $2, $3)",
+            [.int64(assignment), .text(actor), .int32Array(tasks)]
+        ) { try $0.bool(0, 0) }
+    }
+
+    /// Grants the refused coupons of an assignment; how many were granted, and refused again.
+    package func grantRefused(
+        _ assignment: Int64, reason: String?
+    ) async throws -> (granted: Int, refused: Int) {
+        try await run(
+            "mission grant", "assignment \(assignment)", reason: reason,
+            "SELECT granted, refused FROM missions.grant_refused($1)", [.int64(assignment)]
+        ) { (Int(try $0.int32(0, 0)), Int(try $0.int32(0, 1))) }
+    }
+
+    /// Gives up the refused coupons of an assignment; how many.
+    package func giveUpRefused(_ assignment: Int64, reason: String?) async throws -> Int {
+        try await run(
+            "mission grant", "assignment \(assignment): give up", reason: reason,
+            "SELECT missions.give_up_refused($1)", [.int64(assignment)]
+        ) { Int(try $0.int32(0, 0)) }
+    }
+
     /// Keeps a mission from the schedule, or gives it back; false when it was so already.
     package func lock(_ mission: Int64, _ isLocked: Bool, reason: String?) async throws -> Bool {
         try await run(

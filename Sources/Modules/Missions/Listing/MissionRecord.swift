@@ -130,12 +130,16 @@ package struct AssignmentRecord: Sendable {
     /// Why the last review returned or rejected it, and the tasks that it is about.
     package var code: String?
     package var reviewTasks: [Int32]
+    /// The coupons that were refused at the approval: number and reason.
+    package var refusedCoupons: [String]
 
     static let columns = """
         a.id, a.mission_id, a.person_id, a.slot, a.state::text AS state, a.offered_at,
         a.answer_by, a.accepted_at, a.arrived_at, a.submitted_at, a.ended_at, a.score,
         a.distance_m, a.returns, a.payment_id, a.actor, a.reason, a.review_code,
-        a.review_tasks
+        a.review_tasks,
+        ARRAY(SELECT c.number || ' ' || c.reason FROM missions.refused_coupons c
+            WHERE c.assignment_id = a.id ORDER BY c.number) AS refused_coupons
         """
 
     init(_ row: Row) throws {
@@ -158,6 +162,7 @@ package struct AssignmentRecord: Sendable {
         reason = try row.optionalText("reason")
         code = try row.optionalText("review_code")
         reviewTasks = try row.int32Array("review_tasks")
+        refusedCoupons = try row.textArray("refused_coupons")
     }
 }
 

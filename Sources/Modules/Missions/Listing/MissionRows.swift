@@ -8,6 +8,8 @@ package struct MissionFilter: Sendable {
     package var isUnfilled = false
     /// Only those where a submission waits to be reviewed.
     package var isSubmitted = false
+    /// Only those of whose coupons some were refused.
+    package var hasRefusedCoupons = false
     /// Go on behind the mission of this id.
     package var behind: Int64?
     package var limit = 50
@@ -22,27 +24,44 @@ package struct MissionRows: Sendable {
 
     package init(session: Session) { self.session = session }
 
-    private static let listing = """
-        SELECT \(MissionRecord.columns)
-        FROM missions.missions m JOIN establishments.branches b ON b.id = m.branch_id
-        WHERE ($1::text IS NULL OR m.state::text = $1) AND ($2::bigint IS NULL OR m.branch_id = $2)
-          AND m.id < coalesce($3, 9223372036854775807)
-          AND (NOT $4 OR m.slots > (SELECT count(*) FROM missions.assignments a
-              WHERE a.mission_id = m.id
-                AND a.state IN ('offered', 'accepted', 'arrived', 'submitted', 'paid')))
-          AND (NOT $5 OR EXISTS (SELECT FROM missions.assignments a
-              WHERE a.mission_id = m.id AND a.state = 'submitted'))
-        ORDER BY m.id DESC LIMIT $6
-        """
+    /// Each condition is added only when it is asked for: behind an OR, it would use no index.
+    private static func listing(_ filter: MissionFilter) -> String {
+        var conditions = "m.id < coalesce($3, 9223372036854775807)"
+        if filter.isUnfilled {
+            conditions += """
+                 AND m.slots > (SELECT count(*) FROM missions.assignments a
+                    WHERE a.mission_id = m.id
+                      AND a.state IN ('offered', 'accepted', 'arrived', 'submitted', 'paid'))
+                """
+        }
+        if filter.isSubmitted {
+            conditions += """
+                 AND m.id IN (SELECT a.mission_id FROM missions.assignments a
+                    WHERE a.state = 'submitted')
+                """
+        }
+        if filter.hasRefusedCoupons {
+            conditions += """
+                 AND m.id IN (SELECT a.mission_id FROM missions.refused_coupons c
+                    JOIN missions.assignments a ON a.id = c.assignment_id)
+                """
+        }
+        return """
+            SELECT \(MissionRecord.columns)
+            FROM missions.missions m JOIN establishments.branches b ON b.id = m.branch_id
+            WHERE ($1::text IS NULL OR m.state = $1::missions.mission_state)
+              AND ($2::bigint IS NULL OR m.branch_id = $2) AND \(conditions)
+            ORDER BY m.id DESC LIMIT $4
+            """
+    }
 
     /// One page of the missions that pass a filter, the newest first.
     package func page(_ filter: MissionFilter) async throws -> [MissionRecord] {
         try await session.query(
-            Self.listing,
+            Self.listing(filter),
             [
                 .optional(filter.state?.rawValue), .optional(filter.branch),
-                .optional(filter.behind), .bool(filter.isUnfilled), .bool(filter.isSubmitted),
-                .int64(Int64(filter.limit)),
+                .optional(filter.behind), .int64(Int64(filter.limit)),
             ]
         ).map(MissionRecord.init)
     }
@@ -93,6 +112,20 @@ package struct MissionRows: Sendable {
     /// Nil when there is none of that id.
     package func assignment(_ id: Int64) async throws -> AssignmentRecord? {
         try await session.query(Self.assignment, [.int64(id)]).map(AssignmentRecord.init).first
+    }
+
+    private static let neglected = """
+        SELECT (SELECT count(*) FROM missions.assignments a
+                WHERE a.state = 'submitted'
+                  AND a.submitted_at < $1::timestamptz - interval '3 days'),
+            (SELECT count(*) FROM missions.refused_coupons)
+        """
+
+    /// The number of submissions that have waited for a review for over 3 days, and of refused
+    /// coupons.
+    package func neglected(now: Instant) async throws -> (submissions: Int, coupons: Int) {
+        let rows = try await session.query(Self.neglected, [.timestamp(now)])
+        return (Int(try rows.int64(0, 0)), Int(try rows.int64(0, 1)))
     }
 
     private static let shoppers = """

@@ -59,8 +59,7 @@ enum NewsCommands {
         let id = invocation[optionalID]
         let draft = try await draft(id, rows, invocation)
         let count = try await NewsFormatting.refusing {
-            try await rows.count(
-                draft.audience, sending: id.map(Int64.init), people: draft.people, now: .now())
+            try await rows.check(draft, sending: id.map(Int64.init), now: .now())
         }
         let samples = try NewsFormatting.samples(draft, invocation)
         if invocation[dryRun] {

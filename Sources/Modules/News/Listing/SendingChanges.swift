@@ -27,6 +27,14 @@ package struct SendingDraft: Sendable {
         self.version = version
         self.people = people
     }
+
+    /// The first arguments of `news.draft` and `news.expect_draft`.
+    var parameters: [Parameter] {
+        [
+            .text(kind), .text(audience), .text(headline), .text(summary), .text(body),
+            .optional(version), people.map { .int64Array($0) } ?? .null,
+        ]
+    }
 }
 
 /// Why a sending cannot be changed so.
@@ -38,6 +46,13 @@ package enum SendingError: Error, Equatable, CustomStringConvertible {
     case same(as: Int64)
     /// A part of the draft is wrong.
     case invalid(String)
+
+    /// What the functions of the schema refuse; any other error as it is.
+    static func of(_ error: PostgresError) -> any Error {
+        guard case .server(let server) = error, ["22023", "23503"].contains(server.sqlState)
+        else { return error }
+        return SendingError.invalid(server.message)
+    }
 
     package var description: String {
         switch self {
@@ -70,10 +85,7 @@ package struct SendingChanges: Sendable {
         do {
             return try await session.transaction { session in try body(session) }
         } catch let error as PostgresError {
-            if case .server(let server) = error, ["22023", "23503"].contains(server.sqlState) {
-                throw SendingError.invalid(server.message)
-            }
-            throw error
+            throw SendingError.of(error)
         }
     }
 
@@ -92,12 +104,7 @@ package struct SendingChanges: Sendable {
     ) async throws -> Int64 {
         try await run { session in
             let id = try session.query(
-                Self.draft,
-                [
-                    .text(draft.kind), .text(draft.audience), .text(draft.headline),
-                    .text(draft.summary), .text(draft.body), .optional(draft.version),
-                    draft.people.map { .int64Array($0) } ?? .null, .text(actor),
-                ]
+                Self.draft, draft.parameters + [.text(actor)]
             ).int64(0, 0)
             _ = try session.pipeline([audit("draft", id, reason)])
             if starting { try start(id, reason, session) }

@@ -8,7 +8,7 @@ package struct SendingRows: Sendable {
 
     private static let page = """
         SELECT \(SendingRecord.columns) FROM news.sendings s
-        WHERE ($1::text IS NULL OR s.state::text = $1)
+        WHERE ($1::text IS NULL OR s.state = $1::news.sending_state)
           AND s.id < coalesce($2, 9223372036854775807)
         ORDER BY s.id DESC LIMIT $3
         """
@@ -31,22 +31,40 @@ package struct SendingRows: Sendable {
         try await session.query(Self.one, [.int64(id)]).first.map(SendingRecord.init)
     }
 
-    /// Counts the people whom a draft, or a new sending with these people, would be for at a time.
-    package func count(
-        _ audience: String, sending: Int64?, people: [Int64]?, now: Instant
+    private static let check = "SELECT news.expect_draft($1, $2, $3, $4, $5, $6, $7)"
+    private static let size = "SELECT news.expect_size($1, $2)"
+    private static let countList = """
+        SELECT count(*) FROM people.people p
+        WHERE p.id = ANY ($1) AND p.blocked_at IS NULL AND p.erased_at IS NULL
+        """
+    private static let countPeople = "SELECT news.count_people($1, $2, $3)"
+
+    /// Checks a draft as it is checked when it is recorded and started, and counts the people whom
+    /// it would be for at a time.
+    ///
+    /// - Parameter sending: the id of a draft that is recorded; nil for a new one.
+    /// - Throws: ``SendingError`` for what cannot be sent.
+    package func check(
+        _ draft: SendingDraft, sending: Int64?, now: Instant
     ) async throws -> Int {
-        if let people, sending == nil {
-            return Int(
-                try await session.query(
-                    "SELECT count(*) FROM people.people p WHERE p.id = ANY ($1)",
-                    [.int64Array(people)]
-                ).int64(0, 0))
+        do {
+            if sending == nil {
+                _ = try await session.query(Self.check, draft.parameters)
+            }
+            let count =
+                if let people = draft.people, sending == nil {
+                    try await session.query(Self.countList, [.int64Array(people)]).int64(0, 0)
+                } else {
+                    try await session.query(
+                        Self.countPeople,
+                        [.text(draft.audience), .optional(sending), .timestamp(now)]
+                    ).int64(0, 0)
+                }
+            _ = try await session.query(Self.size, [.text(draft.body), .int64(count)])
+            return Int(count)
+        } catch {
+            throw SendingError.of(error)
         }
-        return Int(
-            try await session.query(
-                "SELECT news.count_people($1, $2, $3)",
-                [.text(audience), .optional(sending), .timestamp(now)]
-            ).int64(0, 0))
     }
 
     private static let stuck = """

@@ -12,8 +12,8 @@ package struct FanOut: Sendable {
     private let sending: Int64
     private let database: Pool
     private let planner: NoticePlanner
-    /// People read per chunk.
-    package var chunkSize: Int32 = 1_000
+    /// People read per chunk; nil: as `news.rules` has it.
+    package var chunkSize: Int32?
 
     /// How long after its chunk a notice is still delivered.
     private static let newsValidity = Duration.seconds(7 * 86_400)
@@ -27,6 +27,7 @@ package struct FanOut: Sendable {
 
     private static let lock = """
         SELECT kind, audience, version, state::text AS state, started_at, reached,
+            (SELECT r.chunk_size FROM news.rules r) AS chunk_size,
             jsonb_build_object('headline', headline, 'summary', summary, 'body', body)
                 || CASE WHEN version IS NULL THEN '{}'
                     ELSE jsonb_build_object('version', version) END AS data
@@ -51,12 +52,13 @@ package struct FanOut: Sendable {
                 try await end(transaction)
                 return true
             }
+            let size = try chunkSize ?? row.int32("chunk_size")
             let people = try await transaction.query(
                 Self.next,
                 [
                     .text(try row.text("audience")), .int64(sending),
                     .int64(try row.int64("reached")),
-                    .timestamp(try row.timestamp("started_at")), .int32(chunkSize),
+                    .timestamp(try row.timestamp("started_at")), .int32(size),
                 ])
             var meant = 0
             var intents: [Intent] = []
@@ -67,7 +69,7 @@ package struct FanOut: Sendable {
             }
             let answers = try await planner.notify(intents, now: now, in: transaction)
             let notified = answers.count(where: \.isKept)
-            let isLast = people.count < Int(chunkSize)
+            let isLast = people.count < Int(size)
             let reached = isLast ? nil : try people[people.count - 1].int64("person")
             _ = try await transaction.query(
                 Self.record,

@@ -78,7 +78,7 @@ extension NoticePlanner {
             let rows = try await transaction.pipeline(statements)
             if !ways.isEmpty {
                 let jobs = try zip(rows[0], ways).map { row, way in
-                    (try row.int64(0), way.provider, way.plan.kind.urgency)
+                    (try row.int64(0), way.provider, way.plan.kind.priority)
                 }
                 try await enqueue(jobs, in: transaction)
             }
@@ -128,24 +128,24 @@ extension NoticePlanner {
         ]
     }
 
-    /// Enqueues the jobs of deliveries in the queue of the provider, urgent ones first.
+    /// Enqueues the jobs of deliveries in the queue of the provider, by their priority.
     private func enqueue(
-        _ deliveries: [(id: Int64, provider: String, urgency: NoticeKind.Urgency)],
+        _ deliveries: [(id: Int64, provider: String, priority: Priority)],
         in transaction: Transaction
     ) async throws {
-        let groups = Dictionary(grouping: deliveries) { [$0.provider, $0.urgency.rawValue] }
+        let groups = Dictionary(grouping: deliveries) { "\($0.priority.rawValue) \($0.provider)" }
         for group in groups.values {
-            let (provider, urgency) = (group[0].provider, group[0].urgency)
+            let (provider, priority) = (group[0].provider, group[0].priority)
             if let batch {
                 let ids = group.map(\.id)
                 let statement =
                     provider == Provider.mail
-                    ? park(EmailDelivery.self, ids, provider, urgency, in: batch)
-                    : park(PushDelivery.self, ids, provider, urgency, in: batch)
+                    ? park(EmailDelivery.self, ids, provider, priority, in: batch)
+                    : park(PushDelivery.self, ids, provider, priority, in: batch)
                 _ = try await transaction.pipeline([statement])
                 continue
             }
-            let options = EnqueueOptions(queue: provider, priority: urgency.priority)
+            let options = EnqueueOptions(queue: provider, priority: priority)
             // No deadline: the handler checks the expiry and records it.
             if provider == Provider.mail {
                 try await client.enqueue(
@@ -158,14 +158,14 @@ extension NoticePlanner {
     }
 
     private func park<Work: DeliveryJob>(
-        _ type: Work.Type, _ deliveries: [Int64], _ queue: String, _ urgency: NoticeKind.Urgency,
+        _ type: Work.Type, _ deliveries: [Int64], _ queue: String, _ priority: Priority,
         in batch: String
     ) -> Statement {
         Statement(
             NoticePlannerStatements.parkDeliveries,
             [
                 .int64Array(deliveries), .text(batch), .text(queue), .text(Work.kind),
-                .int16(Int16(Work.argsVersion)), .int16(urgency.priority.rawValue),
+                .int16(Int16(Work.argsVersion)), .int16(priority.rawValue),
                 .int16(Int16(Work.options.maxAttempts)), .optional(job),
             ])
     }
@@ -187,11 +187,13 @@ extension NoticePlanner {
     }
 }
 
-extension NoticeKind.Urgency {
+extension NoticeKind {
+    /// The priority of its deliveries among those of the provider: codes first, then people's own
+    /// affairs, then what everybody gets, such as changed terms, then promotional notices.
     fileprivate var priority: Priority {
-        switch self {
+        switch urgency {
         case .urgent: .critical
-        case .normal: .normal
+        case .normal: isMandatory ? .normal : .high
         case .promotional: .low
         }
     }

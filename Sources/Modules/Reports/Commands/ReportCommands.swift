@@ -120,8 +120,10 @@ enum ReportCommands {
         "report", "make", effect: .write,
         summary: "Make the reports of a week or month, or check those that were made",
         discussion: """
-            If the figures have changed since, another revision is made, and the contacts are \
-            notified; the earlier one stays. Else missing files are written again, byte for byte. \
+            If the figures have changed since by at least five people, another revision is made, \
+            and the contacts are notified; the earlier one stays. If fewer people make the \
+            difference, the report stands as it was published. Else missing files are written \
+            again, byte for byte. What the retention has begun to remove is refused. \
             ERRAND_REPORTS_DIR is the folder; run it as the user of the workers, who may write \
             into it. Without --establishment, it makes the reports of all. Exits 7 if some failed.
             """,

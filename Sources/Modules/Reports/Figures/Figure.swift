@@ -1,6 +1,6 @@
 import ErrandPostgres
 
-/// A row of `reports.figures`.
+/// A row of `reports.figures`; what people wrote is masked.
 struct Figure: Sendable {
     var section: String
     var branch: Int64?
@@ -15,7 +15,8 @@ struct Figure: Sendable {
 
     static let columns = """
         section, branch_id, survey_id, version, question, item, measure,
-        trim_scale(value)::text AS value, name
+        trim_scale(value)::text AS value, CASE WHEN section IN ('text', 'mission_answer')
+            THEN surveys.masked(name) ELSE name END AS name
         """
 
     init(_ row: Row) throws {

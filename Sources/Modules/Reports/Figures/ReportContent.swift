@@ -24,13 +24,30 @@ package struct ReportHead: Sendable {
     }
 }
 
+/// The names that a revision shows: they are those of when it was made.
+struct ReportNames: Codable, Sendable {
+    struct Branch: Codable, Sendable {
+        var id: Int64
+        var name: String
+    }
+
+    var establishment: String
+    var branches: [Branch]
+}
+
+/// A period of the trend; one without measures is a gap.
+struct TrendPeriod: Codable, Sendable {
+    var period: String
+    var measures: [String: String]
+}
+
 /// The figures of a report, without the texts, which may be many.
 struct ReportContent: Sendable {
     /// The measures of a summary, in their order.
     static let summaryMeasures = ["given", "completed", "expired"]
     static let couponMeasures = ["granted", "redeemed", "expired", "near_notices"]
 
-    let head: ReportHead
+    private(set) var head: ReportHead
     private(set) var branches: [(id: Int64, name: String)] = []
     private(set) var names: [Int64: String] = [:]
     private(set) var surveys: [SurveyKey: String] = [:]
@@ -39,8 +56,10 @@ struct ReportContent: Sendable {
     private(set) var answers: [QuestionKey: [Int64?: AnswerFigures]] = [:]
     private(set) var coupons: [String: String] = [:]
     private(set) var missions: [Int64?: String] = [:]
-    private(set) var trend: [(period: String, measures: [String: String])] = []
+    var trend: [TrendPeriod] = []
     var groups: [GroupCell] = []
+    /// The rows that the figures count.
+    private(set) var prints: RevisionRule.Prints = [:]
 
     init(_ head: ReportHead) { self.head = head }
 
@@ -62,9 +81,19 @@ struct ReportContent: Sendable {
         case "mission":
             missions[row.branch] = row.value
         case "trend":
-            guard let period = row.name, let measure = row.measure else { break }
-            if trend.last?.period != period { trend.append((period, [:])) }
-            trend[trend.count - 1].measures[measure] = row.value
+            guard let period = row.name else { break }
+            if trend.last?.period != period {
+                // A trend begins with a period that is known.
+                if row.measure == nil, trend.isEmpty { break }
+                trend.append(TrendPeriod(period: period, measures: [:]))
+            }
+            if let measure = row.measure { trend[trend.count - 1].measures[measure] = row.value }
+        case "print":
+            let parts = [row.branch, row.survey, row.version.map(Int64.init)]
+            let cell = ([row.measure ?? ""] + parts.map { $0.map(String.init) ?? "" })
+                .joined(separator: ":")
+            prints[cell] = row.name?.utf8.split(separator: UInt8(ascii: ","))
+                .compactMap { Int64(Substring($0)) }
         case "question", "option", "answer":
             guard let key, let number = row.question else { break }
             add(row, to: QuestionKey(survey: key, number: number))
@@ -94,6 +123,20 @@ struct ReportContent: Sendable {
         }
     }
 
+    /// The names that are shown.
+    var shownNames: ReportNames {
+        ReportNames(
+            establishment: head.establishmentName,
+            branches: branches.map { .init(id: $0.id, name: $0.name) })
+    }
+
+    /// Shows the names of an earlier revision.
+    mutating func use(_ names: ReportNames) {
+        head.establishmentName = names.establishment
+        branches = names.branches.map { ($0.id, $0.name) }
+        self.names = Dictionary(names.branches.map { ($0.id, $0.name) }) { first, _ in first }
+    }
+
     /// Adds the period of this report behind the earlier ones; call it when all rows are there.
     mutating func finish() {
         // What nobody chose, of the whole establishment.
@@ -106,11 +149,10 @@ struct ReportContent: Sendable {
             }
         }
         trend.append(
-            (
-                head.period,
-                Dictionary(
-                    uniqueKeysWithValues: Self.summaryMeasures.map { ($0, count($0)) })
-            ))
+            TrendPeriod(
+                period: head.period,
+                measures: Dictionary(
+                    uniqueKeysWithValues: Self.summaryMeasures.map { ($0, count($0)) })))
     }
 
     /// A count of the whole establishment or of a branch; 0 if there is none.
@@ -165,8 +207,8 @@ struct ReportContent: Sendable {
     }
 
     /// The figures for the trend of later reports.
-    var headline: [UInt8] {
-        let parts = Self.summaryMeasures.map { "\"\($0)\":\(count($0))" }
-        return Array("{\(parts.joined(separator: ","))}".utf8)
+    var headline: [String: Int64] {
+        Dictionary(
+            uniqueKeysWithValues: Self.summaryMeasures.map { ($0, Int64(count($0)) ?? 0) })
     }
 }

@@ -102,30 +102,36 @@ struct ReportPDF {
     }
 
     private func drawTrend() throws {
-        // A trend needs two periods.
-        guard content.trend.count > 1 else { return }
-        let values = content.trend.map { Double($0.measures["completed"] ?? "0") ?? 0 }
-        try pages.heading("Completed surveys, last \(content.trend.count) periods", keeping: 130)
+        // A trend needs two periods that are known; between them, gaps are shown as gaps.
+        let values = content.trend.map { $0.measures["completed"].map { Double($0) ?? 0 } }
+        guard values.count(where: { $0 != nil }) > 1 else { return }
+        try pages.heading("Completed surveys, last \(values.count) periods", keeping: 130)
         try pages.need(120)
         let (left, right) = (PDFPages.left + 40, PDFPages.right - 30)
         let (bottom, height) = (pages.y - 95, 80.0)
-        let highest = max(values.max() ?? 0, 1)
+        let highest = max(values.compactMap { $0 }.max() ?? 0, 1)
         let step = (right - left) / Double(max(values.count - 1, 1))
         let points = values.enumerated().map { place, value in
-            PDFPoint(x: left + step * Double(place), y: bottom + height * value / highest)
+            value.map {
+                PDFPoint(x: left + step * Double(place), y: bottom + height * $0 / highest)
+            }
         }
         let document = pages.document
         try document.line(fromX: left, y: bottom, toX: right, y: bottom, width: 0.4)
-        try document.polyline(points, width: 1.5, color: Self.barColor)
+        for run in points.split(separator: nil) {
+            try document.polyline(run.compactMap { $0 }, width: 1.5, color: Self.barColor)
+        }
         for (place, point) in points.enumerated() {
+            let x = left + step * Double(place)
+            let period = content.trend[place].period
+            let label = try document.width(of: period, size: 6)
+            try document.text(period, x: x - label / 2, y: bottom - 10, size: 6)
+            guard let point else { continue }
             try document.fill(
                 x: point.x - 2, y: point.y - 2, width: 4, height: 4, color: Self.barColor)
             let value = content.trend[place].measures["completed"] ?? "0"
             let width = try document.width(of: value, size: 7)
             try document.text(value, x: point.x - width / 2, y: point.y + 5, size: 7)
-            let period = content.trend[place].period
-            let label = try document.width(of: period, size: 6)
-            try document.text(period, x: point.x - label / 2, y: bottom - 10, size: 6)
         }
         pages.move(120)
     }

@@ -5,9 +5,9 @@ import ErrandPaymentFiles
 import ErrandPostgres
 
 /// A line of `reports.statement_lines`.
-package struct StatementLine: Sendable {
+package struct StatementLine: Codable, Sendable {
     package var currency: String
-    /// opening, surveys, missions, reversals, other, payments, closing or overdue.
+    /// opening, surveys, missions, reversals, other, earlier, payments, closing or overdue.
     package var line: String
     package var source: String?
     package var title: String?
@@ -71,6 +71,7 @@ enum StatementFiles {
         let text = line.title.map { "\(line.source ?? ""): \($0)" } ?? line.source ?? ""
         return switch line.line {
         case "opening": "Owed at the beginning"
+        case "earlier": "Other postings of earlier months"
         case "closing": "Owed at the end"
         case "overdue": "Overdue: owed for more than 30 days"
         case "payments": "Payment \(text.replacing("payment:", with: ""))"

@@ -109,7 +109,10 @@ package struct ReportRows: Sendable {
     private static let health = """
         SELECT
             (SELECT count(*) FROM reports.reports r
-                WHERE r.revision = 0 AND r.due_at < $1::timestamptz - interval '6 hours') AS late,
+                WHERE r.revision = 0 AND r.due_at < $1::timestamptz - interval '6 hours'
+                  AND reports.is_kept(r.establishment_id, r.kind, r.from_at, r.until_at, $1)
+                  AND (r.kind <> 'statement'
+                    OR NOT reports.is_stated(r.establishment_id, r.first_day))) AS late,
             (SELECT count(*) FROM reports.settings s
                 JOIN establishments.establishments e ON e.id = s.establishment_id
                 WHERE e.closed_at IS NULL AND NOT EXISTS (SELECT FROM reports.contacts c
@@ -118,12 +121,13 @@ package struct ReportRows: Sendable {
                 WHERE s.closed_at IS NULL AND NOT EXISTS (SELECT FROM reports.settings k
                     WHERE k.establishment_id = s.establishment_id)) AS unset,
             (SELECT count(*) FROM ledger.accounts a WHERE a.kind = 'establishment'
-                AND reports.overdue_at(a.id, $1) > 0) AS overdue
+                -- Before its postings are summed: most owe nothing, or not for long.
+                AND ledger.balance(a.id) < 0 AND reports.overdue_at(a.id, $1) > 0) AS overdue
         """
 
     /// What doctor says.
     package struct Health: Sendable {
-        /// Reports that were due six hours ago.
+        /// Reports that were due six hours ago and can still be made.
         package var late: Int64
         /// Establishments that get reports and have no contact.
         package var silent: Int64

@@ -25,7 +25,11 @@ package struct MakeReport: Job {
             do {
                 _ = try await maker.make(
                     job.reportID, now: Instant(date: context.now), in: transaction)
-            } catch ReportError.notFound {}
+            } catch ReportError.notFound {
+            } catch ReportError.refused(let words, _) {
+                // Another attempt cannot make it either.
+                context.log.with("report", Int(job.reportID)).warning("\(words)")
+            }
             try await context.complete(in: transaction)
         }
     }

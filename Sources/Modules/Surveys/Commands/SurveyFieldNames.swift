@@ -43,6 +43,7 @@ enum SurveyFieldNames {
         ("answers", "the answers, by question"),
         ("answer", "the answer in words; null if there is none"),
         ("coupon", "the id of the coupon that the completion granted"),
+        ("origin", "the name of the answers in the ledger and the coupons"),
         ("retired_at", "when the next key replaced it; null for the current key"),
         ("good_until", "until when codes of a retired key are accepted"),
         ("is_open", "whether PostgreSQL has the key in memory"),

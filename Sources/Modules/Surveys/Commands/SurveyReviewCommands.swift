@@ -112,6 +112,7 @@ enum SurveyReviewCommands {
             ("seconds_spent", .int(completion.secondsSpent)),
             ("minutes", .int(completion.minutes)), ("state", .text(completion.state)),
             ("coupon", .optional(completion.couponID) { .id(Int($0)) }),
+            ("origin", .optional(completion.origin) { .text($0) }),
             ("flags", .list(review?.flags ?? [])),
             ("sampled_at", .optional(review?.sampledAt) { $0.cell }),
             ("verdict", .optional(review?.verdict) { .text($0) }),

@@ -17,6 +17,8 @@ package struct CompletionRecord: Sendable {
     /// counted, review or rejected.
     package var state: String
     package var couponID: Int64?
+    /// Its name in the ledger, the coupons and the reviews of missions; nil without a person.
+    package var origin: String?
     package var review: Review?
 
     /// The review of the answers.
@@ -30,11 +32,12 @@ package struct CompletionRecord: Sendable {
         package var note: String?
     }
 
-    /// The columns of `c`, a completion, `v`, its version, and `r`, its review or nulls.
+    /// The columns of `c`, a completion, `v`, its version, and `r`, its review or nulls, but for
+    /// the note, which inspectors may not read.
     static let columns = """
         c.invitation_id, c.survey_id, c.version, v.title, c.establishment_id, c.branch_id,
             c.person_id, c.completed_at, c.seconds_spent, v.minutes, c.state, c.coupon_id,
-            r.sampled_at, r.flags, r.verdict, r.reviewed_at, r.actor, r.note
+            c.origin, r.sampled_at, r.flags, r.verdict, r.reviewed_at, r.actor
         """
 
     init(_ row: Row) throws {
@@ -50,6 +53,7 @@ package struct CompletionRecord: Sendable {
         minutes = Int(try row.int32("minutes"))
         state = try row.text("state")
         couponID = try row.optionalInt64("coupon_id")
+        origin = try row.optionalText("origin")
         guard let sampledAt = try row.optionalTimestamp("sampled_at") else { return }
         review = Review(
             sampledAt: sampledAt, flags: try row.optionalTextArray("flags") ?? [],
@@ -94,7 +98,7 @@ package struct AnswerRecord: Sendable {
 
 extension SurveyRows {
     private static let completion = """
-        SELECT \(CompletionRecord.columns)
+        SELECT \(CompletionRecord.columns), r.note
         FROM surveys.completions c
         JOIN surveys.versions v ON v.survey_id = c.survey_id AND v.version = c.version
         LEFT JOIN surveys.reviews r ON r.invitation_id = c.invitation_id
@@ -119,7 +123,7 @@ extension SurveyRows {
     }
 
     private static let waiting = """
-        SELECT \(CompletionRecord.columns)
+        SELECT \(CompletionRecord.columns), NULL AS note
         FROM surveys.reviews r
         JOIN surveys.completions c ON c.invitation_id = r.invitation_id
         JOIN surveys.versions v ON v.survey_id = c.survey_id AND v.version = c.version

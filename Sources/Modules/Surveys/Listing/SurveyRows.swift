@@ -102,7 +102,9 @@ package struct SurveyRows: Sendable {
         FROM surveys.invitations i
         JOIN surveys.versions v ON v.survey_id = i.survey_id AND v.version = i.version
         WHERE ($1::bigint IS NULL OR i.person_id = $1)
-          AND ($2::bigint IS NULL OR i.survey_id = $2)
+          -- Its establishment has an index.
+          AND ($2::bigint IS NULL OR i.survey_id = $2 AND i.establishment_id = (
+              SELECT s.establishment_id FROM surveys.surveys s WHERE s.id = $2))
           AND ($3::bigint IS NULL OR i.establishment_id = $3)
           AND ($4::text IS NULL OR $4 = CASE WHEN i.state = 'open' AND i.expires_at <= $7
               THEN 'expired' ELSE i.state::text END)

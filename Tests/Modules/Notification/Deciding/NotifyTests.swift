@@ -26,9 +26,9 @@ import Testing
             "SELECT id::text FROM notification.deliveries ORDER BY provider")
         #expect(
             jobs == [
-                #"apns notification.push {"delivery_id": \#(ids[0])} 2"#,
-                #"fcm notification.push {"delivery_id": \#(ids[1])} 2"#,
-                #"mail notification.email {"delivery_id": \#(ids[2])} 2"#,
+                #"apns notification.push {"delivery_id": \#(ids[0])} 1"#,
+                #"fcm notification.push {"delivery_id": \#(ids[1])} 1"#,
+                #"mail notification.email {"delivery_id": \#(ids[2])} 1"#,
             ])
         let items = try await ground.texts(
             "SELECT title || ', ' || body FROM notification.inbox_items")

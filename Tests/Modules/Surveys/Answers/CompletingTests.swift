@@ -32,22 +32,24 @@ import Testing
         #expect(
             try await ground.texts(
                 """
-                SELECT concat_ws(' ', a.kind, a.owner, p.amount, t.source)
+                SELECT concat_ws(' ', a.kind, a.owner, p.amount,
+                    regexp_replace(t.source, '[0-9a-f-]{36}$', '…'))
                 FROM ledger.postings p JOIN ledger.accounts a ON a.id = p.account_id
                 JOIN ledger.transactions t ON t.id = p.transaction_id ORDER BY 1
                 """) == [
-                    "commission 0 200 survey:1:\(invitation)",
-                    "establishment 1 -500 survey:1:\(invitation)",
-                    "person 1 300 survey:1:\(invitation)",
+                    "commission 0 200 survey:1:…",
+                    "establishment 1 -500 survey:1:…",
+                    "person 1 300 survey:1:…",
                 ])
         // Until the end of the ninth day from 15 June.
         #expect(
             try await ground.texts(
                 """
-                SELECT concat_ws(' ', id, person_id, establishment_id, title, origin,
+                SELECT concat_ws(' ', id, person_id, establishment_id, title,
+                    origin = (SELECT source FROM ledger.transactions),
                     people.written(expires_at)) FROM coupons.coupons
                 """) == [
-                    "\(done.coupon ?? 0) 1 1 A free tea survey:1:\(invitation) 2026-06-25T04:00:00Z"
+                    "\(done.coupon ?? 0) 1 1 A free tea t 2026-06-25T04:00:00Z"
                 ])
         #expect(
             try await ground.texts(

@@ -31,8 +31,11 @@ import Testing
         #expect(try await review(ground, all[1], "bad") == "recorded")
         #expect(
             try await ground.texts(
-                "SELECT source || ' ' || is_good FROM missions.reviews ORDER BY source")
-                == ["survey:1:\(all[0]) true", "survey:1:\(all[1]) false"])
+                """
+                SELECT c.invitation_id || ' ' || m.is_good
+                FROM missions.reviews m JOIN surveys.completions c ON c.origin = m.source
+                ORDER BY 1
+                """) == ["\(all[0]) true", "\(all[1]) false"])
         #expect(
             try await ground.texts(
                 "SELECT state FROM surveys.completions ORDER BY invitation_id")

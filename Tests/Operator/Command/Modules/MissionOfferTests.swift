@@ -206,6 +206,49 @@ extension AppCommands {
             #expect(try await made("mission", "show", "1")["coupons"] == [])
         }
 
+        @Test func `pictures are deleted from a paid mission, and refused coupons are granted`()
+            async throws
+        {
+            try await fill()
+            try await change(
+                """
+                SELECT establishments.put_establishment(9, 'Closed soon');
+                SELECT missions.open_mission(3, 'Lunch', now(), now() + interval '1 day', 25, 15,
+                    '[{"kind":"report","title":"How it was"}]', 'UTC',
+                    coupons => '[{"establishment": 9, "title": "Tea", "days": 30}]')
+                """)
+            let id = try await made("mission", "offer", "3", "43", "--yes")["id"].id
+            try await finish(id, 43)
+            try await change("SELECT establishments.close_establishment(9)")
+            let paid = try await made("mission", "review", id, "--verdict", "approve", "--yes")
+            #expect(paid["refused_coupons"].elements == ["1 closed"])
+            func findings() async throws -> [String] {
+                try await errand("doctor", "-ojson").records
+                    .filter { $0["check"] == "missions" }.compactMap { $0["message"].text }
+            }
+            #expect(try await findings().first?.hasSuffix("closed establishment: 1") == true)
+            let listed = try await errand("mission", "ls", "--refused-coupons", "-oname")
+            #expect(listed.output == "3\n")
+            try await errand("mission", "grant", id).expect(5, "1 of 1 coupons are still refused")
+            try await change("UPDATE establishments.establishments SET closed_at = NULL")
+            #expect(try await made("mission", "grant", id)["refused_coupons"] == [])
+            #expect(try await number("SELECT count(*) FROM coupons.coupons") == 1)
+            try await errand("mission", "grant", id).expect(0, "no coupon was refused")
+            try await errand("mission", "grant", id, "--give-up").expect(5, "not confirmed")
+            try await errand("mission", "grant", id, "--give-up", "--yes")
+                .expect(0, "no coupon was refused")
+            #expect(try await findings() == [])
+
+            try await errand("mission", "redact", id, "--yes").expect(2, "expected --task")
+            try await errand("mission", "redact", id, "--task", "1").expect(5, "not confirmed")
+            let state = try await made("mission", "redact", id, "--task", "1", "--yes")["state"]
+            #expect(state == "paid")
+            #expect(try await number("SELECT count(*) FROM missions.steps") == 0)
+            try await errand("mission", "redact", id, "--task", "1", "--yes")
+                .expect(0, "no results of these tasks")
+            try await errand("mission", "redact", "999", "--task", "1", "--yes").expect(3, "999")
+        }
+
         @Test func `shoppers are hired, refused and suspended`() async throws {
             try await fill()
             let listed = try await errand("shopper", "ls", "-ojson").records

@@ -24,12 +24,18 @@ extension AppCommands {
             let page = try await errand(
                 "inquiry", "ls", "--waiting", "--limit", "1", "--cursor", "1", "-ojson")
             #expect(try page.record["id"].id == "2")
+            try await errand("inquiry", "answer", "1", "--text", "Yes.").expect(0)
+            let rest = try await errand(
+                "inquiry", "ls", "--waiting", "--limit", "1", "--cursor", "2", "-ojson")
+            #expect(try rest.record["id"].id == "3")
+            #expect(try rest.record["waiting_from"].id == "3")
             let own = try await errand("inquiry", "ls", "--person", "42", "-ojson").records
             #expect(own.map { $0["id"].id } == ["3", "2"])
             let shown = try await errand("inquiry", "show", "1", "-ojson").record
             #expect(shown["person"].id == "41")
             #expect(
-                shown["messages"].elements.map { $0["text"] } == ["When are rewards paid?"])
+                shown["messages"].elements.map { $0["text"] }
+                    == ["When are rewards paid?", "Yes."])
             try await errand("inquiry", "show", "99").expect(3, "no thread 99")
         }
 
@@ -51,6 +57,14 @@ extension AppCommands {
                 try await number(
                     "SELECT count(*) FROM notification.notices WHERE kind = 'inquiry.answered'")
                     == 2)
+            // The command may be repeated.
+            try await errand("inquiry", "answer", "1", "--text", "On Mondays.", "--yes").expect(0)
+            let own = ["inquiry", "answer", "1", "--request-id", "m-1", "--text"]
+            for _ in 1...2 { try await errand(own + ["At noon."]).expect(0) }
+            try await errand(own + ["At one."]).expect(4, "--request-id of its own")
+            #expect(
+                try await errand("inquiry", "show", "1", "-ojson").record["messages"].elements.count
+                    == 3)
             try await errand(["inquiry", "answer", "3", "--yes"], input: "\n")
                 .expect(2, "the answer has 0 characters")
             try await errand("inquiry", "answer", "99", "--text", "x", "--yes")
@@ -59,7 +73,7 @@ extension AppCommands {
             let lines = try audit.records.filter { $0["action"] == "inquiry answer" }
             #expect(
                 lines.map { $0["subject"].text }.sorted { ($0 ?? "") < ($1 ?? "") }
-                    == ["thread 1", "thread 2"])
+                    == ["thread 1", "thread 1", "thread 1", "thread 1", "thread 2"])
             #expect(!audit.output.contains("Mondays") && !audit.output.contains("entrance"))
         }
 
@@ -92,8 +106,19 @@ extension AppCommands {
             #expect(
                 try await messages() == [
                     "people who wait too long for an answer: 1",
-                    "of these, threads of which nobody was alerted: no worker sweeps them: 1",
+                    "of these, threads of which nobody was alerted, as no endpoint of the owner "
+                        + "operator takes inquiry.waiting: 1",
                 ])
+            try await change("SELECT inquiries.alert()")
+            #expect(try await messages().count == 2)
+            try await change(
+                """
+                INSERT INTO notification.endpoints (owner, url, secret, events)
+                VALUES ('operator', 'https://example.org/hook', '\\x00', '{*}')
+                """)
+            #expect(
+                try await messages().last
+                    == "of these, threads of which nobody was alerted, as no worker sweeps them: 1")
             try await change("SELECT inquiries.alert()")
             #expect(try await messages() == ["people who wait too long for an answer: 1"])
             try await errand("inquiry", "close", "1", "--yes").expect(0)

@@ -120,7 +120,9 @@ extension AppCommands {
             try Data("41\nann\n".utf8).write(to: URL(filePath: file))
             try await errand(["news", "draft"] + words).expect(2, "line 2: expected a person's id")
             try Data("41\n77\n".utf8).write(to: URL(filePath: file))
-            try await errand(["news", "draft"] + words).expect(2, "no person has the id 77")
+            for verb in [["draft"], ["send", "--dry-run"], ["send", "--yes"]] {
+                try await errand(["news"] + verb + words).expect(2, "no person has the id 77")
+            }
         }
 
         @Test func `what is missing or wrong is said`() async throws {
@@ -134,7 +136,13 @@ extension AppCommands {
             try await errand(["news", "draft"] + words)
                 .expect(2, "expected all, app:NAME or @FILE")
             words[5] = "app:nobodys"
-            try await errand(["news", "draft"] + words).expect(2, "no module has this app")
+            for verb in [["draft"], ["send", "--dry-run"]] {
+                try await errand(["news"] + verb + words).expect(2, "no module has this app")
+            }
+            words = Self.terms
+            words[11] = " "
+            try await errand(["news", "send", "--dry-run"] + words)
+                .expect(2, "body: expected 1 to 20,000 characters")
             try await errand(["news", "send", "3"] + Self.terms).expect(2, "not both")
         }
 

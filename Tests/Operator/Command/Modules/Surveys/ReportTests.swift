@@ -11,6 +11,8 @@ extension AppCommands {
                 INSERT INTO establishments.establishments (id, name) VALUES (7, 'Cafe'), (8, 'Bar');
                 SELECT reports.put_settings(7, 'America/Toronto');
                 UPDATE reports.settings SET since = '2026-09-01Z';
+                -- Whatever the clock says, the answers are kept.
+                UPDATE people.retention_rules SET keep = '100 years';
                 SELECT reports.put_contact(7, 'office@example.org')
                 """)
             let folder = try temporaryFolder()
@@ -51,6 +53,40 @@ extension AppCommands {
                 Set(try broken.records.compactMap { $0["result"].text }) == ["changed", "missing"])
         }
 
+        @Test func `what is no longer kept is refused, and few who differ are said`()
+            async throws
+        {
+            let environment = try await ground()
+            let root = try #require(environment["ERRAND_REPORTS_DIR"])
+            defer { try? FileManager.default.removeItem(atPath: root) }
+            try await change(
+                """
+                INSERT INTO people.people (id, birth_date, age_verified_at)
+                VALUES (1, '1990-01-01', now());
+                SELECT people.record_consent(1, 'sharing', '1');
+                INSERT INTO surveys.completions (invitation_id, survey_id, version,
+                    establishment_id, person_id, completed_at, seconds_spent, answers)
+                VALUES (1, 12, 1, 7, 1, '2026-09-30 12:00Z', 60, '{"1": 4}')
+                """)
+            let make = [
+                "report", "make", "--establishment", "7", "--week", "2026-W40", "--yes", "-ojson",
+            ]
+            #expect(
+                try await errand(make, environment: environment).record["result"] == "made")
+            try await change("SELECT people.withdraw_consent(1, 'sharing')")
+            #expect(
+                try await errand(make, environment: environment).record["result"] == "stands")
+            try await change(
+                "UPDATE people.retention_rules SET keep = '1 day' WHERE name = 'surveys.answers'")
+            try await errand(make, environment: environment)
+                .expect(5, "the retention has begun to remove the answers of 2026-W40")
+            try await errand(
+                "report", "make", "--establishment", "7", "--week", "2026-W41", "--yes",
+                environment: environment
+            ).expect(5, "the retention has begun to remove the answers of 2026-W41")
+            try await errand("report", "ls", "--period", "2026-W41", "-ojson").expect(0)
+        }
+
         @Test func `mistakes are said`() async throws {
             let environment = try await ground()
             try await errand(
@@ -74,7 +110,11 @@ extension AppCommands {
 
         @Test func `some that fail make it exit 7`() async throws {
             let environment = try await ground()
-            try await change("SELECT reports.put_settings(8, 'UTC')")
+            try await change(
+                """
+                SELECT reports.put_settings(8, 'UTC');
+                UPDATE reports.settings SET since = '2026-09-01Z'
+                """)
             let root = try #require(environment["ERRAND_REPORTS_DIR"])
             for folder in [root, root + "/8"] {
                 try FileManager.default.createDirectory(
