@@ -112,15 +112,17 @@ extension FailoverTests {
             async throws
         {
             let outer = try CrashGround.here()
-            try await outer.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
-            let lost = try (0..<2).map { _ in try outer.worker() }
+            let load = 30_000
+            try await outer.done("enqueue", "demo.ledger", "--count", "\(load)")
+            // Slow enough for a dump in the middle.
+            let lost = try (0..<2).map { _ in try outer.worker(["--queues", "default:1"]) }
             let enqueuer = Enqueuer(outer)
             try await outer.progress(to: 3_000)
             try await Cluster.with { cluster in
                 let dump = cluster.folder + "-dump"
                 defer { try? FileManager.default.removeItem(atPath: dump) }
                 try await Self.run("pg_dump", "-Fc", "-f", dump, outer.place.database)
-                try await outer.expectUnfinished(Self.load)
+                try await outer.expectUnfinished(load)
                 // Then all is lost: the workers, the database and what Redis held.
                 _ = await enqueuer.stop()
                 for worker in lost { worker.signal(SIGKILL) }
@@ -142,7 +144,7 @@ extension FailoverTests {
                     let waiting = try await ground.number("SELECT count(*) FROM errand.jobs")
                     let done = try await ground.ledgerCount
                     #expect(waiting > 0 && done > 0, "the dump was made in the middle")
-                    #expect(waiting + done >= Self.load)
+                    #expect(waiting + done >= load)
                     let workers = try (0..<2).map { _ in try ground.worker() }
                     try await ground.allDone()
                     try await ground.expectExactlyOnce(waiting + done)

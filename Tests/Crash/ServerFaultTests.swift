@@ -82,7 +82,7 @@ extension CrashTests {
         func `a worker whose connections are ended every second carries on`() async throws {
             let ground = try CrashGround.here()
             try await ground.done("enqueue", "demo.ledger", "--count", "\(Self.load)")
-            let worker = try ground.worker(["--queues", "default:8"])
+            let worker = try ground.worker(["--queues", "default:4"])
             try await ground.progress(to: 500)
             var ended = 0
             for _ in 0..<6 {

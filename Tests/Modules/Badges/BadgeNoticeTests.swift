@@ -96,6 +96,6 @@ import Testing
         #expect(
             try await ground.texts(
                 "SELECT position || ' ' || blocks FROM people.holders WHERE module = 'badges'")
-                == ["35 false"])
+                == ["45 false"])
     }
 }

@@ -46,6 +46,16 @@ import Testing
                 "SELECT next_level FROM badges.of_person(1) WHERE kind = 'coupons_used'") == 12)
     }
 
+    @Test func `a person whose erasure is under way gets no badges again`() async throws {
+        let ground = try await BadgeGround()
+        try await ground.used(12, of: 1)
+        try await ground.session.script("UPDATE people.people SET blocked_at = now() WHERE id = 1")
+        #expect(try await ground.recount() == [0, 0])
+        // Who is kept after all is repaired the next night.
+        try await ground.session.script("UPDATE people.people SET blocked_at = NULL WHERE id = 1")
+        #expect(try await ground.recount() == [1, 2])
+    }
+
     @Test func `without modules that know deeds there is nothing to correct`() async throws {
         let ground = try await BadgeGround()
         try await ground.count("coupon_used", of: 1)

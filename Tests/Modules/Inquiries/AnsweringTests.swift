@@ -47,9 +47,13 @@ import Testing
         #expect(try await answer("On Mondays.") == first)
         #expect(try await answer("On Mondays.", by: "Ann") == first + 2)
         #expect(try await ground.notices(2).count == 3)
+        // The same text to a closed thread opens it again.
+        _ = try await ground.session.query("SELECT inquiries.close(1, 'Olga')")
+        #expect(try await answer("On Mondays.") == first + 3)
+        #expect(try await ground.thread(1).state == "answered")
         _ = try await ground.say(1, 2, "2", "Really?")
         let again = try await answer("On Mondays.")
-        #expect(again > first + 3)
+        #expect(again > first + 4)
         let both = try await withThrowingTaskGroup(of: Int64.self) { group in
             for _ in 1...4 { group.addTask { try await answer("Yes.") } }
             return try await group.reduce(into: Set<Int64>()) { $0.insert($1) }

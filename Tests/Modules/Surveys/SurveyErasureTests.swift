@@ -59,12 +59,12 @@ import Testing
         #expect(
             try await ground.texts(
                 """
-                SELECT (c.completed_at AT TIME ZONE 'America/Toronto')::time || ' '
-                    || (i.purchased_at AT TIME ZONE 'America/Toronto')::time || ' '
-                    || (i.ended_at AT TIME ZONE 'America/Toronto')::time
+                SELECT concat_ws(' ', (c.completed_at AT TIME ZONE 'UTC')::time,
+                    (i.purchased_at AT TIME ZONE 'UTC')::time,
+                    (i.expires_at AT TIME ZONE 'UTC')::time, (i.ended_at AT TIME ZONE 'UTC')::time)
                 FROM surveys.completions c JOIN surveys.invitations i ON i.id = c.invitation_id
                 WHERE c.person_id IS NULL
-                """) == ["00:00:00 00:00:00 00:00:00"])
+                """) == ["00:00:00 00:00:00 00:00:00 00:00:00"])
         #expect(
             try await ground.number(
                 """

@@ -1,7 +1,8 @@
 -- The recount: it repairs the counts and badges that are missing, from the modules that know the
 -- deeds. It lowers no count, as modules forget deeds with time, and takes no badge away.
 
--- The deeds of the people with an id above after, up to until, as the modules know them.
+-- The deeds of the people with an id above after, up to until, as the modules know them. An erasure
+-- under way may have deleted the badges already, and not yet the deeds.
 CREATE OR REPLACE FUNCTION badges.sourced(after bigint, until bigint)
 RETURNS TABLE (person_id bigint, kind text, establishment_id bigint, deeds bigint)
 LANGUAGE plpgsql AS $$
@@ -18,6 +19,7 @@ BEGIN
         SELECT d.person_id, k.kind, e.establishment_id, sum(d.deeds)::bigint
         FROM (%s) AS d (deed, person_id, establishment_id, deeds)
         JOIN badges.kinds k ON k.deed = d.deed
+        JOIN people.people p ON p.id = d.person_id AND p.blocked_at IS NULL
         CROSS JOIN LATERAL (
             SELECT CASE WHEN k.by_establishment THEN d.establishment_id ELSE 0 END) AS e
             (establishment_id)
@@ -87,38 +89,46 @@ BEGIN
     GET DIAGNOSTICS awarded = ROW_COUNT;
 END $$;
 
--- Goes on with the recount of all people that is under way, or starts one: at most max_people of
--- them, in a transaction of their own. A recount that was interrupted goes on where it was. The
--- results are those of the recount so far.
+-- Goes on with a recount of all people, or with the one that is under way, or starts one: at most
+-- max_people of them, in a transaction of their own. A recount that was interrupted goes on where
+-- it was. The results are those of the recount so far.
 CREATE OR REPLACE FUNCTION badges.recount_next(
-    max_people int,
-    OUT is_over boolean, OUT people bigint, OUT corrected bigint, OUT awarded bigint
+    max_people int, recount bigint DEFAULT NULL,
+    OUT id bigint, OUT is_over boolean, OUT people bigint, OUT corrected bigint, OUT awarded bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
 DECLARE
     going badges.recounts;
     page record;
     corrected_now bigint := 0;
     awarded_now bigint := 0;
 BEGIN
-    LOOP
+    -- Two that go on with the same one take turns.
+    SELECT * INTO going FROM badges.recounts r WHERE r.id = recount FOR UPDATE;
+    WHILE going.id IS NULL LOOP
         INSERT INTO badges.recounts (started_at) VALUES (clock_timestamp())
         ON CONFLICT DO NOTHING;
-        -- Two at once take turns. None is found if the other one has just ended it.
+        -- None is found if another one has just ended it.
         SELECT * INTO going FROM badges.recounts r WHERE r.ended_at IS NULL FOR UPDATE;
-        EXIT WHEN FOUND;
     END LOOP;
-    SELECT * INTO page FROM badges.next_people(going.after, max_people);
-    is_over := page.until IS NULL;
+    id := going.id;
+    is_over := going.ended_at IS NOT NULL;
     IF NOT is_over THEN
-        SELECT r.corrected, r.awarded INTO corrected_now, awarded_now
-        FROM badges.recount(going.after, page.until) r;
+        SELECT * INTO page FROM badges.next_people(going.after, max_people);
+        is_over := page.until IS NULL;
+        IF NOT is_over THEN
+            SELECT r.corrected, r.awarded INTO corrected_now, awarded_now
+            FROM badges.recount(going.after, page.until) r;
+        END IF;
+        UPDATE badges.recounts r
+        SET after = coalesce(page.until, r.after), people = r.people + page.people,
+            corrected = r.corrected + corrected_now, awarded = r.awarded + awarded_now,
+            ended_at = CASE WHEN is_over THEN greatest(r.started_at, clock_timestamp()) END
+        WHERE r.id = id RETURNING r.* INTO going;
     END IF;
-    UPDATE badges.recounts r
-    SET after = coalesce(page.until, r.after), people = r.people + page.people,
-        corrected = r.corrected + corrected_now, awarded = r.awarded + awarded_now,
-        ended_at = CASE WHEN is_over THEN greatest(r.started_at, clock_timestamp()) END
-    WHERE r.id = going.id RETURNING r.people, r.corrected, r.awarded
-    INTO people, corrected, awarded;
+    people := going.people;
+    corrected := going.corrected;
+    awarded := going.awarded;
     DELETE FROM badges.recounts r WHERE is_over AND r.id IN (
         SELECT o.id FROM badges.recounts o ORDER BY o.id DESC OFFSET 30);
 END $$;

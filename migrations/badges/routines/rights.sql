@@ -13,7 +13,7 @@ REVOKE EXECUTE ON FUNCTION badges.personal_data(bigint) FROM errand_worker, erra
 GRANT EXECUTE ON FUNCTION
     badges.next_people(bigint, int),
     badges.recount(bigint, bigint),
-    badges.recount_next(int),
+    badges.recount_next(int, bigint),
     badges.take_due(int)
 TO errand_worker;
 GRANT EXECUTE ON FUNCTION badges.of_person(bigint, int) TO errand_worker, errand_inspector;

@@ -76,4 +76,5 @@ VALUES ('badges.notify', 1, 'notices', 2, 20), ('badges.recount', 1, 'people', 3
 -- The app whose devices get notices about badges.
 INSERT INTO notification.apps VALUES ('survey') ON CONFLICT DO NOTHING;
 
-INSERT INTO people.holders VALUES ('badges', 35, false);
+-- Behind the modules that know deeds.
+INSERT INTO people.holders VALUES ('badges', 45, false);

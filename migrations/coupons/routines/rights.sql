@@ -9,6 +9,9 @@ SELECT errand.grant_rights('coupons', '{
 
 -- Only functions with their owner's rights read the keys and count guesses.
 REVOKE ALL ON coupons.scramble FROM errand_worker;
+REVOKE EXECUTE ON FUNCTION
+    coupons.grant_checked(bigint, bigint, text, timestamptz, text, timestamptz, real)
+FROM errand_worker;
 REVOKE ALL ON FUNCTION
     coupons.handle_of(bigint), coupons.coupon_of(bigint), coupons.read_code(text)
 FROM errand_inspector;

@@ -131,7 +131,7 @@ BEGIN
     INTO made, own, coupon, state, title, expires_at, redeemed_at, is_watched
     FROM coupons.open_secrets o CROSS JOIN coupons.scramble k
     LEFT JOIN coupons.coupons c ON c.id = coupons.coupon_of(said.handle, k.keys)
-    WHERE o.series = said.series AND o.mark = said.mark AND o.starts_at <= at
+    WHERE o.series = 'typed' AND said.series = 'typed' AND o.mark = said.mark AND o.starts_at <= at
       AND (o.good_until > at OR coupons.is_latest(o.series, o.starts_at, at))
       AND length(terminal) BETWEEN 1 AND 100 AND establishment IS NOT NULL;
     IF made IS NULL THEN

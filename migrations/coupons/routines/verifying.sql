@@ -95,7 +95,7 @@ CREATE OR REPLACE FUNCTION coupons.acceptance(
 ) RETURNS coupons.answer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    plain CONSTANT text := upper(translate(left(code, 100), E' \t\r\n', '') COLLATE "C");
+    plain CONSTANT text := coupons.plain_code(code);
     head bigint;
     made bytea;
     coupon bigint;

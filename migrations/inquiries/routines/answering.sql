@@ -32,7 +32,10 @@ BEGIN
         'answer: actor: expected 1 to 200 characters');
     SELECT * INTO held FROM inquiries.threads t WHERE t.id = thread FOR NO KEY UPDATE;
     PERFORM inquiries.expect_thread(held.id, thread);
-    known := inquiries.answered(thread, actor, text, request_id);
+    -- The same text to a closed thread opens it again.
+    IF request_id IS NOT NULL OR held.closed_at IS NULL THEN
+        known := inquiries.answered(thread, actor, text, request_id);
+    END IF;
     IF known.id IS NOT NULL THEN
         IF known.text <> text OR known.actor <> actor THEN
             RAISE EXCEPTION 'answer % has this request_id with another text or actor', known.id

@@ -10,6 +10,11 @@ CREATE OR REPLACE FUNCTION reports.hold(report bigint, at timestamptz) RETURNS T
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
+    -- Statements of an establishment are made one after the other, as each begins where one ended.
+    PERFORM FROM reports.reports r WHERE r.id = (
+        SELECT min(s.id) FROM reports.reports s JOIN reports.reports o
+            ON o.establishment_id = s.establishment_id AND o.kind = s.kind
+        WHERE o.id = report AND o.kind = 'statement') FOR NO KEY UPDATE;
     PERFORM FROM reports.reports r WHERE r.id = report FOR NO KEY UPDATE;
     RETURN QUERY
     SELECT CASE

@@ -24,8 +24,8 @@ CREATE OR REPLACE TRIGGER people_unblocked_surveys AFTER UPDATE OF blocked_at ON
     EXECUTE FUNCTION surveys.unblock();
 
 -- Takes the person, and what texts say of a person, from answers and their invitations; returns
--- how many. Of the times only the day is left, in the person's time zone: the ledger and the
--- coupons know when the person did something.
+-- how many. Of the times only the day is left: the ledger and the coupons know when the person did
+-- something.
 CREATE OR REPLACE FUNCTION surveys.anonymize_answers(invitations bigint[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -34,10 +34,9 @@ DECLARE
 BEGIN
     UPDATE surveys.completions c
     SET person_id = NULL, request_id = NULL, origin = NULL, coupon_id = NULL,
-        completed_at = date_trunc('day', c.completed_at, coalesce(p.time_zone, 'UTC')),
+        completed_at = date_trunc('day', c.completed_at, 'UTC'),
         answers = surveys.masked_answers(c.answers)
-    FROM surveys.completions k LEFT JOIN people.people p ON p.id = k.person_id
-    WHERE c.invitation_id = ANY (invitations) AND k.invitation_id = c.invitation_id;
+    WHERE c.invitation_id = ANY (invitations);
     GET DIAGNOSTICS rows = ROW_COUNT;
     UPDATE surveys.reviews r SET note = NULL
     WHERE r.invitation_id = ANY (invitations) AND r.note IS NOT NULL;
@@ -54,21 +53,21 @@ BEGIN
     UPDATE surveys.invitations i
     SET person_id = NULL, request_id = NULL,
         source = CASE i.source WHEN 'receipt' THEN i.source ELSE 'invited' END,
-        purchased_at = date_trunc('day', i.purchased_at, z.zone),
-        invited_at = date_trunc('day', i.invited_at, z.zone),
+        purchased_at = date_trunc('day', i.purchased_at, 'UTC'),
+        invited_at = date_trunc('day', i.invited_at, 'UTC'),
+        expires_at = date_trunc('day', i.expires_at, 'UTC') + interval '1 day',
         state = CASE WHEN i.state <> 'open' THEN i.state
             WHEN i.expires_at > clock_timestamp() THEN 'withdrawn'
             ELSE 'expired' END::surveys.invitation_state,
-        ended_at = date_trunc('day', coalesce(i.ended_at, clock_timestamp()), z.zone)
-    FROM surveys.invitations k LEFT JOIN people.people p ON p.id = k.person_id
-    CROSS JOIN LATERAL (SELECT coalesce(p.time_zone, 'UTC') AS zone) AS z
-    WHERE i.id = ANY (invitations) AND i.person_id IS NOT NULL AND k.id = i.id;
+        ended_at = date_trunc('day', coalesce(i.ended_at, clock_timestamp()), 'UTC')
+    WHERE i.id = ANY (invitations) AND i.person_id IS NOT NULL;
     GET DIAGNOSTICS rows = ROW_COUNT;
     RETURN rows;
 END $$;
 
--- Takes the texts of an erased person from answers, and texts and respondent from their webhooks,
--- sent or not; returns the number of webhooks.
+-- Takes the texts of an erased person from answers, and the answers, the respondent and the
+-- invitation from their webhooks, sent or not: these have exact times, as the ledger has. Returns
+-- the number of webhooks.
 CREATE OR REPLACE FUNCTION surveys.delete_texts(invitations bigint[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -78,9 +77,8 @@ BEGIN
     UPDATE surveys.completions c SET answers = surveys.without_texts(c.answers)
     WHERE c.invitation_id = ANY (invitations);
     UPDATE notification.events e
-    SET data = e.data || '{"respondent": null}' || CASE WHEN e.data ? 'answers'
-        THEN jsonb_build_object('answers', surveys.without_texts(e.data -> 'answers'),
-            'texts_left_out', true) ELSE '{}' END
+    SET data = (e.data - 'answers') || '{"respondent": null, "answers_left_out": true}',
+        dedupe_key = 'erased:' || e.id
     WHERE e.dedupe_key = ANY (ARRAY(
         SELECT 'survey:' || i || ':completed' FROM unnest(invitations) AS i));
     GET DIAGNOSTICS rows = ROW_COUNT;
@@ -92,8 +90,10 @@ CREATE OR REPLACE FUNCTION surveys.erase(person bigint)
 RETURNS TABLE (object text, action text, rows bigint, reason text) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
+    -- In the order in which samples lock them.
     given CONSTANT bigint[] := ARRAY(
-        SELECT c.invitation_id FROM surveys.completions c WHERE c.person_id = $1);
+        SELECT c.invitation_id FROM surveys.completions c WHERE c.person_id = $1
+        ORDER BY c.invitation_id FOR NO KEY UPDATE);
     answers bigint;
     invitations bigint;
     days bigint;
@@ -108,12 +108,12 @@ BEGIN
     GET DIAGNOSTICS days = ROW_COUNT;
     RETURN QUERY VALUES
         ('surveys.completions', 'anonymized', answers,
-            'the establishment''s results, without texts; of the time only the day is left'),
+            'what was answered, without texts and in no report; of the time only the day is left'),
         ('surveys.invitations', 'anonymized', invitations,
-            'for the completion rates of reports, and so that no receipt is scanned twice'),
+            'so that no receipt is scanned twice'),
         ('surveys.scan_days', 'deleted', days, NULL),
         ('notification.events', 'anonymized', events,
-            'webhooks of answers, without texts and respondent');
+            'webhooks of answers, without answers and respondent');
 END $$;
 
 -- Returns all that is known of a person. Notes of reviews are for operators alone.

@@ -43,15 +43,15 @@ BEGIN
     t := regexp_replace(t, E'\u0002(( ' || capital || E'([^ \u0002]*[^ .,;:!?\u0002])?(?= )){0,2} '
         || capital || E'[^ \u0002]*(?= |$))', ' […]', 'g');
     t := replace(t, E'\u0002', '');
+    -- H2X 1Y4, h2x1y4, SW1A 1AA; before streets, which would take half of one.
+    t := regexp_replace(t, '(?<![a-z0-9])([a-z][0-9][a-z][ -]?[0-9][a-z][0-9]'
+        '|[a-z]{1,2}[0-9][a-z0-9]? [0-9][a-z]{2})(?![a-z0-9])', '[…]', 'gi');
     -- 12 rue Rachel, 4021 Mont Royal Avenue; Calle Mayor 5, apt. 12; Hauptstraße 5.
     t := regexp_replace(t, '(^| )[^ a-z' || d || ']*' || house || ',?( [^ ' || d
         || '][^ ]*){0,2} [^ a-z]*(' || streets || ')' || ends, E'\\1[…]\u0001', 'gi');
     t := regexp_replace(t, E'\u0001(( ' || capital || '[^ ]*| ' || house
-        || '| (de|la|le|du|des|of|the|saint|st)(?= )){0,4})', '', 'g');
+        || '(?= |$)| (de|la|le|du|des|of|the|saint|st)(?= )){0,4})', '', 'g');
     t := regexp_replace(t, '(^| )([^ a-z]*(' || streets || ')' || ends || '( [^ ' || d
         || '][^ ]*){0,2}|[^ ]*stra(ß|ss)e,?) ' || house || ends, '\1[…]', 'gi');
-    -- H2X 1Y4, h2x1y4, SW1A 1AA.
-    t := regexp_replace(t, '(?<![a-z0-9])([a-z][0-9][a-z][ -]?[0-9][a-z][0-9]'
-        '|[a-z]{1,2}[0-9][a-z0-9]? [0-9][a-z]{2})(?![a-z0-9])', '[…]', 'gi');
     RETURN regexp_replace(t, '\[…\]([ -]\[…\])+', '[…]', 'g');
 END $$;

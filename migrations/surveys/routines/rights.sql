@@ -17,7 +17,8 @@ GRANT INSERT, UPDATE, DELETE ON surveys.receipt_keys, surveys.open_receipt_keys 
 REVOKE SELECT ON surveys.respondent_keys FROM errand_worker;
 REVOKE ALL ON FUNCTION
     surveys.respondent(bigint, bigint),
-    surveys.is_genuine(bigint, text, text, timestamptz)
+    surveys.is_genuine(bigint, text, text, timestamptz),
+    surveys.is_unsure(text[], text, timestamptz)
 FROM errand_inspector;
 GRANT EXECUTE ON FUNCTION
     surveys.expire(int, timestamptz),

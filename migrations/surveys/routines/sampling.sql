@@ -86,7 +86,8 @@ BEGIN
         -- As a verdict does, before its review: else the two might wait for each other.
         SELECT j.invitation_id, j.flags
         FROM judged j JOIN surveys.completions c ON c.invitation_id = j.invitation_id
-        WHERE j.is_sampled OR j.flags <> '{}' FOR NO KEY UPDATE OF c
+        WHERE j.is_sampled OR j.flags <> '{}'
+        ORDER BY c.invitation_id FOR NO KEY UPDATE OF c
     ), kept AS (
         INSERT INTO surveys.reviews (invitation_id, sampled_at, flags)
         SELECT l.invitation_id, at, l.flags FROM locked l

@@ -49,7 +49,7 @@ BEGIN
             THEN people.obstacle(person, at)
         WHEN parts IS NULL THEN 'malformed'
         WHEN f.wrong >= f.wrong_codes THEN 'too_many'
-        WHEN f.is_genuine IS NOT TRUE AND surveys.has_closed_key(establishment) THEN 'not_ready'
+        WHEN f.is_genuine IS NOT TRUE AND surveys.is_unsure(parts, message, at) THEN 'not_ready'
         WHEN f.is_genuine IS NOT TRUE OR f.branch IS NULL THEN 'unknown'
         WHEN purchased_at > at + f.clock_skew THEN 'from_future'
         WHEN f.survey IS NULL OR f.closed_at IS NOT NULL THEN 'closed'
@@ -69,6 +69,15 @@ BEGIN
         RETURN surveys.refuse_receipt(hash, person, request_id);
     END IF;
     RETURN surveys.answer_of(i);
+END $$;
+
+-- Whether a code that was not genuine may be: a key is not open, or was opened since it was looked
+-- for. One query sees both.
+CREATE OR REPLACE FUNCTION surveys.is_unsure(parts text[], message text, at timestamptz)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN surveys.has_closed_key(parts[1]::bigint)
+        OR surveys.is_genuine(parts[1]::bigint, message, parts[5], at) IS TRUE;
 END $$;
 
 -- The answer to a code that is refused. Wrong codes are counted, and workers are asked for keys.

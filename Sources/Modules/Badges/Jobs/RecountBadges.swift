@@ -40,7 +40,7 @@ package struct Recount: Sendable {
     private static let batch: Int32 = 1_000
 
     private static let next = """
-        SELECT is_over, people, corrected, awarded FROM badges.recount_next($1)
+        SELECT id, is_over, people, corrected, awarded FROM badges.recount_next($1, $2)
         """
 
     /// Recounts all people, some of them in each statement.
@@ -49,13 +49,16 @@ package struct Recount: Sendable {
     package static func all(
         _ run: @Sendable (Statement) async throws -> Rows
     ) async throws -> Recount {
+        var id: Int64?
         while true {
             try Task.checkCancellation()
-            let rows = try await run(Statement(next, [.int32(batch)]))
-            if try rows.bool(0, 0) {
+            let rows = try await run(
+                Statement(next, [.int32(batch), id.map { .int64($0) } ?? .null]))
+            id = try rows.int64(0, 0)
+            if try rows.bool(0, 1) {
                 return Recount(
-                    people: Int(try rows.int64(0, 1)), corrected: Int(try rows.int64(0, 2)),
-                    awarded: Int(try rows.int64(0, 3)))
+                    people: Int(try rows.int64(0, 2)), corrected: Int(try rows.int64(0, 3)),
+                    awarded: Int(try rows.int64(0, 4)))
             }
         }
     }

@@ -197,6 +197,23 @@ import Testing
         #expect(try await redeem(code, ground).reason == "malformed")
     }
 
+    @Test func `a scanned code is read with hyphens and letters for digits, and is no guess`()
+        async throws
+    {
+        let ground = try await CodeGround()
+        try await ground.rotate(at: nil)
+        let code = try #require(try await shown(ground).payload)
+        let written =
+            "E-"
+            + code.dropFirst().lowercased().replacing("0", with: "o")
+            .replacing("1", with: "l") + "\u{00A0}"
+        for _ in 0..<12 { #expect(try await verify(written, ground).reason == "ok") }
+        #expect(try await redeem(written, ground).isAccepted)
+        #expect(
+            try await ground.town.session.query("SELECT count(*) FROM coupons.guesses").int64(0, 0)
+                == 0)
+    }
+
     @Test("the reason is told of codes that are right, and of no others")
     func reasons() async throws {
         let ground = try await CodeGround()

@@ -105,6 +105,7 @@ import Testing
             ("ask @ada", "ask […]"),
             ("see https://x.example/ada?b=1 there", "see […] there"), ("www.ada.example", "[…]"),
             ("I live at H2X 1Y4", "I live at […]"), ("h2x1y4.", "[…]."),
+            ("12 rue Rachel, H2X 1Y4", "[…]"), ("10 Downing Street SW1A 2AA", "[…]"),
             ("12 cups at 5.50 in 2026", "12 cups at 5.50 in 2026"), ("", ""),
             ("Très bien", "Très bien"),
         ])

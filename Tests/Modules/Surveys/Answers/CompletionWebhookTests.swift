@@ -31,6 +31,22 @@ import Testing
                 == ground.text("SELECT surveys.respondent(1, 1)"))
     }
 
+    @Test func `of an erased person it leads from the ledger to no answers`() async throws {
+        let ground = try await SurveyGround()
+        try await ground.put()
+        try await subscribe(ground)
+        _ = try await ground.session.query("SELECT people.record_consent(1, 'sharing', '2026-01')")
+        #expect(try await ground.complete(ground.invitation()).reason == "ok")
+        _ = try await ground.session.query("SELECT count(*) FROM surveys.erase(1)")
+        #expect(
+            try await ground.text(
+                """
+                SELECT concat_ws(' ', data -> 'answers', data -> 'respondent',
+                    data -> 'answers_left_out', dedupe_key = 'erased:' || id)
+                FROM notification.events
+                """) == "null true t")
+    }
+
     @Test func `it has the answers, and nothing of the person`() async throws {
         let ground = try await SurveyGround()
         try await ground.put()

@@ -126,6 +126,28 @@ import Testing
         #expect(try await SurveyHealth.read(ground.session, now: now).closed == 0)
     }
 
+    /// A key may be opened between the look for it and this second one.
+    @Test func `a receipt whose key has just been opened is not taken for a forged one`()
+        async throws
+    {
+        let ground = try await SurveyJobGround()
+        try await ground.survey(1, of: 1)
+        try await ground.prepare()
+        let code = try await ground.code(of: 1, "A-1")
+        let forged = code.dropLast(20) + String(repeating: "0", count: 20)
+        func unsure() async throws -> [String] {
+            try await ground.texts(
+                """
+                SELECT surveys.is_unsure(
+                    surveys.code_parts(c), left(c, -21), clock_timestamp())::text
+                FROM unnest(ARRAY['\(code)', '\(forged)']) AS c
+                """)
+        }
+        #expect(try await unsure() == ["true", "false"])
+        try await ground.session.script("TRUNCATE surveys.open_receipt_keys")
+        #expect(try await unsure() == ["true", "true"])
+    }
+
     @Test func `without the key that sealed one, the others are opened all the same`() async throws
     {
         let ground = try await SurveyJobGround()
