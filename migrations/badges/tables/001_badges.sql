@@ -25,7 +25,8 @@ CREATE TABLE badges.counts (
     person_id bigint NOT NULL REFERENCES people.people,
     kind text COLLATE "C" NOT NULL,
     establishment_id bigint NOT NULL DEFAULT 0,
-    deeds int NOT NULL CHECK (deeds >= 0),
+    -- Never below 0; without a CHECK constraint, which PostgreSQL parses again for every deed.
+    deeds int NOT NULL,
     PRIMARY KEY (person_id, kind, establishment_id)
 ) WITH (fillfactor = 80);
 

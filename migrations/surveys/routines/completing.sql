@@ -55,7 +55,6 @@ CREATE OR REPLACE FUNCTION surveys.complete_at(
 #variable_conflict use_variable
 DECLARE
     f record;
-    c surveys.completions;
     answer surveys.completed;
 BEGIN
     IF (length(request_id) BETWEEN 1 AND 100) IS NOT TRUE THEN
@@ -106,10 +105,10 @@ BEGIN
         branch_id, person_id, completed_at, seconds_spent, answers, origin, coupon_id,
         request_id)
     VALUES (invitation, f.survey_id, f.version, f.establishment_id, f.branch_id, person, at,
-        seconds_spent, answers, f.origin, answer.coupon_id, request_id)
-    RETURNING * INTO c;
+        seconds_spent, answers, f.origin, answer.coupon_id, request_id);
     IF f.is_sent THEN
-        PERFORM surveys.emit_completed(c);
+        PERFORM surveys.emit_completed(c)
+        FROM surveys.completions c WHERE c.invitation_id = invitation;
     END IF;
     -- The price is that of the version, whatever the limits of other rewards have become. The
     -- ledger refuses times in the future.

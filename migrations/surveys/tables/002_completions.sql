@@ -1,7 +1,9 @@
 -- Invitations of people to surveys, and their answers.
 --
--- No foreign keys to versions, which are never deleted: thousands of transactions a second would
--- lock the same row. No index names the state of an invitation, so that a completion changes none.
+-- No foreign keys to versions and people, which are never deleted: thousands of transactions a
+-- second would lock their rows. No CHECK constraints, which PostgreSQL parses again for every
+-- statement: functions alone write these tables. No index names the state of an invitation, so that
+-- a completion changes none.
 
 CREATE TYPE surveys.invitation_state AS ENUM ('open', 'completed', 'expired', 'withdrawn');
 
@@ -13,16 +15,16 @@ CREATE TABLE surveys.invitations (
     -- The branch of the receipt; null if the person was invited without one.
     branch_id bigint,
     -- Null 13 months after the completion, and once the person is erased.
-    person_id bigint REFERENCES people.people,
+    person_id bigint,
     -- receipt, or what the app invited the person for.
-    source text NOT NULL CHECK (length(source) BETWEEN 1 AND 100),
+    source text NOT NULL,
     -- The idempotency key of the app's request; null once it is without the person.
-    request_id text COLLATE "C" CHECK (length(request_id) BETWEEN 1 AND 100),
+    request_id text COLLATE "C",
     -- When the person was invited, without a receipt.
     purchased_at timestamptz NOT NULL,
     invited_at timestamptz NOT NULL,
     -- The end of a day in the person's time zone. It decides, whatever the sweep has done.
-    expires_at timestamptz NOT NULL CHECK (expires_at > invited_at),
+    expires_at timestamptz NOT NULL,
     state surveys.invitation_state NOT NULL DEFAULT 'open',
     -- When it was completed, swept or withdrawn.
     ended_at timestamptz,
@@ -46,13 +48,12 @@ CREATE TABLE surveys.completions (
     -- Null 13 months later, and once the person is erased.
     person_id bigint,
     completed_at timestamptz NOT NULL,
-    seconds_spent int NOT NULL CHECK (seconds_spent >= 0),
+    seconds_spent int NOT NULL,
     -- By the number of the question: a rating as a number from 1 to 5, a choice as the number of
     -- the option from 1, many as an array of these, yes_no as a boolean, a text as a string.
     answers jsonb NOT NULL,
     -- counted; review: sampled or flagged, counted until a verdict; rejected: in no report.
-    state text COLLATE "C" NOT NULL DEFAULT 'counted'
-        CHECK (state IN ('counted', 'review', 'rejected')),
+    state text COLLATE "C" NOT NULL DEFAULT 'counted',
     -- Its name in the ledger, the coupons and the reviews of missions, such as survey:12:UUID; null
     -- once it is without the person, so that nothing leads from there to the answers.
     origin text COLLATE "C",

@@ -112,7 +112,9 @@ def reminded(place, ours):
     env = filled(place, ours, name, count // 2)
     sql = place.servers.sql
     sql(INVITED.format(people=count // 2, count=count, expires="now() + interval '60 hours'"), name)
-    # Everybody's own time has come today.
+    # Where it is about noon, everybody's own time has come today; at night no reminders are sent.
+    east = 12 - int(sql("SELECT extract(hour FROM now() AT TIME ZONE 'UTC')::int", name))
+    sql(f"UPDATE people.people SET time_zone = 'Etc/GMT{-east:+d}'", name)
     sql("UPDATE people.people SET notice_time = (now() AT TIME ZONE time_zone - "
         "interval '10 minutes')::time", name)
     sql("VACUUM ANALYZE", name)
