@@ -217,7 +217,7 @@ import Testing
             filter.isWaiting = true
             filter.behind = behind
             filter.limit = 2
-            return try await rows.page(filter)
+            return try await rows.page(filter, now: .now())
         }
         let first = try await page(behind: nil)
         #expect(first.map(\.id) == [1, 2])

@@ -107,7 +107,7 @@ struct InquiryGround: Sendable {
     var changes: ThreadChanges { ThreadChanges(session: session, actor: "Olga") }
 
     func thread(_ id: Int64) async throws -> ThreadRecord {
-        try #require(try await ThreadRows(session: session).thread(id)).thread
+        try #require(try await ThreadRows(session: session).thread(id, now: .now())).thread
     }
 
     /// Sweeps so long after now; returns what was done.

@@ -35,7 +35,8 @@ enum InquiryCommands {
         filter.mission = invocation[mission].map(Int64.init)
         filter.behind = invocation[PageOptions.cursor].map(Int64.init)
         filter.limit = invocation[PageOptions.limit]
-        let found = try await ThreadRows(session: try invocation.session()).page(filter)
+        let found = try await ThreadRows(session: try invocation.session()).page(
+            filter, now: .now())
         try invocation.output.list(
             found.map { InquiryFormatting.record($0, messages: .int($0.messages)) },
             columns: [
@@ -114,7 +115,7 @@ enum InquiryCommands {
     ) { invocation in
         let id = invocation[InquiryFormatting.id]
         let rows = ThreadRows(session: try invocation.session())
-        guard let found = try await rows.thread(Int64(id)) else {
+        guard let found = try await rows.thread(Int64(id), now: .now()) else {
             throw InquiryFormatting.unknown(id)
         }
         if found.thread.state == "waiting" {

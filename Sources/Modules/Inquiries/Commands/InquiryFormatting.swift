@@ -58,7 +58,7 @@ enum InquiryFormatting {
     /// Prints a thread with its messages.
     static func show(_ id: Int, _ invocation: Invocation) async throws {
         let rows = ThreadRows(session: try invocation.session())
-        guard let found = try await rows.thread(Int64(id)) else { throw unknown(id) }
+        guard let found = try await rows.thread(Int64(id), now: .now()) else { throw unknown(id) }
         let messages = found.messages.map { message in
             Record([
                 ("id", .id(Int(message.id))), ("at", message.at.cell),

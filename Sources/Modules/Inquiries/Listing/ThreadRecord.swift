@@ -19,16 +19,21 @@ package struct ThreadRecord: Sendable {
     package var closedAt: Instant?
     package var closedBy: String?
 
-    static let columns = """
+    /// The columns of `t`, a thread, and `m`, its mission or nulls.
+    ///
+    /// - Parameter now: the parameter with the time, such as `$2`.
+    static func columns(now: String) -> String {
+        """
         t.id, t.person_id, t.mission_id, m.title,
         CASE WHEN t.closed_unanswered THEN 'unanswered' WHEN t.closed_at IS NOT NULL THEN 'closed'
             WHEN t.waiting_since IS NOT NULL THEN 'waiting' ELSE 'answered' END AS state,
         t.opened_at, t.last_at, t.waiting_since, t.waiting_from, t.closed_at, t.closed_by,
         t.waiting_from IS NOT NULL AND EXISTS (SELECT FROM inquiries.messages w
             WHERE w.thread_id = t.id AND w.id >= t.waiting_from
-              AND (w.alerted_at IS NOT NULL OR w.alert_at <= clock_timestamp())) AS is_late,
+              AND (w.alerted_at IS NOT NULL OR w.alert_at <= \(now))) AS is_late,
         (SELECT count(*) FROM inquiries.messages c WHERE c.thread_id = t.id) AS messages
         """
+    }
 
     init(_ row: Row) throws {
         id = try row.int64("id")

@@ -24,13 +24,13 @@ package struct ThreadRows: Sendable {
         FROM inquiries.threads t LEFT JOIN missions.missions m ON m.id = t.mission_id
         """
     private static let waiting = """
-        SELECT \(ThreadRecord.columns) \(from)
+        SELECT \(ThreadRecord.columns(now: "$5")) \(from)
         WHERE t.waiting_from > coalesce($3, 0) AND ($1::bigint IS NULL OR t.person_id = $1)
           AND ($2::bigint IS NULL OR t.mission_id = $2)
         ORDER BY t.waiting_from LIMIT $4
         """
     private static let all = """
-        SELECT \(ThreadRecord.columns) \(from)
+        SELECT \(ThreadRecord.columns(now: "$5")) \(from)
         WHERE ($1::bigint IS NULL OR t.person_id = $1)
           AND ($2::bigint IS NULL OR t.mission_id = $2)
           AND t.id < coalesce($3, 9223372036854775807)
@@ -38,17 +38,18 @@ package struct ThreadRows: Sendable {
         """
 
     /// Returns one page of threads: newest first, or those that wait the longest first.
-    package func page(_ filter: ThreadFilter) async throws -> [ThreadRecord] {
+    package func page(_ filter: ThreadFilter, now: Instant) async throws -> [ThreadRecord] {
         try await session.query(
             filter.isWaiting ? Self.waiting : Self.all,
             [
                 .optional(filter.person), .optional(filter.mission), .optional(filter.behind),
-                .int64(Int64(filter.limit)),
+                .int64(Int64(filter.limit)), .timestamp(now),
             ]
         ).map(ThreadRecord.init)
     }
 
-    private static let one = "SELECT \(ThreadRecord.columns) \(from) WHERE t.id = $1"
+    private static let one =
+        "SELECT \(ThreadRecord.columns(now: "$2")) \(from) WHERE t.id = $1"
     private static let messages = """
         SELECT m.id, m.at, m.actor, m.alerted_at, m.text
         FROM inquiries.messages m WHERE m.thread_id = $1 ORDER BY m.id
@@ -56,10 +57,12 @@ package struct ThreadRows: Sendable {
 
     /// Returns a thread with its messages, oldest first; nil if it does not exist.
     package func thread(
-        _ id: Int64
+        _ id: Int64, now: Instant
     ) async throws -> (thread: ThreadRecord, messages: [MessageRecord])? {
-        let rows = try await session.pipeline(
-            [Self.one, Self.messages].map { Statement($0, [.int64(id)]) })
+        let rows = try await session.pipeline([
+            Statement(Self.one, [.int64(id), .timestamp(now)]),
+            Statement(Self.messages, [.int64(id)]),
+        ])
         guard let row = rows[0].first else { return nil }
         return (try ThreadRecord(row), try rows[1].map(MessageRecord.init))
     }
