@@ -2,12 +2,13 @@
 
 -- Whether the caller of a function with its owner's rights may enqueue jobs of every kind: the
 -- owner, and members of errand_worker.
-CREATE OR REPLACE FUNCTION errand.is_trusted() RETURNS boolean LANGUAGE sql STABLE AS $$
-    -- Within such a function, current_user is the owner.
-    SELECT pg_has_role(c.name, current_user, 'MEMBER')
-        OR pg_has_role(c.name, 'errand_worker', 'MEMBER')
-    FROM (SELECT coalesce(nullif(current_setting('role'), 'none'), session_user) AS name) AS c
-$$;
+-- Within such a function, current_user is the owner. One expression, which is part of its query: a
+-- query of its own would be planned again by each caller.
+CREATE OR REPLACE FUNCTION errand.is_trusted() RETURNS boolean LANGUAGE sql STABLE
+RETURN pg_has_role(
+        coalesce(nullif(current_setting('role'), 'none'), session_user), current_user, 'MEMBER')
+    OR pg_has_role(
+        coalesce(nullif(current_setting('role'), 'none'), session_user), 'errand_worker', 'MEMBER');
 
 -- Raises an error unless the caller may enqueue jobs of this kind.
 CREATE OR REPLACE FUNCTION errand.expect_open(kind text) RETURNS void LANGUAGE plpgsql STABLE AS $$

@@ -142,22 +142,24 @@ DECLARE
     options jsonb;
     made record;
 BEGIN
-    -- Nearly all jobs ask for nothing but their kind's defaults, and need no other check.
-    IF known.kind IS NOT NULL AND pg_column_size(args) <= 4000 AND num_nulls(queue, run_at, delay,
-            priority, max_attempts, not_after, unique_key, unique_within, newest_by, tags,
-            args_version, timeout, retention) = 13
-        AND unique_while = 'waiting' AND on_duplicate = 'skip'
-        AND EXISTS (SELECT FROM errand.queues q WHERE q.name = known.queue) THEN
-        -- The conditions on its transaction and clock are those of errand.enqueue_job().
-        PERFORM pg_current_xact_id();
-        INSERT INTO errand.jobs AS j
-            (queue, kind, args_version, args, priority, max_attempts, run_at)
-        VALUES (known.queue, known.kind, known.args_version, args, known.priority,
-            known.max_attempts, clock_timestamp())
-        RETURNING j.id, j.run_at INTO made;
-        PERFORM errand.wake(known.queue || E'\t' || known.kind || E'\t' || known.args_version,
-            made.run_at, made.id, known.priority);
-        RETURN made.id;
+    -- Nearly all jobs ask for nothing but the defaults of a known kind, and need no other check.
+    IF known.kind IS NOT NULL THEN
+        IF pg_column_size(args) <= 4000 AND num_nulls(queue, run_at, delay, priority,
+                max_attempts, not_after, unique_key, unique_within, newest_by, tags,
+                args_version, timeout, retention) = 13
+            AND unique_while = 'waiting' AND on_duplicate = 'skip'
+            AND EXISTS (SELECT FROM errand.queues q WHERE q.name = known.queue) THEN
+            -- The conditions on its transaction and clock are those of errand.enqueue_job().
+            PERFORM pg_current_xact_id();
+            INSERT INTO errand.jobs AS j
+                (queue, kind, args_version, args, priority, max_attempts, run_at)
+            VALUES (known.queue, known.kind, known.args_version, args, known.priority,
+                known.max_attempts, clock_timestamp())
+            RETURNING j.id, j.run_at INTO made;
+            PERFORM errand.wake(known.queue || E'\t' || known.kind || E'\t'
+                || known.args_version, made.run_at, made.id, known.priority);
+            RETURN made.id;
+        END IF;
     END IF;
     IF run_at IS NOT NULL AND delay IS NOT NULL THEN
         RAISE EXCEPTION 'give run_at or delay, not both'

@@ -9,14 +9,8 @@ enum DoctorInquiries {
         guard let late = try? await ThreadRows(session: context.session).late(now: .now())
         else { return [] }
         var findings: [Finding] = []
-        func warn(_ message: String, _ count: Int, remedy: String) {
-            guard count > 0 else { return }
-            findings.append(
-                Finding(
-                    check: "inquiries", severity: .warning,
-                    message: message + ": " + HumanFormat.count(count), remedy: remedy))
-        }
-        warn(
+        findings.add(
+            .warning, of: "inquiries",
             "people who wait too long for an answer", late.waiting,
             remedy: "errand inquiry ls --waiting")
         if !late.notAlerted.isEmpty {
@@ -36,7 +30,8 @@ enum DoctorInquiries {
                         ? "errand work --queues \(SweepInquiries.options.queue)"
                         : "errand webhook add --help"))
         }
-        warn(
+        findings.add(
+            .warning, of: "inquiries",
             "threads that were closed without an answer in the last 7 days", late.unanswered,
             remedy: "errand inquiry ls")
         return findings

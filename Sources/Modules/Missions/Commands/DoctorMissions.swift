@@ -9,17 +9,12 @@ enum DoctorMissions {
         guard let found = try? await MissionRows(session: context.session).neglected(now: .now())
         else { return [] }
         var findings: [Finding] = []
-        func warn(_ message: String, _ count: Int, remedy: String) {
-            guard count > 0 else { return }
-            findings.append(
-                Finding(
-                    check: "missions", severity: .warning,
-                    message: message + ": " + HumanFormat.count(count), remedy: remedy))
-        }
-        warn(
+        findings.add(
+            .warning, of: "missions",
             "submissions that have waited over 3 days for a review", found.submissions,
             remedy: "errand mission ls --submitted")
-        warn(
+        findings.add(
+            .warning, of: "missions",
             "coupons of approved missions that were refused, such as by a closed establishment",
             found.coupons, remedy: "errand mission ls --refused-coupons")
         return findings

@@ -14,12 +14,7 @@ enum DoctorVotes {
         let work = "errand work --queues \(CountVote.options.queue)"
         var findings: [Finding] = []
         func add(_ severity: Finding.Severity, _ count: Int, _ what: String, _ remedy: String) {
-            guard count > 0 else { return }
-            findings.append(
-                Finding(
-                    check: "votes", severity: severity,
-                    message: "\(what): \(HumanFormat.count(count))",
-                    remedy: remedy))
+            findings.add(severity, of: "votes", what, count, remedy: remedy)
         }
         add(.critical, health.overdue, "votes open after their deadline", work)
         add(

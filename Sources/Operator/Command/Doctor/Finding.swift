@@ -62,3 +62,18 @@ extension [Finding] {
         return contains { $0.severity == .warning } ? .warning : .done
     }
 }
+
+extension [Finding] {
+    /// Adds a finding about a number of things, such as "votes open after their deadline: 3";
+    /// none for 0.
+    package mutating func add(
+        _ severity: Finding.Severity, of check: String, _ what: String, _ count: Int,
+        remedy: String
+    ) {
+        guard count > 0 else { return }
+        append(
+            Finding(
+                check: check, severity: severity, message: "\(what): \(HumanFormat.count(count))",
+                remedy: remedy))
+    }
+}
